@@ -1,0 +1,50 @@
+# make setup once; every other target does it by itself where it is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+# one BLAS thread a process: two test processes with two threads each only wait for each other
+TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+
+.PHONY: setup demo check lint types test test-slow cover bench docs clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
+	touch $@
+
+demo: setup
+	$(BIN)/wordclass demo --output demo-report --force
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+# lint, types and the tests that take no time: for every save
+check: lint types
+	$(TESTS) -q -n $(JOBS) -x -k "not docstrings and not demo and not cli"
+
+# everything that CI runs
+test: lint types
+	$(TESTS) -n $(JOBS) --cov --cov-report=term --cov-fail-under=90
+
+test-slow: setup
+	$(TESTS) -n $(JOBS) -m slow
+
+cover: setup
+	$(TESTS) -q -n $(JOBS) --cov --cov-report=html:.cache/coverage --cov-report=term
+
+bench: setup
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+docs: setup
+	$(BIN)/pdoc --docformat numpy --output-directory site wordclass '!wordclass.cli'
+
+clean:
+	rm -rf $(VENV) build dist site demo-report .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
