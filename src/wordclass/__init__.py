@@ -1,0 +1,64 @@
+"""Word-class embeddings: word vectors whose every dimension is a class of your own task.
+
+The public names are resolved on first use, so that importing the package costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wordclass.classifiers import classifier as classifier
+    from wordclass.corpus import Dataset as Dataset
+    from wordclass.corpus import LabelledCorpus as LabelledCorpus
+    from wordclass.corpus import load_dataset as load_dataset
+    from wordclass.corpus import read_corpus as read_corpus
+    from wordclass.embedding.estimator import WordClassEmbeddings as WordClassEmbeddings
+    from wordclass.errors import FormatError as FormatError
+    from wordclass.errors import InputError as InputError
+    from wordclass.errors import MissingDataError as MissingDataError
+    from wordclass.errors import MissingExtraError as MissingExtraError
+    from wordclass.errors import StorageError as StorageError
+    from wordclass.errors import WordClassError as WordClassError
+    from wordclass.measures import evaluate as evaluate
+    from wordclass.measures import macro_f1 as macro_f1
+    from wordclass.measures import micro_f1 as micro_f1
+    from wordclass.text.vectorizer import DocumentVectorizer as DocumentVectorizer
+    from wordclass.word_vectors import WordVectors as WordVectors
+
+_HOMES = {
+    "Dataset": "corpus",
+    "DocumentVectorizer": "text.vectorizer",
+    "FormatError": "errors",
+    "InputError": "errors",
+    "LabelledCorpus": "corpus",
+    "MissingDataError": "errors",
+    "MissingExtraError": "errors",
+    "StorageError": "errors",
+    "WordClassEmbeddings": "embedding.estimator",
+    "WordClassError": "errors",
+    "WordVectors": "word_vectors",
+    "classifier": "classifiers",
+    "evaluate": "measures",
+    "load_dataset": "corpus",
+    "macro_f1": "measures",
+    "micro_f1": "measures",
+    "read_corpus": "corpus",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("wordclass")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'wordclass' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"wordclass.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, "__version__"])

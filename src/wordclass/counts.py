@@ -1,0 +1,173 @@
+"""The sums over labelled documents from which every word-class embedding is made."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from wordclass.arrays import Flags, Floats, Matrix, Sparse, dense
+from wordclass.errors import InputError
+from wordclass.labels import with_columns
+
+# the sums of size v x m: each costs a sparse product, so a correlation names those it needs
+JOINTS = frozenset({"joint_weight", "joint_docs"})
+
+
+@dataclass(frozen=True, eq=False)
+class WordClassCounts:
+    """Sums over documents, so that the records of parts add up to the record of the whole.
+
+    Numbers of documents are kept as float64: exact up to 2^53, and shrinkage may add fractions.
+
+    Parameters
+    ----------
+    n_docs
+        How many documents.
+    class_docs
+        (m,) documents of each class.
+    term_docs
+        (v,) documents with each term: those where its weight is not zero.
+    term_weight, term_squares
+        (v,) sums of each term's weights, and of their squares.
+    joints
+        `joint_weight` (v, m), a term's weight in the documents of a class, and `joint_docs`
+        (v, m), documents with the term and the class; only those that were asked for.
+    """
+
+    n_docs: float
+    class_docs: Floats
+    term_docs: Floats
+    term_weight: Floats
+    term_squares: Floats
+    joints: Mapping[str, Matrix]
+
+    @classmethod
+    def of(
+        cls, X: ArrayLike | Sparse, Y: ArrayLike | Sparse, needs: Iterable[str] = JOINTS
+    ) -> "WordClassCounts":
+        """Count weighted documents X (n, v) and their labels Y (n, m), sparse or dense.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0], [1.0]], [[1, 0], [0, 1]]).joint_weight
+        array([[3., 1.]])
+        """
+        weights = sparse.csr_matrix(X, dtype=np.float64)
+        if np.any(weights.data == 0):
+            weights = weights.copy()
+            weights.eliminate_zeros()
+        labels = sparse.csr_matrix(Y, dtype=np.float64)
+        n_docs, n_terms = weights.shape
+        columns = weights.indices
+        factors = {"joint_weight": weights, "joint_docs": _presence(weights)}
+        return cls(
+            n_docs=float(n_docs),
+            class_docs=np.asarray(labels.sum(axis=0), dtype=np.float64).ravel(),
+            term_docs=np.bincount(columns, minlength=n_terms).astype(np.float64),
+            term_weight=np.bincount(columns, weights.data, minlength=n_terms),
+            term_squares=np.bincount(columns, weights.data**2, minlength=n_terms),
+            joints={name: sparse.csr_matrix(factors[name].T @ labels) for name in sorted(needs)},
+        )
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms (v)."""
+        return len(self.term_docs)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes (m)."""
+        return len(self.class_docs)
+
+    @property
+    def known(self) -> Flags:
+        """(v,) which terms occur at all: decided on whole numbers, so that no rounding error of
+        a subtraction makes a term of removed documents look like a very rare one.
+        """
+        return self.term_docs > 0
+
+    @property
+    def joint_weight(self) -> Floats:
+        """(v, m) a term's weight in the documents of a class, as a new dense array."""
+        return self._joint("joint_weight")
+
+    @property
+    def joint_docs(self) -> Floats:
+        """(v, m) documents with the term and the class, as a new dense array."""
+        return self._joint("joint_docs")
+
+    def _joint(self, name: str) -> Floats:
+        if name not in self.joints:
+            raise InputError(
+                f"these counts were made without {name}: a correlation must name the sums it "
+                f"uses in its NEEDS (known: {', '.join(sorted(JOINTS))})"
+            )
+        return dense(self.joints[name])
+
+    def __add__(self, other: "WordClassCounts") -> "WordClassCounts":
+        return self._combined(other, 1.0)
+
+    def __sub__(self, other: "WordClassCounts") -> "WordClassCounts":
+        """Take documents out again. A term left without documents has exactly zero weight."""
+        rest = self._combined(other, -1.0)
+        is_left = rest.known
+        return replace(
+            rest,
+            term_weight=np.where(is_left, rest.term_weight, 0.0),
+            term_squares=np.where(is_left, rest.term_squares, 0.0),
+            joints={name: _with_rows(joint, is_left) for name, joint in rest.joints.items()},
+        )
+
+    def _combined(self, other: "WordClassCounts", sign: float) -> "WordClassCounts":
+        if (self.n_terms, self.n_classes) != (other.n_terms, other.n_classes):
+            raise InputError(
+                f"counts of {self.n_terms} terms and {self.n_classes} classes do not add up with "
+                f"counts of {other.n_terms} terms and {other.n_classes} classes"
+            )
+        return WordClassCounts(
+            self.n_docs + sign * other.n_docs,
+            self.class_docs + sign * other.class_docs,
+            self.term_docs + sign * other.term_docs,
+            self.term_weight + sign * other.term_weight,
+            self.term_squares + sign * other.term_squares,
+            {
+                name: joint + sign * other.joints[name]
+                for name, joint in self.joints.items()
+                if name in other.joints
+            },
+        )
+
+    def with_classes(self, columns: list[int], n_classes: int) -> "WordClassCounts":
+        """Return the same sums over more classes; class j becomes class `columns[j]`."""
+        class_docs = np.zeros(n_classes)
+        class_docs[columns] = self.class_docs
+        joints = {
+            name: with_columns(sparse.csr_matrix(joint), columns, n_classes)
+            for name, joint in self.joints.items()
+        }
+        return replace(self, class_docs=class_docs, joints=joints)
+
+    def without_classes(self, dropped: Flags) -> "WordClassCounts":
+        """Return the sums without some classes (a flag a class); their documents stay."""
+        joints = {name: joint[:, np.flatnonzero(~dropped)] for name, joint in self.joints.items()}
+        return replace(self, class_docs=self.class_docs[~dropped], joints=joints)
+
+    def has_negative(self) -> bool:
+        """Whether a number of documents is below zero: more was taken out than was there."""
+        lowest = min(self.n_docs, self.class_docs.min(initial=0), self.term_docs.min(initial=0))
+        return bool(lowest < 0 or self.term_weight.min(initial=0) < -1e-6)
+
+
+def _presence(weights: Sparse) -> Sparse:
+    parts = (np.ones_like(weights.data), weights.indices, weights.indptr)
+    return sparse.csr_matrix(parts, shape=weights.shape)
+
+
+def _with_rows(joint: Matrix, kept: Flags) -> Matrix:
+    """Set the rows that are not kept to exactly zero."""
+    if kept.all():
+        return joint
+    cleaned: Matrix = sparse.csr_matrix(sparse.diags_array(kept.astype(np.float64)) @ joint)
+    return cleaned

@@ -1,0 +1,1 @@
+"""From the sums of word-class counts to embeddings."""

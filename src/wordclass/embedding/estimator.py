@@ -1,0 +1,346 @@
+"""Word-class embeddings, as a scikit-learn transformer of texts."""
+
+from collections.abc import Collection, Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from wordclass.arrays import Floats, Floats32, Sparse
+from wordclass.corpus import Label, check_lengths, list_texts
+from wordclass.counts import WordClassCounts
+from wordclass.embedding import wce_file
+from wordclass.embedding.cross_fit import cross_fit, fold_numbers
+from wordclass.embedding.learning import Learned, Learner
+from wordclass.embedding.projection import Projection
+from wordclass.embedding.recipe import Correlate, Recipe
+from wordclass.embedding.structural_problems import with_structural_columns
+from wordclass.errors import InputError
+from wordclass.labels import EncodedLabels, check_class_count, encode, unknown_name
+from wordclass.text.analyzer import Analyze
+from wordclass.text.vectorizer import DocumentVectorizer, Weight
+from wordclass.word_vectors import WordVectors
+
+Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse
+
+
+class WordClassEmbeddings(TransformerMixin, BaseEstimator):
+    """Word vectors whose every dimension is a class of the user's own task.
+
+    Parameters
+    ----------
+    correlation
+        A file name in `correlations/`, or a function from `WordClassCounts` to an array (v, m).
+    weighting
+        A file name in `weightings/`, or a function of (occurrences, vocabulary).
+    shrinkage
+        How many occurrences that know nothing every term gets added; 0 is the paper's method,
+        20 is a good value where rare terms abound.
+    projector, max_dims
+        Where there are more columns than `max_dims`, they are projected to that many: a file name
+        in `projectors/`, or an object with `fit_transform` and `transform`. None: never.
+    min_docs, ngrams, mask_numbers, analyzer, stop_words
+        Which terms there are: see `DocumentVectorizer`.
+    structural_problems
+        How many columns to add for the presence of the most telling terms: a binary task has one
+        informative dimension without them.
+    folds, seed
+        For the cross-fitted `fit_transform`, and the random projector.
+    keep_documents
+        Keep the counted documents, so that `partial_fit`, `merge` and `remove` equal a fresh fit.
+        Without, vocabulary and document frequencies are frozen at the first fit, and the result
+        equals a fit with those.
+    n_jobs
+        Number of processes that count words; None is one.
+
+    Attributes
+    ----------
+    terms_ : list of str
+        The rows, sorted by code point.
+    classes_ : list
+        The classes, sorted.
+    columns_ : list
+        The columns of `class_vectors_`: the classes, then structural columns as "has term".
+    vectors_ : float32 array of shape (v, r)
+        The embeddings.
+    class_vectors_ : float32 array of shape (v, columns)
+        The same before projection.
+    """
+
+    def __init__(
+        self,
+        *,
+        correlation: str | Correlate = "dot",
+        weighting: str | Weight = "tfidf",
+        shrinkage: float = 0.0,
+        projector: Any = "pca",  # noqa: ANN401 - a name, or any object with the two methods
+        max_dims: int | None = 300,
+        min_docs: int | float = 5,
+        ngrams: tuple[int, int] = (1, 1),
+        mask_numbers: bool = True,
+        analyzer: Analyze | None = None,
+        stop_words: str | Collection[str] | None = None,
+        structural_problems: int = 0,
+        folds: int = 10,
+        seed: int = 0,
+        keep_documents: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.correlation = correlation
+        self.weighting = weighting
+        self.shrinkage = shrinkage
+        self.projector = projector
+        self.max_dims = max_dims
+        self.min_docs = min_docs
+        self.ngrams = ngrams
+        self.mask_numbers = mask_numbers
+        self.analyzer = analyzer
+        self.stop_words = stop_words
+        self.structural_problems = structural_problems
+        self.folds = folds
+        self.seed = seed
+        self.keep_documents = keep_documents
+        self.n_jobs = n_jobs
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def fit(
+        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+    ) -> Self:
+        """Learn the embeddings from labelled texts.
+
+        Parameters
+        ----------
+        texts
+            Any iterable of str.
+        labels
+            One str or int a text; or a list, set or tuple of them a text; or a 0/1 matrix.
+        class_names
+            The columns of a matrix; for other labels, the whole codeframe.
+        """
+        listed, encoded = _read(texts, labels, class_names)
+        check_class_count(encoded.codeframe)
+        learned, _ = self._learner().learn(listed, encoded)
+        self._adopt(learned)
+        return self
+
+    def fit_transform(
+        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+    ) -> Floats32:
+        """Learn the embeddings, and return features (n, r) of these texts that are cross-fitted.
+
+        The features of a text are made with embeddings that never saw the texts of its fold, so
+        that its own labels are not in them. `transform` of new texts has no such problem.
+        """
+        listed, encoded = _read(texts, labels, class_names)
+        check_class_count(encoded.codeframe)
+        learner = self._learner()
+        learned, X = learner.learn(listed, encoded)
+        projection = self._adopt(learned)
+        recipe = learner.recipe
+
+        def embed(counts: WordClassCounts) -> Floats:
+            return projection.of(recipe.embed(counts), counts.known)
+
+        folds = fold_numbers(listed, self.folds, self.seed)
+        Y = with_structural_columns(X, encoded.Y, learned.structural)
+        return cross_fit(X, Y, folds, recipe.count, embed)
+
+    def partial_fit(
+        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+    ) -> Self:
+        """Add labelled texts; classes may be new. The first call is a `fit`."""
+        listed, encoded = _read(texts, labels, class_names)
+        learner = self._learner()
+        if hasattr(self, "learned_"):
+            self._adopt(learner.add(self.learned_, listed, encoded))
+        else:
+            self._adopt(learner.learn(listed, encoded)[0])
+        return self
+
+    def merge(self, other: "WordClassEmbeddings") -> Self:
+        """Add all the documents that other embeddings were learned from.
+
+        Raises
+        ------
+        InputError
+            The options differ; or, where documents were not kept, vocabulary or document
+            frequencies do.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        ours, theirs = self.get_params(), other.get_params()
+        differing = [name for name in ours if name != "n_jobs" and ours[name] != theirs[name]]
+        if differing:
+            raise InputError(f"the options of the two embeddings differ: {', '.join(differing)}")
+        self._adopt(self._learner().merge(self.learned_, other.learned_))
+        return self
+
+    def remove(
+        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+    ) -> Self:
+        """Take labelled texts out again, as if they had never been there.
+
+        A class without documents is gone, unless it came as a column of a label matrix.
+
+        Raises
+        ------
+        InputError
+            Some of them were not there, or none would be left; nothing was changed.
+        """
+        check_is_fitted(self)
+        listed, encoded = _read(texts, labels, class_names)
+        self._adopt(self._learner().remove(self.learned_, listed, encoded))
+        return self
+
+    def _learner(self) -> Learner:
+        """Check the options, and put together what they ask for."""
+        _check_int("folds", self.folds, 2)
+        _check_int("structural_problems", self.structural_problems, 0)
+        _check_int("seed", self.seed)
+        vectorizer = DocumentVectorizer(
+            weighting=self.weighting,
+            min_docs=self.min_docs,
+            ngrams=self.ngrams,
+            mask_numbers=self.mask_numbers,
+            analyzer=self.analyzer,
+            stop_words=self.stop_words,
+            n_jobs=self.n_jobs,
+        )
+        recipe = Recipe.of(self.correlation, self.shrinkage)
+        return Learner(vectorizer, recipe, self.structural_problems, self.keep_documents)
+
+    def _adopt(self, learned: Learned) -> Projection:
+        """Make the embeddings of what was learned; nothing of ours is changed before that."""
+        S = Recipe.of(self.correlation, self.shrinkage).embed(learned.counts)
+        projection = Projection(self.projector, self.max_dims, self.seed)
+        vectors = projection.fit(S, learned.counts.known)
+        class_vectors = S.astype(np.float32)
+        self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
+        return projection
+
+    def _set(self, learned: Learned, class_vectors: Floats32, vectors: Floats) -> None:
+        """Set the fitted attributes; the two arrays are one where nothing was projected."""
+        self.learned_ = learned
+        self.terms_ = learned.vocabulary.terms
+        self.classes_ = list(learned.codeframe.classes)
+        self.columns_ = self.classes_ + [f"has {self.terms_[j]}" for j in learned.structural]
+        self.class_vectors_ = class_vectors
+        self.vectors_: Floats32 = vectors.astype(np.float32, copy=False)
+
+    # --- using ------------------------------------------------------------------------------
+
+    def transform(self, texts: Iterable[str]) -> Floats32:
+        """Return the features (n, r) of texts: their weights times the embeddings."""
+        check_is_fitted(self)
+        vectorizer = self._learner().vectorizer.with_vocabulary(self.learned_.vocabulary)
+        X = vectorizer.transform(texts)
+        features: Floats32 = X.astype(np.float32) @ self.vectors_
+        return features
+
+    def top_terms(self, name: Label, n: int = 10) -> list[tuple[str, float]]:
+        """Return the terms that speak most for a class, best first, with their scores."""
+        check_is_fitted(self)
+        if name not in self.columns_:
+            raise InputError(unknown_name("class", name, self.columns_))
+        scores = self.class_vectors_[:, self.columns_.index(name)]
+        best = np.argsort(-scores, kind="stable")[: max(n, 0)]
+        return [(self.terms_[j], float(scores[j])) for j in best]
+
+    def profile(self, term: str, n: int | None = None) -> list[tuple[Label, float]]:
+        """Return the classes a term speaks for, best first; an unseen term has zeros."""
+        row = self._row(term)
+        scores = np.zeros(len(self.classes_)) if row is None else self.class_vectors_[row]
+        order = np.argsort(-scores[: len(self.classes_)], kind="stable")[:n]
+        return [(self.classes_[j], float(scores[j])) for j in order]
+
+    def __getitem__(self, term: str) -> Floats32:
+        row = self._row(term)
+        if row is None:
+            return np.zeros(self.vectors_.shape[1], np.float32)
+        return self.vectors_[row].copy()
+
+    def __contains__(self, term: str) -> bool:
+        return self._row(term) is not None
+
+    def __len__(self) -> int:
+        check_is_fitted(self)
+        return len(self.terms_)
+
+    def __bool__(self) -> bool:
+        return True  # an estimator is there, however many terms it has
+
+    def __iter__(self) -> Iterator[str]:
+        check_is_fitted(self)
+        return iter(self.terms_)
+
+    def _row(self, term: str) -> int | None:
+        check_is_fitted(self)
+        if not isinstance(term, str):
+            raise TypeError(f"a term is a str, not a {type(term).__name__}")
+        return self.learned_.vocabulary.index.get(term)
+
+    def to_word_vectors(self) -> WordVectors:
+        """Return the embeddings as plain word vectors, with the names of their columns."""
+        check_is_fitted(self)
+        names = None if self._is_projected else tuple(self.columns_)
+        return WordVectors.of(self.terms_, self.vectors_, names)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Return the names of the columns that `transform` returns."""
+        check_is_fitted(self)
+        if self._is_projected:
+            return np.array([f"wce{j}" for j in range(self.vectors_.shape[1])], dtype=object)
+        return np.array([str(name) for name in self.columns_], dtype=object)
+
+    @property
+    def _is_projected(self) -> bool:
+        return self.vectors_ is not self.class_vectors_
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one file with everything inside; it appears when it is complete."""
+        check_is_fitted(self)
+        vectors = {"class_vectors": self.class_vectors_}
+        if self._is_projected:
+            vectors["vectors"] = self.vectors_
+        wce_file.write(Path(path), self.get_params(), self.learned_, vectors)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], **functions: object) -> "WordClassEmbeddings":
+        """Read what `save` wrote.
+
+        A function (`analyzer`, `weighting`, `correlation`) or projector of the user's own is not
+        in the file, only its name: it must be given again, as `load(path, analyzer=...)`.
+        """
+        options, learned, vectors = wce_file.read(Path(path), functions)
+        embeddings = cls(**options)
+        class_vectors = vectors["class_vectors"]
+        embeddings._set(learned, class_vectors, vectors.get("vectors", class_vectors))
+        return embeddings
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+
+def _read(
+    texts: Iterable[str], labels: Labels, class_names: Iterable[Label] | None
+) -> tuple[list[str], EncodedLabels]:
+    listed = list_texts(texts)
+    encoded = encode(labels, class_names)
+    check_lengths(listed, encoded.Y.shape[0])
+    return listed, encoded
+
+
+def _check_int(name: str, value: object, lowest: int | None = None) -> None:
+    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_int or (lowest is not None and value < lowest):  # type: ignore[operator]
+        expected = "an int" if lowest is None else f"an int from {lowest} up"
+        raise InputError(f"{name} is {value!r}; expected {expected}")

@@ -1,0 +1,220 @@
+"""How good predictions are: F1 by class, macro and micro F1, accuracy; ranking measures."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from wordclass.arrays import Floats, Ints, Sparse
+from wordclass.corpus import Label
+from wordclass.errors import InputError
+from wordclass.labels import Codeframe, EncodedLabels, encode
+
+
+class DroppedLabelsWarning(UserWarning):
+    """True labels outside the codeframe were left out of an evaluation."""
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """The scores of one class."""
+
+    f1: float
+    precision: float
+    recall: float
+    n_true: int
+    n_predicted: int
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Counts of right and wrong decisions, and the measures made of them.
+
+    The counts are sums over documents, so the scores of batches add up to the scores of all.
+
+    F1 is 2 tp / (2 tp + fp + fn). Where a class has none of the three, it is 1 in a multilabel
+    task, since rightly nothing was said, and 0 in a single-label one, as in scikit-learn.
+    """
+
+    classes: tuple[Label, ...]
+    is_multilabel: bool
+    true_positives: Ints  # (m,)
+    n_true: Ints  # (m,)
+    n_predicted: Ints  # (m,)
+    n_docs: int
+    n_exact: int
+    n_dropped: int = 0
+
+    def __add__(self, other: "Scores") -> "Scores":
+        if (self.classes, self.is_multilabel) != (other.classes, other.is_multilabel):
+            raise InputError("scores of different classes do not add up")
+        return Scores(
+            self.classes,
+            self.is_multilabel,
+            self.true_positives + other.true_positives,
+            self.n_true + other.n_true,
+            self.n_predicted + other.n_predicted,
+            self.n_docs + other.n_docs,
+            self.n_exact + other.n_exact,
+            self.n_dropped + other.n_dropped,
+        )
+
+    @property
+    def f1(self) -> Floats:
+        """(m,) F1 of each class."""
+        return self._share(2 * self.true_positives, self.n_true + self.n_predicted)
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean of the classes' F1."""
+        return float(self.f1.mean())
+
+    @property
+    def micro_f1(self) -> float:
+        """F1 of all decisions together."""
+        hits, all_positives = self.true_positives.sum(), (self.n_true + self.n_predicted).sum()
+        return float(self._share(np.array([2 * hits]), np.array([all_positives]))[0])
+
+    @property
+    def accuracy(self) -> float:
+        """The share of documents whose labels are exactly right."""
+        return self.n_exact / self.n_docs
+
+    @property
+    def per_class(self) -> dict[Label, ClassScores]:
+        """F1, precision, recall and sizes of each class."""
+        precision = self._share(self.true_positives, self.n_predicted)
+        recall = self._share(self.true_positives, self.n_true)
+        f1 = self.f1
+        return {
+            label: ClassScores(
+                float(f1[j]),
+                float(precision[j]),
+                float(recall[j]),
+                int(self.n_true[j]),
+                int(self.n_predicted[j]),
+            )
+            for j, label in enumerate(self.classes)
+        }
+
+    def _share(self, part: Ints, whole: Ints) -> Floats:
+        nothing = 1.0 if self.is_multilabel else 0.0
+        return np.divide(part, whole, out=np.full(len(whole), nothing), where=whole > 0)
+
+
+def evaluate(
+    true_labels: Any,  # noqa: ANN401 - all the forms that labels.encode reads
+    predicted_labels: Any,  # noqa: ANN401
+    classes: Iterable[Label] | None = None,
+) -> Scores:
+    """Compare predicted with true labels, in any of their forms.
+
+    Parameters
+    ----------
+    true_labels, predicted_labels
+        Single labels, lists of labels, or 0/1 matrices with the same columns.
+    classes
+        The codeframe. True labels outside it are dropped, with a warning, and counted in
+        `n_dropped`; predicted ones are an error. None: the classes that occur in either.
+    """
+    true, predicted = encode(true_labels), encode(predicted_labels)
+    if true.Y.shape[0] != predicted.Y.shape[0]:
+        raise InputError(
+            f"{true.Y.shape[0]} true labels but {predicted.Y.shape[0]} predicted ones"
+        )
+    if not true.Y.shape[0]:
+        raise InputError("there are no labels to evaluate")
+    union = true.codeframe | predicted.codeframe
+    if classes is None or _are_matrices(true, predicted):
+        return score(true.over(union), predicted.over(union), union)
+    codeframe = Codeframe(tuple(sorted(classes)), union.kind)
+    known_true, n_dropped = _restricted(true, codeframe)
+    if n_dropped:
+        warnings.warn(
+            f"{n_dropped} true labels are outside the codeframe and were left out",
+            DroppedLabelsWarning,
+            stacklevel=2,
+        )
+    return score(known_true, predicted.over(codeframe), codeframe, n_dropped)
+
+
+def score(Y: Sparse, predicted: Sparse, codeframe: Codeframe, n_dropped: int = 0) -> Scores:
+    """Compare two 0/1 matrices (n, m) over the same codeframe."""
+    hits = Y.multiply(predicted)
+    difference = abs(Y - predicted)
+    return Scores(
+        codeframe.classes,
+        codeframe.is_multilabel,
+        _column_sums(hits),
+        _column_sums(Y),
+        _column_sums(predicted),
+        Y.shape[0],
+        int((np.asarray(difference.sum(axis=1)).ravel() == 0).sum()),
+        n_dropped,
+    )
+
+
+def precision_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
+    """Return the mean share of the k best-scored classes of a document that are true.
+
+    `Y` and `scores` are (n, m); documents without a true label count as 0.
+    """
+    hits = _ranked_hits(k, Y, scores)
+    return float(hits.mean(axis=1).mean())
+
+
+def ndcg_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
+    """Return the mean normalized discounted cumulative gain of the k best-scored classes.
+
+    `Y` and `scores` are (n, m); documents without a true label count as 0.
+    """
+    hits = _ranked_hits(k, Y, scores)
+    discounts = 1 / np.log2(np.arange(2, hits.shape[1] + 2))
+    n_true = np.asarray(sparse.csr_matrix(Y).sum(axis=1)).ravel().astype(int)
+    best = np.concatenate(([0.0], np.cumsum(discounts)))[np.minimum(n_true, hits.shape[1])]
+    gain = hits @ discounts
+    return float(np.divide(gain, best, out=np.zeros_like(gain), where=best > 0).mean())
+
+
+def macro_f1(classifier: Any, texts: Iterable[str], labels: Any) -> float:  # noqa: ANN401
+    """Return macro F1 of a fitted classifier: a scorer for GridSearchCV and its like."""
+    return evaluate(labels, classifier.predict(texts), classifier.classes_).macro_f1
+
+
+def micro_f1(classifier: Any, texts: Iterable[str], labels: Any) -> float:  # noqa: ANN401
+    """Return micro F1 of a fitted classifier: a scorer for GridSearchCV and its like."""
+    return evaluate(labels, classifier.predict(texts), classifier.classes_).micro_f1
+
+
+def _are_matrices(true: EncodedLabels, predicted: EncodedLabels) -> bool:
+    return true.codeframe.kind == predicted.codeframe.kind == "matrix"
+
+
+def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, int]:
+    """Return Y over a codeframe, and how many labels are not in it."""
+    known = [j for j, label in enumerate(encoded.codeframe.classes) if label in codeframe.index]
+    kept = EncodedLabels(
+        Codeframe(tuple(encoded.codeframe.classes[j] for j in known), encoded.codeframe.kind),
+        sparse.csr_matrix(encoded.Y[:, known]),
+    )
+    return kept.over(codeframe), int(encoded.Y.nnz - kept.Y.nnz)
+
+
+def _column_sums(matrix: Sparse) -> Ints:
+    return np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
+
+
+def _ranked_hits(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> Floats:
+    """Return (n, k) whether the classes are true, best score first, ties by class."""
+    values = np.asarray(scores, dtype=np.float64)
+    truth = sparse.csr_matrix(Y).toarray()
+    if truth.shape != values.shape:
+        raise InputError(f"labels of shape {truth.shape} but scores of shape {values.shape}")
+    if not 1 <= k <= values.shape[1]:
+        raise InputError(f"k is {k}; expected a number from 1 to the {values.shape[1]} classes")
+    best = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(truth, best, axis=1).astype(np.float64)

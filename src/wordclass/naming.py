@@ -1,0 +1,61 @@
+"""From a public name to the file that defines it: the only dynamic import of the code base.
+
+A folder with a plural name is a catalogue: one file an entry, its name the public name. Files
+whose names start with an underscore serve the entries and are none themselves.
+"""
+
+import difflib
+import importlib
+import pkgutil
+from types import ModuleType
+
+from wordclass.errors import InputError, MissingExtraError
+
+
+def names(catalogue: str) -> list[str]:
+    """List the entries of a catalogue, sorted.
+
+    Examples
+    --------
+    >>> names("weightings")
+    ['binary', 'bm25', 'count', 'tfidf']
+    """
+    package = importlib.import_module(f"wordclass.{catalogue}")
+    found = (module.name for module in pkgutil.iter_modules(package.__path__))
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def entry(catalogue: str, name: str) -> ModuleType:
+    """Import the file of a catalogue that has this name.
+
+    Raises
+    ------
+    InputError
+        Where there is none; the message lists those there are.
+    """
+    known = names(catalogue)
+    if name not in known:
+        close = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        kind = catalogue.replace("_", " ").removesuffix("s")
+        raise InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(known)}")
+    return importlib.import_module(f"wordclass.{catalogue}.{name}")
+
+
+def extra(package: str, purpose: str) -> ModuleType:
+    """Import an optional package, or say which pip command brings it.
+
+    Parameters
+    ----------
+    package
+        The name to import. The extra that brings it has the name of its top-level package.
+    purpose
+        What it is needed for, as in "to read a.jsonl.zst".
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        brought_by = package.split(".")[0]
+        raise MissingExtraError(
+            f"{brought_by} is needed {purpose}: pip install 'wordclass[{brought_by}]'"
+        ) from error

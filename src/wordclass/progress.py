@@ -1,0 +1,51 @@
+"""One channel through which long work says how far it is; the command line draws it as a bar."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+# (what is being done, how much of it is done, how much there is or None where nobody knows)
+Listener = Callable[[str, int, int | None], None]
+
+
+def _ignore(_step: str, _done: int, _total: int | None) -> None:
+    """Listen to nothing: what happens where nobody asked to be told."""
+
+
+_listener: ContextVar[Listener] = ContextVar("listener", default=_ignore)
+
+
+@contextmanager
+def told_to(listener: Listener) -> Iterator[None]:
+    """Tell this listener of all progress made inside the `with` block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def report(step: str, done: int, total: int | None = None) -> None:
+    """Say how much of a step is done."""
+    _listener.get()(step, done, total)
+
+
+def over(items: Sequence[Item], step: str) -> Iterator[Item]:
+    """Iterate, and report after each item.
+
+    Examples
+    --------
+    >>> with told_to(lambda step, done, total: print(step, done, total)):
+    ...     for word in over(["a", "b"], "reading"):
+    ...         pass
+    reading 0 2
+    reading 1 2
+    reading 2 2
+    """
+    report(step, 0, len(items))
+    for done, item in enumerate(items, start=1):
+        yield item
+        report(step, done, len(items))

@@ -1,0 +1,178 @@
+"""How files are opened and replaced: compressed ones read as they are, none left half-written."""
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from wordclass import naming
+from wordclass.errors import FormatError, MissingDataError, StorageError
+
+COMPRESSIONS = (".gz", ".zst")
+_CHUNK = 1 << 20
+
+
+def data_home() -> Path:
+    """Return the folder for downloads and caches: `WORDCLASS_HOME`, or the platform's own."""
+    if chosen := os.environ.get("WORDCLASS_HOME"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "wordclass"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "wordclass"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "wordclass"
+
+
+def uncompressed_name(path: Path) -> str:
+    """Return the file's name without .gz or .zst: the name whose ending tells the format.
+
+    Examples
+    --------
+    >>> uncompressed_name(Path("docs/news.jsonl.zst"))
+    'news.jsonl'
+    """
+    return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
+
+
+def require(path: Path) -> None:
+    """Refuse a path that is not there, or may not be looked at."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise MissingDataError(f"{path}: no such file or folder") from error
+    except OSError as error:  # a name too long, a folder that may not be entered
+        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes; one that ends in .gz or .zst is decompressed on the way.
+
+    Raises
+    ------
+    MissingDataError, StorageError
+        There is no such file; it cannot be read.
+    FormatError
+        The compressed data is damaged or cut short.
+    """
+    require(path)
+    try:
+        with path.open("rb") as raw, _decompressed(raw, path) as stream:
+            yield stream
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(path, None, f"damaged or cut short: {error}") from error
+    except OSError as error:
+        if isinstance(error, MissingDataError | StorageError):
+            raise
+        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _decompressed(raw: BinaryIO, path: Path) -> BinaryIO:
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        return cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
+    if ending == ".zst":
+        return cast("BinaryIO", io.BufferedReader(_ZstdStream(raw, path), _CHUNK))
+    return raw
+
+
+class _ZstdStream(io.RawIOBase):
+    """The decompressed bytes of a zstd file; a file cut short is an error, not a short file.
+
+    (`zstandard.stream_reader` ends silently where the data does.)
+    """
+
+    def __init__(self, raw: BinaryIO, path: Path) -> None:
+        self._zstandard = naming.extra("zstandard", f"to read {path}")
+        self._raw, self._path = raw, path
+        self._frame = self._zstandard.ZstdDecompressor().decompressobj()
+        self._ready = memoryview(b"")
+        self._frame_is_empty = True
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        target = memoryview(cast("bytearray", buffer)).cast("B")
+        while not self._ready:
+            if not self._advance():
+                return 0
+        n_bytes = min(len(target), len(self._ready))
+        target[:n_bytes] = self._ready[:n_bytes]
+        self._ready = self._ready[n_bytes:]
+        return n_bytes
+
+    def _advance(self) -> bool:
+        """Decompress some more; False at the end of the file."""
+        chunk = self._raw.read(_CHUNK) if not self._frame.eof else self._frame.unused_data
+        if self._frame.eof:
+            chunk = chunk or self._raw.read(_CHUNK)
+            self._frame = self._zstandard.ZstdDecompressor().decompressobj()
+            self._frame_is_empty = True
+        if not chunk:
+            if not self._frame_is_empty:
+                raise FormatError(self._path, None, "damaged or cut short: a zstd frame has no end")
+            return False
+        self._frame_is_empty = False
+        try:
+            self._ready = memoryview(self._frame.decompress(chunk))
+        except self._zstandard.ZstdError as error:
+            raise FormatError(self._path, None, f"damaged zstd data: {error}") from error
+        return True
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path to write to; it takes the place of `path` when the block ends well.
+
+    Where the block fails, `path` is as it was and the temporary file is gone.
+
+    Raises
+    ------
+    StorageError
+        The disk is full, the folder is missing, or the like.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        if isinstance(error, MissingDataError | StorageError):
+            raise
+        reason = error.strerror or str(error)
+        raise StorageError(f"{path}: cannot be written: {reason}; nothing was changed") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes that replaces `path` when the block ends well.
+
+    One that ends in .gz or .zst is compressed on the way; the same bytes give the same file.
+    """
+    with (
+        replacing(path) as temporary,
+        temporary.open("wb") as raw,
+        _compressed(raw, path) as stream,
+    ):
+        yield stream
+
+
+def _compressed(raw: BinaryIO, path: Path) -> BinaryIO:
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
+    if ending == ".zst":
+        zstandard = naming.extra("zstandard", f"to write {path}")
+        compressor = zstandard.ZstdCompressor(write_checksum=True)
+        return cast("BinaryIO", compressor.stream_writer(raw, closefd=False))
+    return raw

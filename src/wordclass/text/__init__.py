@@ -1,0 +1,1 @@
+"""From texts to the matrix X: tokens, counts, weights."""

@@ -1,0 +1,169 @@
+"""Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from wordclass import naming
+from wordclass.arrays import Sparse
+from wordclass.corpus import list_texts
+from wordclass.errors import InputError
+from wordclass.text import counting
+from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
+from wordclass.vocabulary import TermCounts, Vocabulary
+
+Weight = Callable[[Sparse, Vocabulary], Sparse]
+
+
+class DocumentVectorizer(TransformerMixin, BaseEstimator):
+    """Turns texts into rows of term weights; a drop-in for scikit-learn's TfidfVectorizer.
+
+    Parameters
+    ----------
+    weighting
+        "tfidf", "bm25", "binary", "count", or a function of (occurrences, vocabulary).
+    min_docs, max_df
+        Keep terms that occur in at least and at most so many training documents (int), or in such
+        a share of them (float).
+    max_terms
+        Keep only so many terms, those with most occurrences.
+    ngrams
+        Shortest and longest run of words that makes a term.
+    mask_numbers
+        Replace each number by the one word `numbermask`.
+    analyzer
+        A function from a text to its terms, in place of all options on words.
+    stop_words
+        "english", or a collection of words to leave out.
+    lowercase, token_pattern, strip_accents
+        As in scikit-learn.
+    dtype
+        Of the weights.
+    n_jobs
+        Number of processes that count words; None is one.
+
+    Attributes
+    ----------
+    vocabulary_
+        The kept terms with their document frequencies: a mapping from term to column.
+    """
+
+    def __init__(
+        self,
+        *,
+        weighting: str | Weight = "tfidf",
+        min_docs: int | float = 5,
+        ngrams: tuple[int, int] = (1, 1),
+        mask_numbers: bool = True,
+        analyzer: Analyze | None = None,
+        stop_words: str | Collection[str] | None = None,
+        max_df: int | float = 1.0,
+        max_terms: int | None = None,
+        lowercase: bool = True,
+        token_pattern: str = TOKEN_PATTERN,
+        strip_accents: str | None = None,
+        dtype: DTypeLike = np.float64,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.weighting = weighting
+        self.min_docs = min_docs
+        self.ngrams = ngrams
+        self.mask_numbers = mask_numbers
+        self.analyzer = analyzer
+        self.stop_words = stop_words
+        self.max_df = max_df
+        self.max_terms = max_terms
+        self.lowercase = lowercase
+        self.token_pattern = token_pattern
+        self.strip_accents = strip_accents
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+
+    def fit(self, texts: Iterable[str], y: object = None) -> Self:
+        """Learn which terms to keep, and their document frequencies."""
+        self.fit_transform(texts)
+        return self
+
+    def fit_transform(self, texts: Iterable[str], y: object = None) -> Sparse:
+        """Learn the terms and return X (n, v), reading the texts once."""
+        return self.fit_transform_counted(*self.count(list_texts(texts)))
+
+    def count(self, texts: list[str]) -> tuple[list[str], Sparse]:
+        """Return all terms of texts, sorted, and their occurrences (n, len(terms)), unweighted."""
+        return counting.count(texts, self._analyzer(), self.n_jobs)
+
+    def fit_transform_counted(self, terms: list[str], occurrences: Sparse) -> Sparse:
+        """Learn which of the counted terms to keep, and return X (n, v)."""
+        counts = TermCounts.of(terms, occurrences)
+        self.vocabulary_ = counts.vocabulary(self.min_docs, self.max_df, self.max_terms)
+        column = {term: j for j, term in enumerate(terms)}
+        kept = [column[term] for term in self.vocabulary_.terms]
+        return self._weighted(occurrences[:, kept])
+
+    def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
+        """Return a fitted vectorizer with the options of this one and a vocabulary learned before."""
+        fitted: DocumentVectorizer = clone(self)
+        fitted.vocabulary_ = vocabulary
+        return fitted
+
+    def transform(self, texts: Iterable[str]) -> Sparse:
+        """Return X (n, v) for texts; words outside the vocabulary do not count."""
+        check_is_fitted(self)
+        index = self.vocabulary_.index
+        counted = counting.count_known(list_texts(texts), self._analyzer(), index, self.n_jobs)
+        return self._weighted(counted)
+
+    def inverse_transform(self, X: Sparse) -> list[NDArray[np.str_]]:
+        """Return the terms of each row that have a weight."""
+        check_is_fitted(self)
+        terms = self.get_feature_names_out()
+        rows = sparse.csr_matrix(X)
+        return [terms[rows[k].indices] for k in range(rows.shape[0])]
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Return the terms, in the order of the columns."""
+        check_is_fitted(self)
+        return np.array(self.vocabulary_.terms, dtype=object)
+
+    def _analyzer(self) -> Analyze:
+        return choose_analyzer(
+            self.analyzer,
+            ngrams=self.ngrams,
+            stop_words=self.stop_words,
+            mask_numbers=self.mask_numbers,
+            lowercase=self.lowercase,
+            token_pattern=self.token_pattern,
+            strip_accents=self.strip_accents,
+        )
+
+    def _weighted(self, occurrences: Sparse) -> Sparse:
+        if callable(self.weighting):
+            weights = _checked(self.weighting(occurrences, self.vocabulary_), occurrences)
+        else:
+            entry = naming.entry("weightings", self.weighting)
+            weights = entry.weight(occurrences, self.vocabulary_)
+        return weights.astype(self.dtype, copy=False)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _checked(X: object, occurrences: Sparse) -> Sparse:
+    """Check what a weighting of the user's returned."""
+    if not sparse.issparse(X) and not isinstance(X, np.ndarray):
+        raise InputError(f"the weighting returned a {type(X).__name__}; expected a sparse matrix")
+    weights = sparse.csr_matrix(X, dtype=np.float64)
+    if weights.shape != occurrences.shape:
+        raise InputError(f"the weighting returned {weights.shape}; expected {occurrences.shape}")
+    if not np.isfinite(weights.data).all():
+        raise InputError("the weighting returned weights that are NaN or infinite")
+    weights.sort_indices()
+    return weights
