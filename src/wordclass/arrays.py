@@ -14,6 +14,11 @@ Sparse: TypeAlias = sparse.csr_matrix[Any]
 Matrix: TypeAlias = Sparse | Floats
 
 
+def to_sparse(matrix: Any) -> Sparse:  # noqa: ANN401 - whatever scipy turns into a matrix
+    """Return a sparse or dense matrix, or nested lists, as CSR of float64; not a copy of one."""
+    return sparse.csr_matrix(matrix, dtype=np.float64)
+
+
 def dense(matrix: Matrix) -> Floats:
     """Return a new dense float64 array with the values of a sparse or dense matrix."""
     values = matrix.toarray() if sparse.issparse(matrix) else np.array(matrix)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from wordclass.arrays import Flags, Floats, Matrix, Sparse, dense
+from wordclass.arrays import Flags, Floats, Matrix, Sparse, dense, to_sparse
 from wordclass.errors import InputError
 from wordclass.labels import with_columns
 
@@ -54,11 +54,11 @@ class WordClassCounts:
         >>> WordClassCounts.of([[3.0], [1.0]], [[1, 0], [0, 1]]).joint_weight
         array([[3., 1.]])
         """
-        weights = sparse.csr_matrix(X, dtype=np.float64)
+        weights = to_sparse(X)
         if np.any(weights.data == 0):
             weights = weights.copy()
             weights.eliminate_zeros()
-        labels = sparse.csr_matrix(Y, dtype=np.float64)
+        labels = to_sparse(Y)
         n_docs, n_terms = weights.shape
         columns = weights.indices
         factors = {"joint_weight": weights, "joint_docs": _presence(weights)}
@@ -66,8 +66,8 @@ class WordClassCounts:
             n_docs=float(n_docs),
             class_docs=np.asarray(labels.sum(axis=0), dtype=np.float64).ravel(),
             term_docs=np.bincount(columns, minlength=n_terms).astype(np.float64),
-            term_weight=np.bincount(columns, weights.data, minlength=n_terms),
-            term_squares=np.bincount(columns, weights.data**2, minlength=n_terms),
+            term_weight=_column_sums(columns, weights.data, n_terms),
+            term_squares=_column_sums(columns, weights.data**2, n_terms),
             joints={name: sparse.csr_matrix(factors[name].T @ labels) for name in sorted(needs)},
         )
 
@@ -83,8 +83,10 @@ class WordClassCounts:
 
     @property
     def known(self) -> Flags:
-        """(v,) which terms occur at all: decided on whole numbers, so that no rounding error of
-        a subtraction makes a term of removed documents look like a very rare one.
+        """(v,) which terms occur at all.
+
+        Decided on whole numbers of documents, so that no rounding error of a subtraction makes a
+        term of removed documents look like a very rare one.
         """
         return self.term_docs > 0
 
@@ -158,6 +160,11 @@ class WordClassCounts:
         """Whether a number of documents is below zero: more was taken out than was there."""
         lowest = min(self.n_docs, self.class_docs.min(initial=0), self.term_docs.min(initial=0))
         return bool(lowest < 0 or self.term_weight.min(initial=0) < -1e-6)
+
+
+def _column_sums(columns: NDArray[np.integer], values: Floats, n_terms: int) -> Floats:
+    # without a single value, bincount would return integers
+    return np.bincount(columns, values, minlength=n_terms).astype(np.float64)
 
 
 def _presence(weights: Sparse) -> Sparse:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from wordclass.arrays import Flags, Sparse
+from wordclass.arrays import Flags, Sparse, to_sparse
 from wordclass.corpus import Label
 from wordclass.errors import InputError
 
@@ -173,7 +173,7 @@ def _is_matrix(labels: object) -> bool:
 def _encode_matrix(labels: Any, names: list[Label] | None) -> EncodedLabels:  # noqa: ANN401
     if names is None and hasattr(labels, "columns"):
         names = [_checked(name, "column name") for name in labels.columns]
-    Y = sparse.csr_matrix(labels if sparse.issparse(labels) else _numbers(labels), dtype=np.float64)
+    Y = to_sparse(labels if sparse.issparse(labels) else _numbers(labels)).copy()
     Y.sum_duplicates()
     Y.eliminate_zeros()
     if not np.all(Y.data == 1):

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
-from wordclass.arrays import Floats, Ints, Sparse
+from wordclass.arrays import Floats, Ints, Sparse, to_sparse
 from wordclass.corpus import Label
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels, encode
@@ -103,7 +102,8 @@ class Scores:
 
     def _share(self, part: Ints, whole: Ints) -> Floats:
         nothing = 1.0 if self.is_multilabel else 0.0
-        return np.divide(part, whole, out=np.full(len(whole), nothing), where=whole > 0)
+        shares: Floats = np.divide(part, whole, out=np.full(len(whole), nothing), where=whole > 0)
+        return shares
 
 
 def evaluate(
@@ -123,9 +123,7 @@ def evaluate(
     """
     true, predicted = encode(true_labels), encode(predicted_labels)
     if true.Y.shape[0] != predicted.Y.shape[0]:
-        raise InputError(
-            f"{true.Y.shape[0]} true labels but {predicted.Y.shape[0]} predicted ones"
-        )
+        raise InputError(f"{true.Y.shape[0]} true labels but {predicted.Y.shape[0]} predicted ones")
     if not true.Y.shape[0]:
         raise InputError("there are no labels to evaluate")
     union = true.codeframe | predicted.codeframe
@@ -174,7 +172,7 @@ def ndcg_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
     """
     hits = _ranked_hits(k, Y, scores)
     discounts = 1 / np.log2(np.arange(2, hits.shape[1] + 2))
-    n_true = np.asarray(sparse.csr_matrix(Y).sum(axis=1)).ravel().astype(int)
+    n_true = np.asarray(to_sparse(Y).sum(axis=1)).ravel().astype(int)
     best = np.concatenate(([0.0], np.cumsum(discounts)))[np.minimum(n_true, hits.shape[1])]
     gain = hits @ discounts
     return float(np.divide(gain, best, out=np.zeros_like(gain), where=best > 0).mean())
@@ -199,7 +197,7 @@ def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, i
     known = [j for j, label in enumerate(encoded.codeframe.classes) if label in codeframe.index]
     kept = EncodedLabels(
         Codeframe(tuple(encoded.codeframe.classes[j] for j in known), encoded.codeframe.kind),
-        sparse.csr_matrix(encoded.Y[:, known]),
+        encoded.Y[:, known],
     )
     return kept.over(codeframe), int(encoded.Y.nnz - kept.Y.nnz)
 
@@ -211,7 +209,7 @@ def _column_sums(matrix: Sparse) -> Ints:
 def _ranked_hits(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> Floats:
     """Return (n, k) whether the classes are true, best score first, ties by class."""
     values = np.asarray(scores, dtype=np.float64)
-    truth = sparse.csr_matrix(Y).toarray()
+    truth = to_sparse(Y).toarray()
     if truth.shape != values.shape:
         raise InputError(f"labels of shape {truth.shape} but scores of shape {values.shape}")
     if not 1 <= k <= values.shape[1]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
+from uuid import uuid4
 
 from wordclass import naming
 from wordclass.errors import FormatError, MissingDataError, StorageError
@@ -137,7 +138,7 @@ def replacing(path: Path) -> Iterator[Path]:
     StorageError
         The disk is full, the folder is missing, or the like.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
         yield temporary
         with temporary.open("rb+") as written:

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from wordclass.arrays import Flags, Floats, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Sparse
 
 _FEW = 3  # a class with fewer positives has no threshold of its own
 
 
-def best_thresholds(scores: Floats, Y: Sparse) -> Floats:
+def best_thresholds(scores: Floats | Floats32, Y: Sparse) -> Floats:
     """Return the threshold (m,) of each class with the best F1 on these scores (n, m).
 
     The scores must be honest (cross-fitted, or of documents held out). A class with fewer than
@@ -24,7 +24,7 @@ def best_thresholds(scores: Floats, Y: Sparse) -> Floats:
     )
 
 
-def _best_threshold(scores: Floats, truth: Flags) -> float:
+def _best_threshold(scores: Floats | Floats32, truth: Flags) -> float:
     """Return the threshold with the best F1; the highest one of equals; half-way between scores."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]

@@ -223,7 +223,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return projection
 
-    def _set(self, learned: Learned, class_vectors: Floats32, vectors: Floats) -> None:
+    def _set(self, learned: Learned, class_vectors: Floats32, vectors: Floats | Floats32) -> None:
         """Set the fitted attributes; the two arrays are one where nothing was projected."""
         self.learned_ = learned
         self.terms_ = learned.vocabulary.terms
@@ -238,8 +238,8 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         """Return the features (n, r) of texts: their weights times the embeddings."""
         check_is_fitted(self)
         vectorizer = self._learner().vectorizer.with_vocabulary(self.learned_.vocabulary)
-        X = vectorizer.transform(texts)
-        features: Floats32 = X.astype(np.float32) @ self.vectors_
+        X = vectorizer.transform(texts).astype(np.float32)
+        features: Floats32 = np.asarray(X @ self.vectors_)
         return features
 
     def top_terms(self, name: Label, n: int = 10) -> list[tuple[str, float]]:

@@ -1,6 +1,6 @@
 """What embeddings are made of, and how documents are added to it and taken out: all exact.
 
-Nothing is changed in place: each step returns a new `Learned`, so a step that fails changes nothing.
+Nothing is changed in place: each step returns a new `Learned`, so one that fails changes nothing.
 """
 
 from dataclasses import dataclass, replace
@@ -109,9 +109,7 @@ class Learner:
         )
         return learned, X
 
-    def _counts(
-        self, learned: Learned, texts: list[str], labels: EncodedLabels
-    ) -> WordClassCounts:
+    def _counts(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> WordClassCounts:
         """Count texts with the vocabulary, document frequencies and structural terms there are."""
         X = self.vectorizer.with_vocabulary(learned.vocabulary).transform(texts)
         return self.recipe.count(X, with_structural_columns(X, labels.Y, learned.structural))

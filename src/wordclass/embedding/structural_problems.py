@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Sparse
+from wordclass.arrays import Sparse, to_sparse
 from wordclass.correlations import information_gain
 from wordclass.counts import WordClassCounts
 
@@ -27,5 +27,6 @@ def with_structural_columns(X: Sparse, Y: Sparse, columns: Sequence[int]) -> Spa
     """Put behind Y (n, m) one 0/1 column a chosen term: whether the document has it."""
     if not columns:
         return Y
-    has_term = (X[:, list(columns)] != 0).astype(np.float64)
-    return sparse.csr_matrix(sparse.hstack([Y, has_term], format="csr"))
+    weights: Sparse = X[:, list(columns)].copy()
+    weights.data = (weights.data != 0).astype(np.float64)
+    return to_sparse(sparse.hstack([Y, weights]))

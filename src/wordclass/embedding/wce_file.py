@@ -68,14 +68,15 @@ def read(
         They were made with a function that is not among the given ones.
     """
     header, arrays = tensor_file.read(path, KIND)
-    options = {
+    options: dict[str, Any] = {
         name: _restored(path, name, value, functions) for name, value in header["options"].items()
     }
     if strange := set(functions) - set(options):
         raise InputError(f"load does not know the option {sorted(strange)[0]!r}")
     try:
         learned = _learned(header, arrays)
-        vectors = {name: arrays[name] for name in ("class_vectors", "vectors") if name in arrays}
+        names = arrays.keys() & {"class_vectors", "vectors"}
+        vectors = {name: arrays[name] for name in names}
     except (KeyError, IndexError, ValueError) as error:
         raise FormatError(path, None, f"not complete: {error}") from error
     return options, learned, vectors

@@ -7,19 +7,21 @@ occur how often in each text, and the same for terms that are given.
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import progress
-from wordclass.arrays import Sparse
+from wordclass.arrays import Sparse, to_sparse
 from wordclass.errors import InputError
 from wordclass.text.analyzer import Analyze
 
 _BLOCK = 2_000  # documents between two reports of progress, and the unit of parallel work
 
 CountedBlock = tuple[list[str], Sparse]
+Counted = TypeVar("Counted")
 
 
 def count(
@@ -112,13 +114,13 @@ def _matrix(columns: NDArray[np.int32], ends: NDArray[np.int64], n_terms: int) -
 def _stacked(blocks: Iterable[Sparse], n_terms: int) -> Sparse:
     parts = list(blocks)
     if not parts:
-        return sparse.csr_matrix((0, n_terms), dtype=np.int32)
+        return to_sparse(np.zeros((0, n_terms))).astype(np.int32)
     return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
 
 
 def _over_blocks(
-    texts: list[str], work: Callable[[list[str]], object], n_jobs: int | None
-) -> list[object]:
+    texts: list[str], work: Callable[[list[str]], Counted], n_jobs: int | None
+) -> list[Counted]:
     """Do the work for each block of texts, in order; in several processes where asked."""
     blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
     if n_jobs in (None, 1) or len(blocks) == 1:
@@ -127,4 +129,5 @@ def _over_blocks(
 
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     results = parallel(joblib.delayed(work)(block) for block in blocks)
-    return [result for _, result in zip(progress.over(blocks, "counting words"), results)]
+    steps = progress.over(blocks, "counting words")
+    return [result for _, result in zip(steps, results, strict=True)]

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
-from wordclass.arrays import Sparse
+from wordclass.arrays import Sparse, to_sparse
 from wordclass.corpus import list_texts
 from wordclass.errors import InputError
 from wordclass.text import counting
@@ -106,7 +106,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         return self._weighted(occurrences[:, kept])
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
-        """Return a fitted vectorizer with the options of this one and a vocabulary learned before."""
+        """Return a vectorizer with the same options, fitted by a vocabulary learned before."""
         fitted: DocumentVectorizer = clone(self)
         fitted.vocabulary_ = vocabulary
         return fitted
@@ -147,7 +147,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         else:
             entry = naming.entry("weightings", self.weighting)
             weights = entry.weight(occurrences, self.vocabulary_)
-        return weights.astype(self.dtype, copy=False)
+        return sparse.csr_matrix(weights, dtype=np.dtype(self.dtype))
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
         tags = super().__sklearn_tags__()
@@ -160,7 +160,7 @@ def _checked(X: object, occurrences: Sparse) -> Sparse:
     """Check what a weighting of the user's returned."""
     if not sparse.issparse(X) and not isinstance(X, np.ndarray):
         raise InputError(f"the weighting returned a {type(X).__name__}; expected a sparse matrix")
-    weights = sparse.csr_matrix(X, dtype=np.float64)
+    weights = to_sparse(X)
     if weights.shape != occurrences.shape:
         raise InputError(f"the weighting returned {weights.shape}; expected {occurrences.shape}")
     if not np.isfinite(weights.data).all():

@@ -1,0 +1,41 @@
+"""The corpus that a command was given: a file, a folder, or `dataset:NAME`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wordclass.corpus import LabelledCorpus, ReadOptions, load_dataset, read_records
+from wordclass.errors import InputError
+
+
+@dataclass(frozen=True)
+class CorpusChoice:
+    """What the user said about the corpus; None where nothing was said."""
+
+    place: str
+    split: str | None
+    text_field: str | None
+    label_field: str | None
+    label_separator: str
+    encoding: str
+    is_multilabel: bool | None
+
+    def read(self, usual_split: str) -> LabelledCorpus:
+        """Read the corpus; where it has splits and none was chosen, the usual one is taken."""
+        if self.place.startswith("dataset:"):
+            return self._part_of_dataset(usual_split)
+        options = ReadOptions(
+            self.text_field, self.label_field, self.label_separator, self.encoding
+        )
+        records = read_records(Path(self.place), options)
+        is_multilabel = records.is_multilabel if self.is_multilabel is None else self.is_multilabel
+        split = self.split or (usual_split if records.splits is not None else None)
+        if split is not None and split != "all":
+            records = records.part(split)
+        return records.to_corpus(is_multilabel)
+
+    def _part_of_dataset(self, usual_split: str) -> LabelledCorpus:
+        dataset = load_dataset(self.place.removeprefix("dataset:"))
+        split = self.split or usual_split
+        if split not in ("train", "test"):
+            raise InputError(f"a data set has the splits train and test, not {split!r}")
+        return dataset.train if split == "train" else dataset.test

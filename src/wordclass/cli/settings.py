@@ -1,0 +1,74 @@
+"""The options that every command has, given to it as one value."""
+
+import functools
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wordclass.cli.progress_bar import ProgressBar
+from wordclass.errors import InputError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `--force`, `--quiet` and their like were set to."""
+
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no messages.")] = False
+    seed: Annotated[int, typer.Option(help="For everything random.")] = 0
+    jobs: Annotated[int, typer.Option(help="Processes that share the work; -1: all cores.")] = 1
+    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on standard output.")
+    ] = False
+
+    def check_output(self, path: Path) -> None:
+        """Refuse to overwrite, before any work is done."""
+        if path.exists() and not self.force:
+            raise InputError(f"{path} exists; --force overwrites it")
+
+    def say(self, message: str) -> None:
+        """Tell the user something that is not a result: on standard error."""
+        if not self.quiet:
+            sys.stderr.write(message + "\n")
+
+    def show(self, result: dict[str, Any], text: str) -> None:
+        """Print a result on standard output: as JSON where that was asked for, else as text."""
+        written = json.dumps(result, ensure_ascii=False, default=str) if self.as_json else text
+        # a lone surrogate in a term cannot be printed, and must not end in a traceback
+        sys.stdout.write(written.encode("utf-8", "replace").decode("utf-8") + "\n")
+
+
+def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a command of the app; its first parameter is the `Settings`."""
+
+    def register(run: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
+        shared = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field.type,
+            )
+            for field in fields(Settings)
+        ]
+
+        @functools.wraps(run)
+        def wrapper(**given: Any) -> None:  # noqa: ANN401 - typer has checked them
+            settings = Settings(**{each.name: given.pop(each.name) for each in shared})
+            with ProgressBar(is_shown=not settings.quiet):
+                run(settings, **given)
+
+        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + shared
+        vars(wrapper)["__signature__"] = inspect.Signature(parameters)
+        wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+        return app.command()(wrapper)
+
+    return register
