@@ -207,7 +207,9 @@ def _listed(labels: object) -> list[Any]:
 
 def _all_alike(listed: list[Any]) -> bool:
     """Whether all are single labels; False if all are collections; a mixture is an error."""
-    is_single = [isinstance(given, str) or not isinstance(given, Iterable) for given in listed]
+    is_single = [
+        isinstance(given, str | bytes) or not isinstance(given, Iterable) for given in listed
+    ]
     if all(is_single):
         return True
     if any(is_single):

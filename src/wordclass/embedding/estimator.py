@@ -239,7 +239,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         vectorizer = self._learner().vectorizer.with_vocabulary(self.learned_.vocabulary)
         X = vectorizer.transform(texts).astype(np.float32)
-        features: Floats32 = np.asarray(X @ self.vectors_)
+        features: Floats32 = (X @ self.vectors_).astype(np.float32, copy=False)
         return features
 
     def top_terms(self, name: Label, n: int = 10) -> list[tuple[str, float]]:

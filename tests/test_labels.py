@@ -1,0 +1,175 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from wordclass import InputError
+from wordclass.labels import Codeframe, check_class_count, encode
+
+
+def dense(labels, **options):
+    return encode(labels, **options).Y.toarray().astype(int).tolist()
+
+
+SINGLE = ["b", "a", "b"]
+SETS = [["b", "a"], [], ["c"]]
+MATRIX = [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        SINGLE,
+        tuple(SINGLE),
+        np.array(SINGLE),
+        pd.Series(SINGLE, index=[5, 6, 7]),
+        pa.array(SINGLE),
+        iter(SINGLE),
+        np.array(SINGLE, dtype=object),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_single_labels_come_in_many_forms(labels):
+    encoded = encode(labels)
+    assert encoded.codeframe == Codeframe(("a", "b"), "single")
+    assert encoded.Y.toarray().tolist() == [[0, 1], [1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        SETS,
+        [set(labels) for labels in SETS],
+        [tuple(labels) for labels in SETS],
+        [frozenset(labels) for labels in SETS],
+        [np.array(labels, dtype=object) for labels in SETS],
+        pd.Series(SETS),
+        pa.array(SETS),
+        [["b", "a", "b"], [], ["c"]],
+    ],
+)
+def test_multilabel_labels_come_in_many_forms(labels):
+    encoded = encode(labels)
+    assert encoded.codeframe == Codeframe(("a", "b", "c"), "multilabel")
+    assert encoded.Y.toarray().tolist() == MATRIX
+
+
+@pytest.mark.parametrize(
+    "form",
+    [np.array, sparse.csr_matrix, sparse.coo_array, lambda m: np.array(m, bool), pd.DataFrame],
+)
+def test_a_matrix_has_numbered_classes_unless_they_are_named(form):
+    encoded = encode(form(MATRIX))
+    assert encoded.codeframe.classes == (0, 1, 2)
+    assert encoded.Y.toarray().tolist() == MATRIX
+    named = encode(form(MATRIX), ["x", "y", "z"])
+    assert named.codeframe.classes == ("x", "y", "z")
+
+
+def test_the_columns_of_a_data_frame_are_the_classes():
+    frame = pd.DataFrame(MATRIX, columns=["x", "y", "z"])
+    assert encode(frame).codeframe.classes == ("x", "y", "z")
+
+
+def test_classes_are_sorted_and_a_predicted_matrix_has_the_order_of_the_given_one():
+    encoded = encode(np.array(MATRIX), ["c", "a", "b"])
+    assert encoded.codeframe.classes == ("a", "b", "c")
+    decisions = encoded.Y.toarray().astype(bool)
+    assert encoded.codeframe.to_labels(decisions).tolist() == MATRIX
+
+
+def test_integers_sort_as_numbers_and_numpy_ones_become_plain():
+    encoded = encode(np.array([10, 9, 10]))
+    assert encoded.codeframe.classes == (9, 10)
+    assert all(type(label) is int for label in encoded.codeframe.classes)
+
+
+def test_class_names_fix_the_codeframe():
+    assert dense(["b"], class_names=["c", "b", "a"]) == [[0, 1, 0]]
+    with pytest.raises(InputError, match="unknown class 'd'"):
+        encode(["d"], ["a", "b"])
+
+
+def test_labels_come_back_in_the_form_they_had():
+    single = encode(SINGLE)
+    assert single.codeframe.to_labels(single.Y.toarray() > 0).tolist() == SINGLE
+    several = encode(SETS)
+    back = several.codeframe.to_labels(several.Y.toarray() > 0)
+    assert back == [("a", "b"), (), ("c",)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", None], "label of document 1 is None"),
+        (["a", float("nan")], "label of document 1 is NaN"),
+        ([1, np.nan], "label of document 1 is NaN"),
+        ([["a"], [None]], "label of document 1 is None"),
+        ([["a"], [float("nan")]], "label of document 1 is NaN"),
+        ([1.0, 2.0], "1.0, a float"),
+        ([b"a"], "b'a', a bytes"),
+        (["a", 1], "mix str and int"),
+        (["a", ["b"]], "mix single labels and lists"),
+        ("spam", "labels is a str"),
+        (None, "labels is a NoneType"),
+        (7, "labels is a int"),
+        (np.array([[0, 2]]), "holds 2; expected only 0 and 1"),
+        (np.array([[0, np.nan]]), "holds nan"),
+        (np.array([["x", "y"]]), "holds no numbers"),
+        (pd.Series(["a", pd.NA], dtype=object), "NAType"),
+    ],
+)
+def test_labels_that_cannot_be_meant_are_refused(labels, message):
+    with pytest.raises(InputError, match=message):
+        encode(labels)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "b"], "2 class_names for a label matrix of 3"),
+        (["a", "b", "b"], "more than once"),
+        (["a", 1, "b"], "mix str and int"),
+        (["a", None, "b"], "class name is None"),
+    ],
+)
+def test_names_that_do_not_fit_a_matrix_are_refused(names, message):
+    with pytest.raises(InputError, match=message):
+        encode(np.array(MATRIX), names)
+
+
+def test_two_columns_of_a_frame_with_the_same_name_are_refused():
+    with pytest.raises(InputError, match="two columns of the same name"):
+        encode(pd.DataFrame([[1, 0]], columns=["a", "a"]))
+
+
+def test_codeframes_unite():
+    single, several = Codeframe(("a",), "single"), Codeframe(("b",), "multilabel")
+    matrix = Codeframe(("a", "b"), "matrix", (1, 0))
+    assert single | Codeframe(("b",), "single") == Codeframe(("a", "b"), "single")
+    assert single | several == Codeframe(("a", "b"), "multilabel")
+    assert matrix | matrix is matrix
+    assert (matrix | Codeframe(("c",), "matrix", (0,))).matrix_columns == (0, 1, 2)
+    with pytest.raises(InputError, match="mix str and int"):
+        _ = single | Codeframe((1,), "single")
+
+
+def test_the_order_of_a_matrix_shrinks_with_its_classes():
+    matrix = Codeframe(("a", "b", "c"), "matrix", (2, 0, 1))
+    assert matrix.without(np.array([True, False, False])).classes == ("b", "c")
+
+
+def test_one_class_or_none_is_refused():
+    with pytest.raises(InputError, match="only one class, 'a'"):
+        check_class_count(encode(["a", "a"]).codeframe)
+    with pytest.raises(InputError, match="no class"):
+        check_class_count(encode([[], []]).codeframe)
+
+
+def test_an_unknown_class_names_close_ones_or_the_first_few():
+    codeframe = Codeframe(tuple(f"class{k}" for k in range(20)), "single")
+    with pytest.raises(InputError, match="close: class7"):
+        codeframe.column("clas7")
+    with pytest.raises(InputError, match=r"known: class0, .*\.\.\."):
+        codeframe.column("zzzzzz")

@@ -1,0 +1,132 @@
+"""Who may import whom: the rows of docs/architecture.md, read off the sources."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "wordclass"
+
+ROWS = [
+    {"errors"},
+    {
+        "arrays", "corpus", "counts", "labels", "measures", "naming", "progress", "storage",
+        "neighbors", "tensor_file", "vector_files", "vocabulary", "word_vectors",
+    },
+    {"corpus_formats", "correlations", "projectors", "vector_formats", "weightings"},
+    {"text"},
+    {"datasets", "embedding", "thresholds"},
+    {"classifiers"},
+    {"report"},
+    {"cli"},
+]  # fmt: skip
+ROW_OF = {part: row for row, parts in enumerate(ROWS) for part in parts}
+CATALOGUES = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name[-1] == "s"}
+CORNERS = {
+    "matplotlib": {"report"},
+    "polars": {"corpus_formats", "vector_formats"},
+    "rich": {"cli"},
+    "torch": {"classifiers", "encoders", "network"},
+    "typer": {"cli"},
+    "zstandard": set(),
+}
+
+
+def modules():
+    return sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def name_of(path):
+    parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path):
+    """The modules a file imports, as dotted names; `from a import b` counts as a.b and a."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def internal_imports(path):
+    known = {name_of(each) for each in modules()}
+    for imported in imports_of(path):
+        if imported.startswith("wordclass."):
+            inner = imported.removeprefix("wordclass.")
+            yield inner if inner in known else inner.rpartition(".")[0]
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_a_part_imports_lower_rows_only(path):
+    own = name_of(path).split(".")[0]
+    assert own in ROW_OF, f"{own} has no row: add it to docs/architecture.md and to this test"
+    for imported in internal_imports(path):
+        part = imported.split(".")[0]
+        if part in ("", own):
+            continue
+        is_lower = ROW_OF[part] < ROW_OF[own]
+        # the root files of row 1 are types that use each other
+        is_beside = ROW_OF[part] == ROW_OF[own] == 1
+        assert is_lower or is_beside, f"{name_of(path)} imports {imported}"
+
+
+@pytest.mark.parametrize("catalogue", sorted(CATALOGUES))
+def test_entries_of_a_catalogue_do_not_import_each_other(catalogue):
+    for path in (PACKAGE / catalogue).glob("*.py"):
+        for imported in internal_imports(path):
+            part, _, entry = imported.partition(".")
+            if part == catalogue:
+                assert entry.startswith("_"), f"{name_of(path)} imports {imported}"
+
+
+def test_no_files_import_each_other_in_a_circle():
+    graph = {name_of(path): set(internal_imports(path)) for path in modules()}
+    finished, open_path = set(), []
+
+    def visit(name):
+        assert name not in open_path, " -> ".join([*open_path, name])
+        if name in finished:
+            return
+        open_path.append(name)
+        for imported in graph.get(name, ()):
+            if imported != name:
+                visit(imported)
+        open_path.pop()
+        finished.add(name)
+
+    for name in graph:
+        visit(name)
+
+
+@pytest.mark.parametrize("package", sorted(CORNERS))
+def test_a_heavy_package_is_imported_in_its_corner_only(package):
+    for path in modules():
+        tops = {imported.split(".")[0] for imported in imports_of(path)}
+        if package in tops:
+            assert name_of(path).split(".")[0] in CORNERS[package], name_of(path)
+
+
+def test_only_naming_imports_dynamically():
+    for path in modules():
+        if name_of(path) != "naming":
+            assert "importlib" not in {each.split(".")[0] for each in imports_of(path)} or (
+                "import_module" not in path.read_text(encoding="utf-8")
+            ), name_of(path)
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    heavy = {*CORNERS, "sklearn", "scipy", "numpy", "pandas"}
+    code = "import sys, wordclass; print(*(name.split('.')[0] for name in sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not heavy & set(shown.stdout.split())
+
+
+def test_no_file_is_longer_than_the_design_allows():
+    for path in modules():
+        n_lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert n_lines <= 350, f"{name_of(path)} has {n_lines} lines"

@@ -1,0 +1,98 @@
+import pickle
+import re
+
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+
+from wordclass import InputError
+from wordclass.text.analyzer import Analyzer, choose_analyzer
+
+TEXTS = st.text(alphabet=st.sampled_from("aAbé1 2.,-_'İΣς\n\u2028٣ﬀ\ud800ß")) | st.text()
+
+
+def chosen(**options):
+    return choose_analyzer(
+        options.pop("analyzer", None),
+        **{"ngrams": (1, 1), "stop_words": None, "mask_numbers": True, **options},
+    )
+
+
+@given(text=TEXTS)
+def test_tokens_are_those_of_the_definition(text):
+    assert Analyzer()(text) == reference.tokens(text)
+
+
+@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2), (2, 2), (1, 3), (2, 3), (3, 3)])
+@pytest.mark.parametrize("stop_words", [None, "english", ["aa", "b1"]])
+@given(text=TEXTS)
+def test_without_masking_it_is_the_analyzer_of_scikit_learn(ngrams, stop_words, text):
+    theirs = CountVectorizer(ngram_range=ngrams, stop_words=stop_words).build_analyzer()
+    ours = chosen(ngrams=ngrams, stop_words=stop_words, mask_numbers=False)
+    assert ours(text) == theirs(text)
+
+
+@pytest.mark.parametrize("how", ["unicode", "ascii"])
+@given(text=TEXTS)
+def test_accents_are_stripped_as_scikit_learn_does(how, text):
+    theirs = CountVectorizer(strip_accents=how).build_analyzer()
+    assert chosen(strip_accents=how, mask_numbers=False)(text) == theirs(text)
+
+
+def test_a_token_pattern_of_the_users_and_case_are_respected():
+    analyze = chosen(token_pattern=r"#(\w+)", mask_numbers=False)
+    assert analyze("#Big #deal now") == ["big", "deal"]
+    assert Analyzer(lowercase=False)("Big deal") == ["Big", "deal"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("1,000.50 dollars", ["numbermask", "dollars"]),
+        ("in 1999-2001", ["in", "numbermask"]),
+        ("v2 and 2x", ["v2", "and", "2x"]),
+        ("7-year itch", ["numbermaskyear", "itch"]),
+        ("I a", []),
+        ("", []),
+    ],
+)
+def test_numbers_become_one_word(text, tokens):
+    assert Analyzer()(text) == tokens
+
+
+def test_lone_surrogates_separate_tokens():
+    assert Analyzer()("ab\ud800cd") == ["ab", "cd"]
+
+
+def test_an_analyzer_of_the_users_is_taken_as_it_is():
+    assert chosen(analyzer=str.split) is str.split
+
+
+def test_an_analyzer_can_be_pickled_after_use():
+    analyzer = Analyzer(ngrams=(1, 2))
+    analyzer("warm up")
+    assert pickle.loads(pickle.dumps(analyzer))("a text here") == analyzer("a text here")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ngrams": (2, 1)}, "ngrams is (2, 1)"),
+        ({"ngrams": (0, 1)}, "ngrams is (0, 1)"),
+        ({"ngrams": 3}, "ngrams is 3"),
+        ({"ngrams": "ab"}, "ngrams is 'ab'"),
+        ({"stop_words": "french"}, "stop_words is 'french'"),
+        ({"stop_words": [1]}, "stop_words holds 1"),
+        ({"strip_accents": "yes"}, "strip_accents is 'yes'"),
+        ({"token_pattern": "("}, "no regular expression"),
+        ({"token_pattern": "(a)(b)"}, "more than one capturing group"),
+        ({"analyzer": "word"}, "analyzer is 'word'"),
+        ({"analyzer": str.split, "ngrams": (1, 2)}, "do not apply"),
+        ({"analyzer": str.split, "stop_words": ["a"]}, "do not apply"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        chosen(**options)

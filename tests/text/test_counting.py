@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordclass import InputError, progress
+from wordclass.text import counting
+
+DOCUMENTS = st.lists(st.lists(st.sampled_from(["b", "a", "ß", "Z", "\ud800"]), max_size=8))
+
+
+@given(documents=DOCUMENTS)
+def test_counts_are_what_loops_count(documents):
+    texts = [" ".join(words) for words in documents]
+    terms, occurrences = counting.count(texts, str.split)
+    assert terms == sorted({word for words in documents for word in words})
+    expected = [[words.count(term) for term in terms] for words in documents]
+    assert occurrences.toarray().tolist() == expected
+    assert occurrences.has_sorted_indices
+
+
+@given(documents=DOCUMENTS)
+def test_known_terms_are_counted_and_others_passed_over(documents):
+    texts = [" ".join(words) for words in documents]
+    occurrences = counting.count_known(texts, str.split, {"Z": 1, "a": 0})
+    expected = [[words.count("a"), words.count("Z")] for words in documents]
+    assert occurrences.toarray().tolist() == expected
+
+
+def test_blocks_and_processes_change_nothing(monkeypatch):
+    texts = [f"common w{k} w{k % 7} w{k}" for k in range(50)]
+    terms, occurrences = counting.count(texts, str.split)
+    monkeypatch.setattr(counting, "_BLOCK", 8)
+    for n_jobs in (1, 2):
+        again, counted = counting.count(texts, str.split, n_jobs)
+        assert again == terms
+        np.testing.assert_array_equal(counted.toarray(), occurrences.toarray())
+        known = counting.count_known(texts, str.split, {"common": 0, "w3": 1}, n_jobs)
+        assert known.sum(axis=0).tolist() == [[50, 9]]
+
+
+def test_progress_is_told_block_by_block(monkeypatch):
+    monkeypatch.setattr(counting, "_BLOCK", 2)
+    heard = []
+    with progress.told_to(lambda *told: heard.append(told)):
+        counting.count(["a"] * 5, str.split)
+    assert heard == [("counting words", done, 3) for done in range(4)]
+
+
+@pytest.mark.parametrize("wrong", [lambda _: None, lambda _: [["a"]], lambda _: 5])
+def test_an_analyzer_that_returns_no_terms_is_named(wrong):
+    with pytest.raises(InputError, match="for text 0 it did not"):
+        counting.count(["a b"], wrong)

@@ -1,0 +1,144 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import corpus
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import wordclass as wc
+
+WORDS = st.sampled_from(["apple", "pear", "fig", "plum", "and", "the", "Éclair", "x1"])
+TEXTS = st.lists(st.lists(WORDS, max_size=9).map(" ".join), min_size=2, max_size=12)
+
+
+def difference(one, other):
+    return abs(one - other).max() if one.shape == other.shape and one.nnz + other.nnz else 0.0
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({}, {}),
+        ({"ngrams": (1, 2)}, {"ngram_range": (1, 2)}),
+        ({"stop_words": "english"}, {"stop_words": "english"}),
+        ({"min_docs": 2, "max_df": 0.9}, {"min_df": 2, "max_df": 0.9}),
+        ({"strip_accents": "unicode"}, {"strip_accents": "unicode"}),
+        ({"token_pattern": r"\w+"}, {"token_pattern": r"\w+"}),
+        ({"lowercase": False}, {"lowercase": False}),
+        ({"dtype": np.float32}, {"dtype": np.float32}),
+    ],
+)
+@given(texts=TEXTS)
+def test_tfidf_equals_that_of_scikit_learn(ours, theirs, texts):
+    vectorizer = wc.DocumentVectorizer(**{"min_docs": 1, "mask_numbers": False, **ours})
+    peer = TfidfVectorizer(**{"sublinear_tf": True, **theirs})
+    try:
+        expected = peer.fit_transform(texts)
+    except ValueError:
+        with pytest.raises(wc.InputError):
+            vectorizer.fit_transform(texts)
+        return
+    X = vectorizer.fit_transform(texts)
+    assert difference(X, expected) < 1e-6
+    assert X.dtype == expected.dtype
+    assert X.has_sorted_indices
+    assert list(vectorizer.get_feature_names_out()) == list(peer.get_feature_names_out())
+    new = ["apple pear pear and unknown", ""]
+    assert difference(vectorizer.transform(new), peer.transform(new)) < 1e-6
+    assert difference(vectorizer.transform(texts), X) == 0
+
+
+@given(texts=TEXTS)
+def test_count_and_binary_equal_those_of_scikit_learn(texts):
+    texts = ["apple", *texts]
+    for weighting, peer in (
+        ("count", CountVectorizer()),
+        ("binary", CountVectorizer(binary=True)),
+    ):
+        X = wc.DocumentVectorizer(weighting=weighting, min_docs=1).fit_transform(texts)
+        assert difference(X, peer.fit_transform(texts)) == 0
+
+
+def test_the_most_frequent_terms_are_kept():
+    texts = ["bb aa cc", "bb cc dd bb", "bb aa dd ee"]
+    vectorizer = wc.DocumentVectorizer(min_docs=1, max_terms=2).fit(texts)
+    assert list(vectorizer.get_feature_names_out()) == ["aa", "bb"]
+
+
+def test_a_weighting_of_the_users_is_used_and_checked():
+    def doubled(occurrences, vocabulary):
+        return occurrences * 2.0
+
+    X = wc.DocumentVectorizer(weighting=doubled, min_docs=1).fit_transform(["aa bb aa"])
+    assert X.toarray().tolist() == [[4, 2]]
+    for wrong, message in (
+        (lambda occurrences, _: occurrences[:, :1], "expected"),
+        (lambda occurrences, _: occurrences * np.nan, "NaN"),
+        (lambda occurrences, _: None, "NoneType"),
+    ):
+        with pytest.raises(wc.InputError, match=message):
+            wc.DocumentVectorizer(weighting=wrong, min_docs=1).fit(["aa bb"])
+
+
+def test_it_has_the_manners_of_a_transformer():
+    texts, labels = corpus()
+    vectorizer = wc.DocumentVectorizer(ngrams=(1, 2))
+    assert clone(vectorizer).get_params() == vectorizer.get_params()
+    with pytest.raises(NotFittedError):
+        vectorizer.transform(texts)
+    X = vectorizer.fit(iter(texts)).transform(texts)
+    assert difference(pickle.loads(pickle.dumps(vectorizer)).transform(texts), X) == 0
+    assert isinstance(X, sparse.csr_matrix)
+    pipeline = make_pipeline(wc.DocumentVectorizer(), LogisticRegression()).fit(texts, labels)
+    assert pipeline.score(texts, labels) > 0.9
+    terms = vectorizer.inverse_transform(vectorizer.transform(["moon orbit"]))[0]
+    assert set(terms) <= {"moon", "orbit", "moon orbit"}
+
+
+def test_the_vocabulary_is_a_mapping_from_term_to_column():
+    vectorizer = wc.DocumentVectorizer(min_docs=1).fit(["bb aa"])
+    assert dict(vectorizer.vocabulary_) == {"aa": 0, "bb": 1}
+
+
+def test_no_texts_transform_to_no_rows():
+    assert wc.DocumentVectorizer(min_docs=1).fit(["aa"]).transform([]).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([], "the corpus is empty"),
+        (["", " ", "."], "all 3 documents are empty"),
+        (["aa bb", "cc"], "no term is left of 3"),
+        ("one text", "texts is one str"),
+        ([b"bytes"], "text 0 is a bytes, not a str; decode it first"),
+        (["aa", None], "text 1 is None"),
+        (None, "texts is None"),
+        (["aa", float("nan")], "text 1 is a float"),
+    ],
+)
+def test_texts_that_cannot_be_used_are_refused(texts, message):
+    with pytest.raises(wc.InputError, match=message):
+        wc.DocumentVectorizer().fit(texts)
+
+
+def test_an_unknown_weighting_lists_the_known_ones():
+    with pytest.raises(wc.InputError, match="known: binary, bm25, count, tfidf"):
+        wc.DocumentVectorizer(weighting="tfdif", min_docs=1).fit(["aa"])
+
+
+def test_the_vocabularies_of_the_paper_are_found(shared_data):
+    for name, n_terms in (
+        ("20ng_bydate_stripped.jsonl.zst", 17_184),
+        ("reuters21578_modapte.jsonl.zst", 8_257),
+    ):
+        train = wc.read_corpus(shared_data(name), split="train")
+        vectorizer = wc.DocumentVectorizer(weighting="binary").fit(train.texts)
+        assert len(vectorizer.vocabulary_) == n_terms
