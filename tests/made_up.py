@@ -23,28 +23,23 @@ COMMON = "the and with about some often".split()
 def corpus(n_docs=60, seed=0, classes=("space", "garden", "music")):
     """Texts that mostly use the words of their class, and their labels."""
     generator = np.random.default_rng(seed)
-    texts, labels = [], []
-    for k in range(n_docs):
-        label = classes[k % len(classes)]
-        other = classes[int(generator.integers(len(classes)))]
-        words = [
-            *generator.choice(WORDS[label], 5),
-            *generator.choice(WORDS[other], 1),
-            *generator.choice(COMMON, 4),
-            f"rare{k}",
-        ]
-        texts.append(" ".join(generator.permutation(words)))
-        labels.append(label)
+    labels = [classes[k % len(classes)] for k in range(n_docs)]
+    texts = [_text([label], classes, generator, k) for k, label in enumerate(labels)]
     return texts, labels
 
 
 def multilabel_corpus(n_docs=60, seed=0):
     """Texts with none, one or two labels."""
-    texts, labels = corpus(n_docs, seed)
-    more, second = corpus(n_docs, seed + 1)
-    sets = [
-        [] if k % 10 == 9 else [a] if k % 3 else sorted({a, b})
-        for k, (a, b) in enumerate(zip(labels, reversed(second), strict=True))
-    ]
-    joined = [f"{a} {b}" for a, b in zip(texts, reversed(more), strict=True)]
-    return joined, sets
+    classes = ("space", "garden", "music")
+    generator = np.random.default_rng(seed)
+    sizes = [0 if k % 10 == 9 else 1 + (k % 3 == 0) for k in range(n_docs)]
+    labels = [sorted(generator.choice(classes, size, replace=False).tolist()) for size in sizes]
+    texts = [_text(names, classes, generator, k) for k, names in enumerate(labels)]
+    return texts, labels
+
+
+def _text(labels, classes, generator, k):
+    stray = classes[int(generator.integers(len(classes)))]
+    own = [word for label in labels for word in generator.choice(WORDS[label], 5)]
+    words = [*own, *generator.choice(WORDS[stray], 1), *generator.choice(COMMON, 4), f"rare{k}"]
+    return " ".join(generator.permutation(words))

@@ -14,24 +14,21 @@ from wordclass.storage import replacing
 
 Arrays = Mapping[str, NDArray[Any]]
 
+_KEY = "wordclass"
 _VERSION = 1
 
 
 def write(path: Path, kind: str, header: Mapping[str, object], arrays: Arrays) -> None:
     """Write arrays and what describes them; the file appears when it is complete."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    text = json.dumps(header, sort_keys=True)
     stored = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    metadata = {
-        "format": "wordclass",
-        "kind": kind,
-        "version": str(_VERSION),
-        "header": text,
-        "digest": _digest(text, stored),
-    }
+    described = {"kind": kind, "version": _VERSION, "header": header}
+    described["digest"] = _digest(described, stored)
+    # one entry only: safetensors writes several in an order that changes from run to run
+    content = save(stored, metadata={_KEY: json.dumps(described, sort_keys=True)})
     with replacing(path) as temporary:
-        save_file(stored, temporary, metadata=metadata)
+        temporary.write_bytes(content)
 
 
 def read(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -50,34 +47,38 @@ def read(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         raise MissingDataError(f"{path}: no such file")
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = _checked(path, kind, file.metadata() or {})
+            described = _checked(path, kind, (file.metadata() or {}).get(_KEY))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise FormatError(path, None, f"not a {kind} file, or damaged: {error}") from error
     except OSError as error:
         raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if metadata.get("digest") != _digest(metadata["header"], arrays):
+    if described.pop("digest") != _digest(described, arrays):
         raise FormatError(path, None, "damaged: its content does not match its checksum")
-    header: dict[str, Any] = json.loads(metadata["header"])
+    header: dict[str, Any] = described["header"]
     return header, arrays
 
 
-def _checked(path: Path, kind: str, metadata: dict[str, str]) -> dict[str, str]:
-    if metadata.get("format") != "wordclass" or "header" not in metadata:
+def _checked(path: Path, kind: str, described: str | None) -> dict[str, Any]:
+    if described is None:
         raise FormatError(path, None, f"a safetensors file, but not a {kind} file of wordclass")
-    if metadata.get("kind") != kind:
-        raise FormatError(path, None, f"holds {metadata.get('kind')!r}; expected {kind!r}")
-    version = metadata.get("version", "")
-    if not version.isdecimal() or int(version) > _VERSION:
+    try:
+        found: dict[str, Any] = json.loads(described)
+        found_kind, version, _ = found["kind"], int(found["version"]), found["digest"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise FormatError(path, None, f"damaged: its description is unreadable: {error}") from error
+    if found_kind != kind:
+        raise FormatError(path, None, f"holds {found_kind!r}; expected {kind!r}")
+    if version > _VERSION:
         raise FormatError(
             path, None, f"version {version} of the format; this wordclass reads up to {_VERSION}"
         )
-    return metadata
+    return found
 
 
-def _digest(header: str, arrays: Arrays) -> str:
+def _digest(described: Mapping[str, object], arrays: Arrays) -> str:
     """Return a checksum of the description and all arrays, names and shapes included."""
-    checksum = blake2b(header.encode(), digest_size=16)
+    checksum = blake2b(json.dumps(described, sort_keys=True).encode(), digest_size=16)
     for name in sorted(arrays):
         array = arrays[name]
         checksum.update(f"{name} {array.dtype.str} {array.shape}".encode())

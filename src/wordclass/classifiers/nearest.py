@@ -22,8 +22,9 @@ class NearestClassifier(ClassifierMixin, BaseEstimator):
     """Scores a text with X·S, the sum of its words' weighted word-class vectors.
 
     A single-label text gets the class with the highest score, of equal ones the first (so the
-    first class, where a text has no known word at all). A multilabel text gets the classes whose score is above a threshold; the
-    thresholds are set from cross-fitted scores of the training texts.
+    first class, where a text has no known word at all). A multilabel text gets the classes whose
+    score is above a threshold; the thresholds are set from cross-fitted scores of the training
+    texts.
 
     Parameters
     ----------

@@ -38,4 +38,3 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Divide; where the denominator is 0 the result is 0."""
     out = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
     return np.divide(numerator, denominator, out=out, where=denominator != 0)
-

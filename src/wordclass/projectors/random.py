@@ -21,7 +21,7 @@ class RandomProjector:
         generator = np.random.default_rng(self.seed)
         directions = generator.standard_normal((rows.shape[1], self.n_dims))
         with threadpool_limits(1):
-            return rows @ directions / np.sqrt(self.n_dims)
+            return np.asarray(rows @ directions / np.sqrt(self.n_dims), dtype=np.float64)
 
     fit_transform = transform
 

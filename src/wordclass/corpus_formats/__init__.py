@@ -1,0 +1,10 @@
+"""How labelled texts lie on disk: one file a format, its name the name of the format.
+
+Each entry defines
+
+- `ENDINGS`, the endings of file names it claims, in lower case and without .gz or .zst;
+- `read(path, options)`, which gives the `Records` of a file or folder, or says in a `FormatError`
+  which file and line it cannot take, and why;
+- `write(path, corpus)`, which writes a `LabelledCorpus` so that reading it gives the same corpus,
+  whole or not at all. What the format cannot express is an `InputError`.
+"""

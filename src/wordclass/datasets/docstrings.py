@@ -1,0 +1,160 @@
+"""Docstrings of the standard library, numpy, scipy and scikit-learn; their class is the package.
+
+A corpus that is there without a download, built once for each set of installed versions.
+"""
+
+import gzip
+import hashlib
+import importlib.metadata
+import json
+import platform
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from wordclass.corpus import Dataset, Label, LabelledCorpus
+from wordclass.datasets import _docstring_cleaning, _docstring_sources, _near_duplicates
+from wordclass.datasets._source import Source
+from wordclass.errors import MissingDataError
+from wordclass.storage import reading, replacing
+
+SOURCE = Source(
+    title="docstrings of Python's standard library, numpy, scipy and scikit-learn",
+    url="https://docs.python.org/3/library/",
+    license="PSF-2.0 (standard library), BSD-3-Clause (numpy, scipy, scikit-learn)",
+    how_to_get="nothing to do: built from the installed packages",
+)
+
+# Pinned, so that the task stays the same: areas with 40 documents or more that are not mainly the
+# methods of one class, and that every Python from 3.11 on has. What serves all others, such as
+# sklearn.utils, is no class; nor is what some systems install apart (tkinter, turtle).
+CLASSES = (
+    "asyncio",
+    "email",
+    "http",
+    "importlib",
+    "inspect",
+    "io",
+    "logging",
+    "numpy",
+    "numpy.ma",
+    "numpy.polynomial",
+    "scipy.cluster",
+    "scipy.integrate",
+    "scipy.interpolate",
+    "scipy.io",
+    "scipy.linalg",
+    "scipy.ndimage",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.sparse",
+    "scipy.spatial",
+    "scipy.special",
+    "scipy.stats",
+    "sklearn.cluster",
+    "sklearn.datasets",
+    "sklearn.decomposition",
+    "sklearn.ensemble",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+    "sklearn.neighbors",
+    "sklearn.preprocessing",
+    "threading",
+    "typing",
+    "unittest",
+    "urllib",
+    "xml",
+)
+
+_RECIPE = 1  # to be raised with every change that gives other documents: it names the cache
+_MIN_WORDS = 12
+_MAX_COSINE = 0.9
+_TEST_SHARE = 0.25
+# of the salts from 0 to 299, the one that gives each class nearest to a quarter of test documents
+_SPLIT_SALT = 218
+
+
+@dataclass(frozen=True)
+class Document:
+    """A cleaned docstring; `owner` is the module and top-level object it belongs to."""
+
+    text: str
+    label: str
+    split: str
+    owner: str
+
+
+def load(home: Path) -> Dataset:
+    """Return the corpus from the cache below `home`, or build it and keep it there.
+
+    Where the folder cannot be written, the corpus is built each time.
+    """
+    path = cache_path(home)
+    documents = read_cache(path)
+    if documents is None:
+        documents = build()
+        with suppress(OSError):
+            write_cache(path, documents)
+    train, test = _part(documents, "train"), _part(documents, "test")
+    classes = sorted({document.label for document in documents if document.split == "train"})
+    return Dataset("docstrings", train, test, [*classes])
+
+
+def build() -> list[Document]:
+    """Read, clean and split the docstrings of the installed packages: several seconds of work.
+
+    The order is that of area, module and name, whatever the order of files on the disk.
+    """
+    hidden_words = _docstring_cleaning.words_of(CLASSES)
+    documents = []
+    for docstring in _docstring_sources.read_all(CLASSES):
+        text = _docstring_cleaning.clean(docstring.text, hidden_words)
+        if _docstring_cleaning.count_words(text) >= _MIN_WORDS:
+            split = split_of(docstring.owner)
+            documents.append(Document(text, docstring.area, split, docstring.owner))
+    if not documents:
+        raise MissingDataError(
+            "no docstrings found: this Python has no source files (.py) of its standard library, "
+            "numpy, scipy or scikit-learn; install them with their sources"
+        )
+    texts, labels = zip(*((document.text, document.label) for document in documents), strict=True)
+    return [documents[k] for k in _near_duplicates.distinct(texts, labels, _MAX_COSINE)]
+
+
+def split_of(owner: str) -> str:
+    """Choose the part of a top-level object: its methods, alike as they are, go where it goes."""
+    digest = hashlib.sha256(f"{_SPLIT_SALT}:{owner}".encode()).digest()
+    return "test" if digest[0] < _TEST_SHARE * 256 else "train"
+
+
+def cache_path(home: Path) -> Path:
+    """Return where the documents of the installed versions are kept."""
+    packages = ("numpy", "scipy", "scikit-learn")
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
+    identity = f"recipe {_RECIPE}, python {platform.python_version()}, {', '.join(versions)}"
+    key = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    return home / "docstrings" / f"{key}.jsonl.gz"
+
+
+def read_cache(path: Path) -> list[Document] | None:
+    """Read documents that were kept; None where there are none or the file is damaged."""
+    try:
+        with reading(path) as stream:
+            return [Document(**json.loads(line)) for line in stream] or None
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_cache(path: Path, documents: list[Document]) -> None:
+    """Keep documents as JSON lines, which `read_corpus` understands too."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps(asdict(document), ensure_ascii=False) for document in documents)
+    with replacing(path) as temporary:
+        temporary.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
+
+
+def _part(documents: list[Document], split: str) -> LabelledCorpus:
+    chosen = [document for document in documents if document.split == split]
+    labels: list[Label] = [document.label for document in chosen]
+    return LabelledCorpus([document.text for document in chosen], labels, is_multilabel=False)

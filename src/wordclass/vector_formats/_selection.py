@@ -1,0 +1,46 @@
+"""The vectors kept while a file is read: those that are wanted, and the first of each term."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from wordclass.arrays import Floats32
+from wordclass.errors import FormatError
+from wordclass.word_vectors import WordVectors, first_not_finite
+
+
+class Selection:
+    """Terms in the order of the file, with the line or row where each stood.
+
+    Of a term that occurs twice the first vector is kept: real files have such terms.
+    """
+
+    def __init__(self, path: Path, wanted: frozenset[str] | None) -> None:
+        self._path, self._wanted = path, wanted
+        self._places: dict[str, int] = {}
+
+    def takes(self, term: str, place: int) -> bool:
+        """Say whether the vector of this term is to be kept, and note the term if so."""
+        if term in self._places or not (self._wanted is None or term in self._wanted):
+            return False
+        self._places[term] = place
+        return True
+
+    def places(self) -> list[int]:
+        """Return the line or row of each vector that is kept."""
+        return list(self._places.values())
+
+    def to_vectors(
+        self,
+        matrix: Floats32,
+        names: Sequence[str | int] | None,
+        has_lines: bool = False,
+    ) -> WordVectors:
+        """Put the terms together with their vectors, which must be finite."""
+        if (bad := first_not_finite(matrix)) is not None:
+            term, place = list(self._places.items())[bad]
+            raise FormatError(
+                self._path,
+                place if has_lines else None,
+                f"the vector of {term!r} holds a NaN, an infinity or a number too large",
+            )
+        return WordVectors.of(self._places, matrix, names)

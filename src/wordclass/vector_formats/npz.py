@@ -1,0 +1,139 @@
+"""numpy's archive: `matrix`, and the terms under `terms` or one a line in STEM.words.txt beside it.
+
+The names of the dimensions, where there are any, are a JSON list under `classes`. Of a term that
+occurs twice the first vector counts.
+"""
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordclass.errors import FormatError, InputError
+from wordclass.storage import COMPRESSIONS, reading, replacing, uncompressed_name
+from wordclass.vector_formats import _dimension_names
+from wordclass.vector_formats._selection import Selection
+from wordclass.word_vectors import WordVectors
+
+ENDINGS = (".npz",)
+
+# what zipfile and numpy raise; RuntimeError where a wrong bit asks for a password or a version
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
+_MOST_BYTES = 1 << 31  # of the array of terms, where each takes as much room as the longest
+
+
+def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
+    """Read the vectors of these terms, or of all, from a matrix of any float type.
+
+    Raises
+    ------
+    FormatError
+        The archive is damaged; it has no matrix, or not one term a row.
+    """
+    with reading(path) as stream:
+        arrays = _read_arrays(path, stream)
+    matrix = arrays.get("matrix")
+    if matrix is None or matrix.ndim != 2 or not matrix.shape[1] or matrix.dtype.kind not in "fiu":
+        raise FormatError(path, None, "expected a matrix of numbers under the key 'matrix'")
+    listed = _terms_of(path, arrays.get("terms"), len(matrix))
+    selection = Selection(path, terms)
+    for row, term in enumerate(listed):
+        selection.takes(term, row)
+    if len(rows := selection.places()) < len(matrix):
+        matrix = matrix[rows]
+    with np.errstate(over="ignore"):  # an infinity then, which is refused
+        return selection.to_vectors(
+            matrix.astype(np.float32, copy=False), _names_of(path, arrays, matrix.shape[1])
+        )
+
+
+def write(path: Path, vectors: WordVectors) -> None:
+    """Write the vectors and their terms, whatever these hold, into one file.
+
+    Raises
+    ------
+    InputError
+        A term ends in NUL, or is so long that the array of terms would not fit into memory.
+    """
+    arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _as_array(vectors.terms)}
+    if vectors.dimension_names is not None:
+        arrays["classes"] = np.array([_dimension_names.to_json(vectors.dimension_names)])
+    with replacing(path) as temporary, temporary.open("wb") as out:
+        np.savez(out, **arrays)
+
+
+def _as_array(terms: Sequence[str]) -> NDArray[np.str_]:
+    if (bad := next((term for term in terms if term.endswith("\0")), None)) is not None:
+        raise InputError(f"the term {bad!r} ends in NUL, which arrays of str lose")
+    longest = max((len(term) for term in terms), default=0)
+    if 4 * longest * len(terms) > _MOST_BYTES:
+        raise InputError(
+            f"a term of {longest} characters makes the array of terms too large for npz; the "
+            "format glove_text has no such limit"
+        )
+    return np.array(terms, dtype=np.str_)
+
+
+def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
+    """Read the arrays this format knows, and no pickled ones."""
+    if path.suffix.lower() in COMPRESSIONS:
+        stream = io.BytesIO(stream.read())  # archives are read from their end
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            # numpy itself may miss a wrong checksum; and it writes no comments, but a comment of
+            # the wrong length hides the arrays that follow
+            if archive.testzip() or any(member.comment for member in archive.infolist()):
+                raise FormatError(path, None, "damaged: a checksum or the table of contents is bad")
+            names = {name.removesuffix(".npy"): name for name in archive.namelist()}
+            known = names.keys() & {"matrix", "terms", "classes"}
+            return {key: _read_array(archive, names[key]) for key in known}
+    except FormatError:
+        raise
+    except _DAMAGE as error:
+        raise FormatError(path, None, f"damaged, or no archive of numpy's: {error}") from error
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(name) as member:
+        array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+        return array
+
+
+def _terms_of(path: Path, stored: NDArray[Any] | None, n_terms: int) -> list[str]:
+    if stored is None:
+        listed = _terms_beside(path)
+    elif stored.ndim == 1 and stored.dtype.kind == "U":
+        listed = stored.tolist()
+    else:
+        raise FormatError(path, None, "expected an array of str under the key 'terms'")
+    if len(listed) != n_terms:
+        raise FormatError(path, None, f"{len(listed)} terms for {n_terms} rows of the matrix")
+    return listed
+
+
+def _terms_beside(path: Path) -> list[str]:
+    words = path.with_name(Path(uncompressed_name(path)).stem + ".words.txt")
+    if not words.exists():
+        raise FormatError(path, None, f"no terms: neither a key 'terms' nor a file {words.name}")
+    with reading(words) as stream:
+        try:
+            text = stream.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FormatError(words, None, f"not UTF-8: {error}") from error
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _names_of(
+    path: Path, arrays: dict[str, NDArray[Any]], n_dims: int
+) -> tuple[str | int, ...] | None:
+    if (stored := arrays.get("classes")) is None:
+        return None
+    if stored.size != 1 or stored.dtype.kind != "U":
+        raise FormatError(path, None, "expected one JSON list under the key 'classes'")
+    return _dimension_names.from_json(path, stored.item(), n_dims)

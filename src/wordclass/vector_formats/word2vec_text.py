@@ -1,0 +1,55 @@
+"""word2vec's text format, also fastText's .vec: a header `n q`, then `term v1 ... vq` a line.
+
+Of a term that occurs twice the first vector counts.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from wordclass.errors import FormatError
+from wordclass.storage import reading, replacing
+from wordclass.vector_formats import _dimension_names, _header, _lines, _terms
+from wordclass.word_vectors import WordVectors
+
+ENDINGS = (".vec",)
+
+
+def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
+    """Read the vectors of these terms, or of all.
+
+    Raises
+    ------
+    FormatError
+        There are not as many lines as the header says; or a line has too few fields, a field that
+        is no finite number, or a term that is not UTF-8.
+    """
+    with reading(path) as stream:
+        n_terms, n_dims = _header.parse(path, stream.readline())
+        lines = _counted(path, stream, n_terms)
+        return _lines.read(path, lines, n_dims, terms, first_line=2, n_lines=n_terms)
+
+
+def write(path: Path, vectors: WordVectors) -> None:
+    """Write the vectors; spaces in terms become underscores."""
+    terms = _terms.encoded(_terms.without_spaces(vectors.terms))
+    with (
+        _dimension_names.beside(path, vectors.dimension_names),
+        replacing(path) as temporary,
+        temporary.open("wb") as out,
+    ):
+        out.write(b"%d %d\n" % vectors.matrix.shape)
+        out.writelines(_lines.written(terms, vectors.matrix))
+
+
+def _counted(path: Path, lines: Iterable[bytes], n_terms: int) -> Iterator[bytes]:
+    """Hand the lines on, and see to it that they are as many as the header says."""
+    n_lines = 0
+    for line in lines:
+        n_lines += 1
+        if n_lines > n_terms:
+            reason = f"the header says {n_terms} vectors, but here is one more line"
+            raise FormatError(path, n_lines + 1, reason)
+        yield line
+    if n_lines < n_terms:
+        reason = f"the header says {n_terms} vectors, but the file ends after {n_lines}"
+        raise FormatError(path, None, reason)

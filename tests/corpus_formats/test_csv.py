@@ -1,0 +1,150 @@
+import csv as standard_csv
+
+import pytest
+
+from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus_formats import csv
+from wordclass.errors import FormatError, InputError
+
+
+def read(tmp_path, content, **options):
+    path = tmp_path / "docs.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return csv.read(path, ReadOptions(**options))
+
+
+def refusal(tmp_path, content, **options):
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, content, **options)
+    return caught.value.line, caught.value.reason
+
+
+def test_cells_are_read_by_the_names_of_their_columns(tmp_path):
+    records = read(tmp_path, "id,labels,text\r\n1,a; b ;,hello\r\n2,,5\r\n")
+    assert records.texts == ["hello", "5"]
+    assert records.labels == [["a", "b"], []]
+    assert records.splits is None
+
+
+def test_the_separator_of_labels_can_be_chosen(tmp_path):
+    assert read(tmp_path, "text,label\nx,a;b|c\n", label_separator="|").labels == [["a;b", "c"]]
+
+
+def test_an_empty_separator_is_refused(tmp_path):
+    with pytest.raises(InputError, match="label_separator"):
+        read(tmp_path, "text,label\nx,a\n", label_separator="")
+
+
+def test_a_label_named_twice_in_a_cell_is_kept_once(tmp_path):
+    assert read(tmp_path, "text,labels\nx,b;a;b\n").labels == [["b", "a"]]
+
+
+def test_quoted_cells_keep_their_line_ends_quotes_and_commas(tmp_path):
+    records = read(tmp_path, 'text,label\r\n"a\r\nb\nc\rd, ""e""",x\r\n')
+    assert records.texts == ['a\r\nb\nc\rd, "e"']
+
+
+def test_line_separators_of_unicode_do_not_end_a_row(tmp_path):
+    assert read(tmp_path, "text,label\na\u2028b\x85c\x1cd,x\n").texts == ["a\u2028b\x85c\x1cd"]
+
+
+def test_a_column_that_is_not_there_is_an_error_that_lists_the_columns(tmp_path):
+    line, reason = refusal(tmp_path, "id,text,topic\n1,x,a\n", label_field="class")
+    assert line == 1
+    assert "'class'" in reason
+    assert "'id', 'text', 'topic'" in reason
+
+
+def test_a_row_of_another_length_is_an_error_at_the_line_where_it_starts(tmp_path):
+    start = 'text,label\n"one\ntwo",a\n\n'
+    line, reason = refusal(tmp_path, start + '"three\nfour",b,c\n')
+    assert line == 5
+    assert "3 cells" in reason
+    assert refusal(tmp_path, start + "five\n")[0] == 5
+
+
+def test_a_quote_that_is_never_closed_is_an_error_at_the_line_where_the_row_starts(tmp_path):
+    line, reason = refusal(tmp_path, 'text,label\nx,a\n"open,b\nc,d\ne,f\n')
+    assert line == 3
+    assert "never closed" in reason
+
+
+def test_characters_after_a_closing_quote_are_an_error_with_the_line(tmp_path):
+    assert refusal(tmp_path, 'text,label\nx,a\n"y"z,b\n')[0] == 3
+
+
+def test_a_carriage_return_outside_quotes_is_an_error_that_says_so(tmp_path):
+    line, reason = refusal(tmp_path, "text,label\nx\ry,a\n")
+    assert line == 2
+    assert "carriage return" in reason
+
+
+def test_a_used_column_that_is_there_twice_is_refused_and_an_unused_one_is_not(tmp_path):
+    line, reason = refusal(tmp_path, "text,label,text\nx,a,y\n")
+    assert line == 1
+    assert "2 columns 'text'" in reason
+    assert read(tmp_path, "id,text,label,id\n1,x,a,2\n").texts == ["x"]
+
+
+def test_a_column_split_is_the_split_unless_it_is_the_label(tmp_path):
+    content = "text,label,split\nx,a,train\ny,b,test\n"
+    assert read(tmp_path, content).splits == ["train", "test"]
+    records = read(tmp_path, content, label_field="split")
+    assert (records.labels, records.splits) == ([["train"], ["test"]], None)
+
+
+@pytest.mark.parametrize("content", ["", "\n\r\n", "\ufeff"])
+def test_an_empty_file_is_an_error(tmp_path, content):
+    assert "empty" in refusal(tmp_path, content)[1]
+
+
+def test_a_header_without_rows_is_an_error(tmp_path):
+    assert "no records" in refusal(tmp_path, "text,label\n\n")[1]
+
+
+def test_a_byte_order_mark_before_a_quoted_header_is_dropped(tmp_path):
+    assert read(tmp_path, b'\xef\xbb\xbf"text","label"\nx,a\n').texts == ["x"]
+
+
+def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path):
+    line, reason = refusal(tmp_path, b"text,label\nx,a\ncaf\xe9,b\n")
+    assert line == 3
+    assert "0xe9" in reason
+    assert read(tmp_path, b"text,label\nx,a\ncaf\xe9,b\n", encoding="latin-1").texts[1] == "café"
+
+
+def test_a_cell_may_be_longer_than_the_limit_of_the_standard_module(tmp_path):
+    before = standard_csv.field_size_limit(1000)
+    try:
+        assert len(read(tmp_path, f"text,label\n{'x' * 200_000},a\n").texts[0]) == 200_000
+    finally:
+        standard_csv.field_size_limit(before)
+
+
+@pytest.mark.parametrize("label", ["a;b", "", " a", "a\n"])
+def test_a_label_that_a_cell_cannot_hold_is_refused_before_anything_is_written(tmp_path, label):
+    with pytest.raises(InputError, match="record 2"):
+        csv.write(tmp_path / "x.csv", LabelledCorpus(["x", "y"], ["a", label], False))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_int_label_is_refused_because_it_would_come_back_as_a_str(tmp_path):
+    with pytest.raises(InputError, match="JSONL or Parquet"):
+        csv.write(tmp_path / "x.csv", LabelledCorpus(["x"], [5], False))
+
+
+def test_what_is_written_is_read_by_the_standard_module(tmp_path):
+    texts = ['a "b", c', "d\re", "f\r\ng", " h "]
+    csv.write(tmp_path / "x.csv", LabelledCorpus(texts, [["i", "j"], [], ["k"], ["k"]], True))
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(standard_csv.DictReader(file))
+    assert [row["text"] for row in rows] == texts
+    assert [row["labels"] for row in rows] == ["i;j", "", "k", "k"]
+
+
+def test_a_truncated_gzip_file_is_an_error(tmp_path):
+    path = tmp_path / "x.csv.gz"
+    csv.write(path, LabelledCorpus([f"text {k}" for k in range(500)], ["a"] * 500, False))
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(FormatError, match="cut short"):
+        read_corpus(path)

@@ -1,0 +1,80 @@
+import pytest
+
+from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus_formats import fasttext
+from wordclass.errors import FormatError, InputError
+
+
+def read(tmp_path, content, **options):
+    (tmp_path / "docs.txt").write_bytes(content.encode("utf-8"))
+    return fasttext.read(tmp_path / "docs.txt", ReadOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ("line", "labels", "text"),
+    [
+        ("__label__a to the moon", ["a"], "to the moon"),
+        ("__label__a  __label__b\tto  the moon", ["a", "b"], "to  the moon"),
+        ("__label__b __label__a __label__b x", ["b", "a"], "x"),
+        ("to the __label__a moon", [], "to the __label__a moon"),
+        ("__label__a to __label__b moon", ["a"], "to __label__b moon"),
+        ("__label__a", ["a"], ""),
+        ("__label__a,b __label__ä x", ["a,b", "ä"], "x"),
+        ("__label__a\u00a0b\u2028c x\u2028y\x85z", ["a\u00a0b\u2028c"], "x\u2028y\x85z"),
+        ("  __label__a x", ["a"], "x"),
+        ("__label_a x", [], "__label_a x"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_leading_labels_are_taken_off_and_the_rest_is_the_text(tmp_path, line, labels, text, end):
+    records = read(tmp_path, line + end)
+    assert (records.labels, records.texts) == ([labels], [text])
+
+
+def test_blank_lines_are_skipped(tmp_path):
+    assert read(tmp_path, "\n__label__a x\r\n\r\n \t\n__label__b y").texts == ["x", "y"]
+
+
+def test_a_label_without_a_name_is_an_error_with_its_line(tmp_path):
+    with pytest.raises(FormatError, match="line 3: a label without a name"):
+        read(tmp_path, "__label__a x\n\n__label__ y\n")
+
+
+@pytest.mark.parametrize("option", ["text_field", "label_field"])
+def test_names_of_fields_are_refused(tmp_path, option):
+    with pytest.raises(InputError, match=f"{option} 'body' does not apply"):
+        read(tmp_path, "__label__a x\n", **{option: "body"})
+
+
+def test_a_file_of_blank_lines_has_no_records(tmp_path):
+    with pytest.raises(FormatError, match="no records"):
+        read(tmp_path, "\n\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "reason"),
+    [
+        ("two\nlines", ["a"], "line break"),
+        ("a\r", ["a"], "line break"),
+        ("x", ["a b"], "white space"),
+        ("x", ["a\n"], "white space"),
+        ("x", [""], "white space"),
+        ("", [], "empty"),
+        (" x", ["a"], "begins with"),
+        ("__label__b x", ["a"], "begins with"),
+        ("\ufeffx", [], "begins with"),
+        ("\udc80", ["a"], "U\\+DC80"),
+        ("x", [5], "int"),
+    ],
+)
+def test_what_a_line_cannot_hold_is_refused_and_nothing_is_written(tmp_path, text, labels, reason):
+    with pytest.raises(InputError, match=f"record 2 cannot be written: .*{reason}"):
+        fasttext.write(tmp_path / "x.txt", LabelledCorpus(["ok", text], [["a"], labels], True))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lines_written_are_those_fasttext_reads(tmp_path):
+    corpus = LabelledCorpus(["to the moon ", "none"], [["a", "b"], []], True)
+    fasttext.write(tmp_path / "x.ft", corpus)
+    assert (tmp_path / "x.ft").read_bytes() == b"__label__a __label__b to the moon \nnone\n"
+    assert read_corpus(tmp_path / "x.ft") == corpus

@@ -1,0 +1,140 @@
+import datetime
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus_formats import parquet
+from wordclass.errors import FormatError, InputError
+
+
+def read(tmp_path, columns, **options):
+    path = tmp_path / "docs.parquet"
+    pl.DataFrame(columns).write_parquet(path)
+    return parquet.read(path, ReadOptions(**options))
+
+
+def refusal(tmp_path, columns, **options):
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, columns, **options)
+    assert caught.value.line is None
+    return caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("column", "labels"),
+    [
+        (pl.Series(["a", "b"]), [["a"], ["b"]]),
+        (pl.Series([3, 1], dtype=pl.UInt8), [[3], [1]]),
+        (pl.Series(["a", "b"], dtype=pl.Categorical), [["a"], ["b"]]),
+        (pl.Series(["a", "b"], dtype=pl.Enum(["b", "a"])), [["a"], ["b"]]),
+        (pl.Series([["b", "a", "b"], []]), [["b", "a"], []]),
+        (pl.Series([[3, 1], [2]]), [[3, 1], [2]]),
+        (pl.Series([["a"], ["b"]], dtype=pl.List(pl.Categorical)), [["a"], ["b"]]),
+        (
+            pl.Series([["a", "b"], ["c", "d"]], dtype=pl.Array(pl.String, 2)),
+            [["a", "b"], ["c", "d"]],
+        ),
+    ],
+)
+def test_labels_are_strings_integers_categories_or_lists_of_them(tmp_path, column, labels):
+    assert read(tmp_path, {"text": ["x", "y"], "labels": column}).labels == labels
+
+
+def test_lists_that_are_all_empty_may_have_no_type(tmp_path):
+    table = pa.table({"text": ["x"], "labels": pa.array([[]], type=pa.list_(pa.null()))})
+    pq.write_table(table, tmp_path / "x.parquet")
+    assert read_corpus(tmp_path / "x.parquet").labels == [[]]
+
+
+def test_what_pyarrow_writes_is_read(tmp_path):
+    table = pa.table({"label": pa.array(["a", "b"]).dictionary_encode(), "text": ["x", "y"]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    assert read_corpus(tmp_path / "x.parquet") == LabelledCorpus(["x", "y"], ["a", "b"], False)
+
+
+@pytest.mark.parametrize(
+    "column", [[1.5], [True], [datetime.date(2020, 1, 1)], [[0.5]], [[["a"]]], [b"a"], [None]]
+)
+def test_a_label_column_of_another_type_is_named_with_its_type(tmp_path, column):
+    reason = refusal(tmp_path, {"text": ["x"], "label": pl.Series(column)})
+    assert f"'label' holds {pl.Series(column).dtype}" in reason
+
+
+@pytest.mark.parametrize("column", [[5], [1.5], [b"x"], [["x"]], [None]])
+def test_a_text_column_that_holds_no_strings_is_named_with_its_type(tmp_path, column):
+    reason = refusal(tmp_path, {"text": pl.Series(column), "label": ["a"]})
+    assert f"'text' holds {pl.Series(column).dtype}, expected strings" in reason
+
+
+@pytest.mark.parametrize(
+    ("columns", "name"),
+    [
+        ({"text": ["x", None], "label": ["a", "b"]}, "text"),
+        ({"text": ["x", "y"], "label": ["a", None]}, "label"),
+        ({"text": ["x", "y"], "labels": [["a"], None]}, "labels"),
+        ({"text": ["x", "y"], "labels": [["a"], ["b", None]]}, "labels"),
+        ({"text": ["x", "y"], "label": ["a", "b"], "split": ["train", None]}, "split"),
+    ],
+)
+def test_a_null_is_an_error_with_its_row(tmp_path, columns, name):
+    reason = refusal(tmp_path, columns)
+    assert reason.startswith("row 2: ")
+    assert f"{name!r}" in reason
+
+
+def test_a_column_that_is_not_there_is_an_error_that_lists_the_columns(tmp_path):
+    reason = refusal(
+        tmp_path, {"id": [1], "text": ["x"], "topic": ["a"]}, text_field="body", label_field="topic"
+    )
+    assert "'body'" in reason
+    assert "'id', 'text', 'topic'" in reason
+
+
+def test_splits_are_strings_of_their_own_column(tmp_path):
+    columns = {"text": ["x", "y"], "label": ["a", "b"], "split": ["train", "test"]}
+    assert read(tmp_path, columns).splits == ["train", "test"]
+    assert "'split' holds Int64" in refusal(tmp_path, columns | {"split": [0, 1]})
+
+
+def test_a_table_without_rows_has_no_records(tmp_path):
+    columns = {"text": pl.Series([], dtype=pl.String), "label": pl.Series([], dtype=pl.String)}
+    assert "no records" in refusal(tmp_path, columns)
+
+
+@pytest.mark.parametrize("content", [b"", b"text,label\nx,a\n", b"PAR1", b"PAR1" * 5])
+def test_a_file_that_is_no_parquet_is_an_error(tmp_path, content):
+    (tmp_path / "x.parquet").write_bytes(content)
+    with pytest.raises(FormatError, match="not a Parquet file"):
+        read_corpus(tmp_path / "x.parquet")
+
+
+def test_a_parquet_file_cut_short_anywhere_is_an_error(tmp_path):
+    path = tmp_path / "x.parquet"
+    parquet.write(path, LabelledCorpus([f"text {k}" for k in range(50)], ["a"] * 50, False))
+    content = path.read_bytes()
+    for end in range(0, len(content), 7):
+        path.write_bytes(content[:end])
+        with pytest.raises(FormatError):
+            read_corpus(path)
+
+
+def test_a_name_with_the_signs_of_a_pattern_is_one_file(tmp_path):
+    corpus = LabelledCorpus(["x"], ["a"], False)
+    parquet.write(tmp_path / "docs[1]*.parquet", corpus)
+    assert read_corpus(tmp_path / "docs[1]*.parquet") == corpus
+
+
+def test_int_labels_come_back_as_ints(tmp_path):
+    corpus = LabelledCorpus(["x", "y"], [[1, -(2**63)], []], True)
+    parquet.write(tmp_path / "x.parquet", corpus)
+    assert read_corpus(tmp_path / "x.parquet") == corpus
+
+
+@pytest.mark.parametrize("labels", [[1, "a"], ["a", 1], [1, 2**63]])
+def test_labels_that_fit_in_no_column_are_refused(tmp_path, labels):
+    with pytest.raises(InputError, match="record"):
+        parquet.write(tmp_path / "x.parquet", LabelledCorpus(["x", "y"], labels, False))
+    assert list(tmp_path.iterdir()) == []

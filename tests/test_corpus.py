@@ -1,0 +1,167 @@
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from wordclass.corpus import LabelledCorpus, Records, check_lengths, list_texts, read_corpus
+from wordclass.errors import FormatError, InputError, MissingDataError, StorageError
+
+
+@pytest.fixture
+def docs(tmp_path):
+    """Write records of (text, labels, split) as JSONL, and return the path."""
+
+    def write(*records, name="docs.jsonl"):
+        lines = [json.dumps({"text": t, "labels": names, "split": s}) for t, names, s in records]
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+def test_a_split_keeps_its_records_in_order(docs):
+    path = docs(("x", ["a"], "train"), ("y", ["b"], "test"), ("z", ["c"], "train"))
+    assert read_corpus(path, "train") == LabelledCorpus(["x", "z"], ["a", "c"], False)
+    assert read_corpus(path, split="test").texts == ["y"]
+    assert read_corpus(path).texts == ["x", "y", "z"]
+
+
+def test_the_whole_file_decides_whether_a_corpus_is_multilabel_whatever_the_split(docs):
+    path = docs(("x", ["a"], "train"), ("y", ["b", "c"], "test"))
+    assert read_corpus(path, "train") == LabelledCorpus(["x"], [["a"]], True)
+    path = docs(("x", ["a"], "train"), ("y", [], "test"))
+    assert read_corpus(path, "train").is_multilabel
+
+
+def test_multilabel_true_or_false_decides_instead(docs):
+    path = docs(("x", ["a"], "train"), ("y", ["b", "c"], "test"))
+    assert read_corpus(path, "train", multilabel=False) == LabelledCorpus(["x"], ["a"], False)
+    with pytest.raises(InputError, match="record 2 has 2 labels"):
+        read_corpus(path, multilabel=False)
+    path = docs(("x", ["a"], "train"))
+    assert read_corpus(path, multilabel=True).labels == [["a"]]
+
+
+def test_a_split_that_is_not_there_is_an_error_that_lists_those_that_are(docs):
+    with pytest.raises(InputError, match=r"'validation'.*'test', 'train'"):
+        read_corpus(docs(("x", ["a"], "train"), ("y", ["b"], "test")), "validation")
+
+
+def test_a_split_of_records_without_splits_is_an_error(tmp_path):
+    (tmp_path / "docs.ft").write_text("__label__a x\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no field 'split'"):
+        read_corpus(tmp_path / "docs.ft", "train")
+
+
+def test_an_unknown_ending_is_an_error_that_lists_the_known_ones(tmp_path):
+    (tmp_path / "docs.xml.gz").write_bytes(b"")
+    with pytest.raises(InputError) as caught:
+        read_corpus(tmp_path / "docs.xml.gz")
+    for ending in (".csv", ".ft", ".jsonl", ".ndjson", ".parquet", ".tsv", ".txt", "docs.xml.gz"):
+        assert ending in str(caught.value)
+
+
+def test_the_case_of_an_ending_does_not_matter(docs):
+    assert read_corpus(docs(("x", ["a"], "train"), name="DOCS.JSONL")).texts == ["x"]
+
+
+def test_format_decides_where_the_ending_does_not(docs):
+    path = docs(("x", ["a"], "train"), name="docs.txt")
+    assert read_corpus(path, format="jsonl").texts == ["x"]
+    assert read_corpus(path).texts[0].startswith("{")
+
+
+def test_an_unknown_format_is_an_error_that_suggests_a_known_one(docs):
+    with pytest.raises(InputError, match=r"'json'.*did you mean 'jsonl'"):
+        read_corpus(docs(("x", ["a"], "train")), format="json")
+
+
+def test_a_path_may_be_a_str(docs):
+    assert len(read_corpus(str(docs(("x", ["a"], "train"))))) == 1
+
+
+def test_a_line_that_is_no_json_is_one_line_with_file_and_number(docs):
+    path = docs(("x", ["a"], "train"))
+    path.write_text(path.read_text(encoding="utf-8") + "\nnot json\n", encoding="utf-8")
+    with pytest.raises(FormatError) as caught:
+        read_corpus(path)
+    assert str(caught.value).startswith(f"{path}, line 2: not JSON")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere", "docs.jsonl/below", "a\0b"])
+def test_a_path_that_is_not_there_is_missing_data(docs, name):
+    with pytest.raises(MissingDataError, match="no such file or folder"):
+        read_corpus(docs(("x", ["a"], "train")).parent / name)
+
+
+def test_a_name_no_file_can_have_is_a_storage_error(tmp_path):
+    with pytest.raises(StorageError, match="cannot be read"):
+        read_corpus(tmp_path / ("x" * 5000))
+
+
+def test_a_folder_where_a_file_is_expected_is_a_storage_error(tmp_path):
+    with pytest.raises(StorageError, match="cannot be read"):
+        read_corpus(tmp_path, format="jsonl")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["x", "é"],
+        ("x", "é"),
+        (text for text in ["x", "é"]),
+        {"x": 1, "é": 2}.keys(),
+        np.array(["x", "é"]),
+        np.array(["x", "é"], dtype=object),
+        pd.Series(["x", "é"], index=[7, 3]),
+        pd.Series(["x", "é"], dtype="category"),
+        pl.Series(["x", "é"]),
+        pa.array(["x", "é"]),
+        pa.chunked_array([["x"], ["é"]]),
+    ],
+    ids=lambda texts: type(texts).__name__,
+)
+def test_texts_of_any_kind_are_listed(texts):
+    listed = list_texts(texts)
+    assert isinstance(listed, list)
+    assert listed == ["x", "é"]
+    assert all(isinstance(text, str) for text in listed)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["x", None], "text 1 is None"),
+        (["x", b"y"], "text 1 is a bytes, not a str; decode it first"),
+        ([float("nan")], "text 0 is a float"),
+        ([5], "text 0 is a int"),
+        (pd.Series(["x", None], dtype=object), "text 1 is None"),
+        (pd.Series(["x", np.nan]), "text 1 is a float"),
+        (pa.array(["x", None]), "text 1 is None"),
+        (iter(["x", ["y"]]), "text 1 is a list"),
+        ("one text", "texts is one str"),
+        (b"one text", "texts is one bytes"),
+        (None, "texts is None"),
+        (5, "texts is a int"),
+    ],
+)
+def test_what_is_no_text_is_refused_by_place_and_type(texts, message):
+    with pytest.raises(InputError, match=message):
+        list_texts(texts)
+
+
+def test_texts_and_labels_must_be_as_many_and_at_least_one():
+    check_lengths(["x"], 1)
+    with pytest.raises(InputError, match="1 texts but 2 labels"):
+        check_lengths(["x"], 2)
+    with pytest.raises(InputError, match="empty"):
+        check_lengths([], 0)
+
+
+def test_a_part_of_the_records_has_no_splits_of_its_own():
+    records = Records(["x", "y"], [["a"], []], ["train", "test"])
+    assert records.part("test") == Records(["y"], [[]], None)

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import corpus
+from sklearn.metrics import f1_score, ndcg_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import wordclass as wc
+from wordclass.measures import DroppedLabelsWarning, ndcg_at, precision_at
+
+CLASSES = ["a", "b", "c"]
+SETS = st.lists(st.sets(st.sampled_from(CLASSES)), min_size=6, max_size=6)
+SINGLE = st.lists(st.sampled_from(CLASSES), min_size=6, max_size=6)
+
+
+def assert_equals_loops(scores, expected):
+    assert scores.macro_f1 == pytest.approx(expected["macro_f1"])
+    assert scores.micro_f1 == pytest.approx(expected["micro_f1"])
+    assert scores.accuracy == pytest.approx(expected["accuracy"])
+    assert {name: each.f1 for name, each in scores.per_class.items()} == pytest.approx(
+        expected["per_class"]
+    )
+
+
+@given(true=SETS, predicted=SETS)
+def test_multilabel_scores_equal_slow_loops(true, predicted):
+    scores = wc.evaluate(true, predicted, CLASSES)
+    assert_equals_loops(scores, reference.f1_scores(true, predicted, CLASSES, True))
+
+
+@given(true=SINGLE, predicted=SINGLE)
+def test_single_label_scores_equal_slow_loops_and_scikit_learn(true, predicted):
+    scores = wc.evaluate(true, predicted, CLASSES)
+    sets = [{label} for label in true], [{label} for label in predicted]
+    assert_equals_loops(scores, reference.f1_scores(*sets, CLASSES, False))
+    for average in ("macro", "micro"):
+        expected = f1_score(true, predicted, labels=CLASSES, average=average, zero_division=0)
+        assert getattr(scores, f"{average}_f1") == pytest.approx(expected)
+    occurring = wc.evaluate(true, predicted)
+    assert occurring.macro_f1 == pytest.approx(f1_score(true, predicted, average="macro"))
+
+
+@given(true=SETS, predicted=SETS, cut=st.integers(1, 5))
+def test_the_scores_of_batches_add_up(true, predicted, cut):
+    parts = [
+        wc.evaluate(true[part], predicted[part], CLASSES)
+        for part in (slice(cut), slice(cut, None))
+    ]
+    whole = wc.evaluate(true, predicted, CLASSES)
+    total = parts[0] + parts[1]
+    assert (total.macro_f1, total.micro_f1, total.accuracy) == pytest.approx(
+        (whole.macro_f1, whole.micro_f1, whole.accuracy)
+    )
+
+
+def test_a_class_that_nobody_has_and_nobody_predicts_counts_1_if_multilabel_and_0_if_not():
+    assert wc.evaluate([["a"]], [["a"]], ["a", "b"]).macro_f1 == 1
+    assert wc.evaluate(["a"], ["a"], ["a", "b"]).macro_f1 == 0.5
+
+
+def test_true_labels_outside_the_codeframe_are_dropped_and_counted():
+    with pytest.warns(DroppedLabelsWarning, match="2 true labels are outside"):
+        scores = wc.evaluate([["a", "x"], ["y"]], [["a"], []], ["a", "b"])
+    assert (scores.n_dropped, scores.accuracy, scores.micro_f1) == (2, 1.0, 1.0)
+
+
+def test_a_predicted_label_outside_the_codeframe_is_an_error():
+    with pytest.raises(wc.InputError, match="unknown class 'x'"):
+        wc.evaluate(["a"], ["x"], ["a", "b"])
+
+
+def test_matrices_are_compared_column_by_column():
+    true, predicted = np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]])
+    scores = wc.evaluate(true, predicted, ["any", "names"])
+    assert scores.micro_f1 == pytest.approx(0.8)
+    assert scores.accuracy == 0.5
+
+
+def test_precision_and_recall_and_sizes_are_told_by_class():
+    a = wc.evaluate(["a", "a", "b"], ["a", "b", "a"]).per_class["a"]
+    assert (a.precision, a.recall, a.n_true, a.n_predicted) == (0.5, 0.5, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "message"),
+    [(["a"], ["a", "b"], "1 true labels but 2"), ([], [], "no labels to evaluate")],
+)
+def test_labels_that_do_not_fit_are_refused(true, predicted, message):
+    with pytest.raises(wc.InputError, match=message):
+        wc.evaluate(true, predicted)
+
+
+def test_scores_of_different_classes_do_not_add_up():
+    with pytest.raises(wc.InputError, match="do not add up"):
+        wc.evaluate(["a"], ["a"], ["a", "b"]) + wc.evaluate(["a"], ["a"], ["a", "c"])
+
+
+def test_ranking_measures():
+    Y = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]])
+    scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.1, 0.3], [1, 2, 3]])
+    assert precision_at(1, Y, scores) == pytest.approx(1 / 3)
+    assert precision_at(2, Y, scores) == pytest.approx((0.5 + 0 + 0) / 3)
+    assert ndcg_at(2, Y[:2], scores[:2]) == pytest.approx(ndcg_score(Y[:2], scores[:2], k=2))
+    assert ndcg_at(3, Y, scores) == pytest.approx(ndcg_score(Y[:2], scores[:2], k=3) * 2 / 3)
+    with pytest.raises(wc.InputError, match="k is 4"):
+        precision_at(4, Y, scores)
+    with pytest.raises(wc.InputError, match="of shape"):
+        ndcg_at(1, Y, scores[:, :2])
+
+
+@pytest.mark.parametrize("scorer", [wc.macro_f1, wc.micro_f1])
+def test_scorers_work_in_grid_search(scorer):
+    texts, labels = corpus()
+    grid = {"shrinkage": [0.0, 5.0]}
+    search = GridSearchCV(wc.classifier("nearest", min_docs=2), grid, scoring=scorer, cv=3)
+    search.fit(texts, labels)
+    assert search.best_score_ > 0.9
+    Y = np.array([[label == name for name in ("garden", "music", "space")] for label in labels])
+    assert cross_val_score(wc.classifier("nearest"), texts, Y.astype(int), scoring=scorer).min() > 0

@@ -1,0 +1,234 @@
+import gzip
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from wordclass import naming, storage
+from wordclass.errors import (
+    FormatError,
+    InputError,
+    MissingDataError,
+    MissingExtraError,
+    StorageError,
+)
+
+CONTENT = b"".join(b"line %d of some text\n" % k for k in range(20_000))
+ZSTD = zstandard.ZstdCompressor(write_checksum=True)
+
+
+def read(path):
+    with storage.reading(path) as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.txt", CONTENT),
+        ("x.txt.gz", gzip.compress(CONTENT)),
+        ("X.TXT.GZ", gzip.compress(CONTENT)),
+        ("x.gz", gzip.compress(CONTENT[:7]) + gzip.compress(CONTENT[7:])),
+        ("x.zst", ZSTD.compress(CONTENT)),
+        ("x.zst", ZSTD.compress(CONTENT[:7]) + ZSTD.compress(b"") + ZSTD.compress(CONTENT[7:])),
+        ("x.zst", b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + ZSTD.compress(CONTENT)),
+    ],
+    ids=[
+        "plain",
+        "gzip",
+        "upper case",
+        "two gzip members",
+        "zstd",
+        "three frames",
+        "skippable frame",
+    ],
+)
+def test_files_are_read_as_they_are_compressed_or_not(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert read(tmp_path / name) == CONTENT
+
+
+def test_lines_can_be_iterated_over_frames_that_end_inside_a_line(tmp_path):
+    frames = [ZSTD.compress(CONTENT[k : k + 1001]) for k in range(0, len(CONTENT), 1001)]
+    (tmp_path / "x.zst").write_bytes(b"".join(frames))
+    with storage.reading(tmp_path / "x.zst") as stream:
+        assert list(stream) == CONTENT.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_a_zstd_file_cut_short_anywhere_is_an_error_and_not_a_short_file(tmp_path, has_checksum):
+    compressor = zstandard.ZstdCompressor(write_checksum=has_checksum)
+    first, second = compressor.compress(CONTENT[:50]), compressor.compress(CONTENT[50:])
+    whole = first + second
+    path = tmp_path / "x.zst"
+    for end in [*range(1, len(first)), *range(len(first) + 1, len(whole), 97), len(whole) - 1]:
+        path.write_bytes(whole[:end])
+        with pytest.raises(FormatError, match="damaged or cut short") as caught:
+            read(path)
+        assert caught.value.path == path
+
+
+def test_a_gzip_file_cut_short_anywhere_is_an_error_and_not_a_short_file(tmp_path):
+    whole = gzip.compress(CONTENT)
+    path = tmp_path / "x.gz"
+    for end in [*range(1, 30), *range(30, len(whole), 997), len(whole) - 1]:
+        path.write_bytes(whole[:end])
+        with pytest.raises(FormatError, match="damaged or cut short"):
+            read(path)
+
+
+@pytest.mark.parametrize("name", ["x.gz", "x.zst"])
+@pytest.mark.parametrize("compress", [gzip.compress, ZSTD.compress, bytes])
+def test_damaged_or_other_data_is_an_error(tmp_path, name, compress):
+    content = bytearray(compress(CONTENT))
+    content[len(content) // 2] ^= 0x55
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError):
+        read(tmp_path / name)
+
+
+def test_garbage_after_the_last_frame_is_an_error(tmp_path):
+    (tmp_path / "x.zst").write_bytes(ZSTD.compress(b"x") + b"garbage")
+    with pytest.raises(FormatError):
+        read(tmp_path / "x.zst")
+
+
+def test_without_zstandard_the_pip_command_is_given(tmp_path, monkeypatch):
+    (tmp_path / "x.zst").write_bytes(ZSTD.compress(b"x"))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'wordclass\[zstandard\]'"):
+        read(tmp_path / "x.zst")
+    with (
+        pytest.raises(MissingExtraError, match=r"wordclass\[zstandard\]"),
+        storage.writing(tmp_path / "y.zst"),
+    ):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["x.zst"]
+
+
+def test_a_missing_file_a_folder_and_an_impossible_name_have_errors_of_their_own(tmp_path):
+    with pytest.raises(MissingDataError, match=r"x\.gz: no such file"):
+        read(tmp_path / "x.gz")
+    with pytest.raises(StorageError, match="directory"):
+        read(tmp_path)
+    with pytest.raises(StorageError, match="too long"):
+        read(tmp_path / ("x" * 5000))
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
+)
+def test_a_file_that_may_not_be_read_is_a_storage_error(tmp_path):
+    (tmp_path / "x").write_bytes(b"x")
+    (tmp_path / "x").chmod(0)
+    with pytest.raises(StorageError, match="Permission denied"):
+        read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("error", [InputError, StorageError, MissingDataError])
+@pytest.mark.parametrize("opened", [storage.reading, storage.writing, storage.replacing])
+def test_an_error_of_the_user_of_a_file_passes_unchanged(tmp_path, opened, error):
+    (tmp_path / "x").write_bytes(b"x")
+    with pytest.raises(error, match=r"^mine$"), opened(tmp_path / "x"):
+        raise error("mine")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"x"]
+
+
+@pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
+def test_what_is_written_is_read_again_and_is_the_same_file_every_time(tmp_path, name):
+    path = tmp_path / name
+    written = []
+    for _ in range(2):
+        with storage.writing(path) as stream:
+            stream.write(CONTENT)
+        written.append(path.read_bytes())
+    assert read(path) == CONTENT
+    assert written[0] == written[1]
+    assert (len(written[0]) < len(CONTENT) / 2) == (name != "x")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
+def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"old")
+    with suppress(KeyboardInterrupt), storage.writing(path) as stream:
+        stream.write(CONTENT)
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
+@pytest.mark.parametrize("content", [b"small", os.urandom(1 << 20)], ids=["small", "large"])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, name, content):
+    path = tmp_path / name
+    path.write_bytes(b"old")
+    opened = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda self, mode: opened(Path("/dev/full") if mode == "wb" else self, mode)
+    )
+    with (
+        pytest.raises(StorageError, match=r"No space left.*nothing was changed"),
+        storage.writing(path) as stream,
+    ):
+        stream.write(content)
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_fills_up_at_the_last_moment_leaves_the_old_file(tmp_path, monkeypatch):
+    def fail(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    (tmp_path / "x").write_bytes(b"old")
+    with (
+        pytest.raises(StorageError, match="No space left"),
+        storage.replacing(tmp_path / "x") as path,
+    ):
+        path.write_bytes(b"new")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_a_file_does_not_replace_a_folder(tmp_path):
+    (tmp_path / "x").mkdir()
+    with pytest.raises(StorageError, match="cannot be written"), storage.writing(tmp_path / "x"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_the_data_home_is_the_one_the_environment_names(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path))
+    assert storage.data_home() == tmp_path
+    monkeypatch.delenv("WORDCLASS_HOME")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
+    assert storage.data_home() == tmp_path / "xdg" / "wordclass"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert storage.data_home().parts[-3:] == ("Library", "Application Support", "wordclass")
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert storage.data_home() == tmp_path / "local" / "wordclass"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a.jsonl.zst", "a.jsonl"), ("a.CSV.GZ", "a.CSV"), ("a.jsonl", "a.jsonl"), ("b/a", "a")],
+)
+def test_the_ending_of_a_compression_is_taken_off_a_name(name, expected):
+    assert storage.uncompressed_name(Path(name)) == expected
+
+
+def test_zstandard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch):
+    def fail(package, purpose):
+        raise AssertionError(package)
+
+    monkeypatch.setattr(naming, "extra", fail)
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"x"))
+    assert read(tmp_path / "x.gz") == b"x"
