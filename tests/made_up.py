@@ -13,11 +13,11 @@ WEIGHTS = hnp.arrays(
 LABELS = hnp.arrays(np.int8, (N_DOCS, N_CLASSES), elements=st.integers(0, 1))
 
 WORDS = {
-    "space": "orbit moon rocket launch lunar star".split(),
-    "garden": "rose soil seed plant water bloom".split(),
-    "music": "chord piano song melody violin rhythm".split(),
+    "space": ["orbit", "moon", "rocket", "launch", "lunar", "star"],
+    "garden": ["rose", "soil", "seed", "plant", "water", "bloom"],
+    "music": ["chord", "piano", "song", "melody", "violin", "rhythm"],
 }
-COMMON = "the and with about some often".split()
+COMMON = ["the", "and", "with", "about", "some", "often"]
 
 
 def corpus(n_docs=60, seed=0, classes=("space", "garden", "music")):

@@ -45,8 +45,7 @@ def test_single_label_scores_equal_slow_loops_and_scikit_learn(true, predicted):
 @given(true=SETS, predicted=SETS, cut=st.integers(1, 5))
 def test_the_scores_of_batches_add_up(true, predicted, cut):
     parts = [
-        wc.evaluate(true[part], predicted[part], CLASSES)
-        for part in (slice(cut), slice(cut, None))
+        wc.evaluate(true[part], predicted[part], CLASSES) for part in (slice(cut), slice(cut, None))
     ]
     whole = wc.evaluate(true, predicted, CLASSES)
     total = parts[0] + parts[1]

@@ -35,7 +35,7 @@ def test_words_speak_for_their_class(wce):
     assert set(best) == {"orbit", "moon", "rocket", "launch", "lunar", "star"}
     assert list(best.values()) == sorted(best.values(), reverse=True)
     assert wce.profile("piano", 1)[0][0] == "music"
-    assert [name for name, _ in wce.profile("piano")][0] == "music"
+    assert next(name for name, _ in wce.profile("piano")) == "music"
     assert len(wce.profile("piano")) == 3
 
 
@@ -74,7 +74,9 @@ def test_permuting_classes_permutes_columns(wce):
 
 @pytest.mark.parametrize("correlation", ["dot", "chi_square", "information_gain", "fisher", "pmi"])
 def test_z_scores_have_mean_0_and_deviation_1(correlation):
-    vectors = wc.WordClassEmbeddings(correlation=correlation, min_docs=2).fit(TEXTS, LABELS).vectors_
+    vectors = (
+        wc.WordClassEmbeddings(correlation=correlation, min_docs=2).fit(TEXTS, LABELS).vectors_
+    )
     np.testing.assert_allclose(vectors.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(vectors.std(axis=0, ddof=1), 1, atol=1e-4)
 
@@ -198,7 +200,10 @@ def test_bad_input_is_refused_and_nothing_is_fitted(texts, labels, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"correlation": "dott"}, r"unknown correlation 'dott' \(did you mean 'dot'\?\); known: chi"),
+        (
+            {"correlation": "dott"},
+            r"unknown correlation 'dott' \(did you mean 'dot'\?\); known: chi",
+        ),
         ({"correlation": 5}, "unknown correlation 5"),
         ({"weighting": "x"}, "unknown weighting 'x'"),
         ({"projector": "x"}, "unknown projector 'x'"),

@@ -1,5 +1,7 @@
 """Adding, merging and removing documents, frozen and with documents kept."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_removing_undoes_adding(keep, correlation, cut, start):
 @given(cuts=st.sets(st.integers(1, 59), max_size=4), rotation=st.integers(0, 4))
 def test_kept_documents_equal_a_fresh_fit_in_any_order(cuts, rotation):
     ends = [0, *sorted(cuts), 60]
-    parts = [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
     parts = parts[rotation:] + parts[:rotation]
     grown = wc.WordClassEmbeddings(min_docs=2, keep_documents=True)
     try:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
-from hypothesis.extra import numpy as hnp
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from wordclass.embedding.standardize import standardize
 

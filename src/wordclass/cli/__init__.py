@@ -19,9 +19,6 @@ def main() -> None:
     except WordClassError as error:
         sys.stderr.write(f"wordclass: {error}\n")
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.stderr.write("wordclass: stopped. No file was left half-written; run it again.\n")
-        sys.exit(130)
     except BrokenPipeError:
         # whoever read our output (`| head`) has seen enough; keep Python from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

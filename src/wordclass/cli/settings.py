@@ -63,8 +63,13 @@ def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., N
         @functools.wraps(run)
         def wrapper(**given: Any) -> None:  # noqa: ANN401 - typer has checked them
             settings = Settings(**{each.name: given.pop(each.name) for each in shared})
-            with ProgressBar(is_shown=not settings.quiet):
-                run(settings, **given)
+            try:
+                with ProgressBar(is_shown=not settings.quiet):
+                    run(settings, **given)
+            except KeyboardInterrupt:
+                # finished files are complete, unfinished ones were never there
+                sys.stderr.write("wordclass: stopped; run the same command again to go on\n")
+                raise typer.Exit(130) from None
 
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + shared
         vars(wrapper)["__signature__"] = inspect.Signature(parameters)

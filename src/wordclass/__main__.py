@@ -1,0 +1,5 @@
+"""`python -m wordclass` is the `wordclass` command."""
+
+from wordclass.cli import main
+
+main()
