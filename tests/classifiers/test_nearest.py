@@ -30,7 +30,7 @@ def test_thresholds_come_from_scores_that_are_cross_fitted():
 
 
 def test_an_unknown_classifier_lists_the_known_ones():
-    with pytest.raises(wc.InputError, match="unknown classifier 'farthest'.*nearest"):
+    with pytest.raises(wc.InputError, match=r"unknown classifier 'farthest'.*nearest"):
         wc.classifier("farthest")
 
 

@@ -1,6 +1,7 @@
 """The commands, run in this process through the same `main` that the script calls."""
 
 import errno
+import io
 import json
 import os
 import subprocess
@@ -262,7 +263,7 @@ def test_a_bar_appears_only_for_what_takes_longer_than_a_second(monkeypatch):
     monkeypatch.setattr(progress_bar, "_PATIENCE", 0.05)
     shown = []
     bar = progress_bar.ProgressBar(is_shown=True)
-    bar._console = Console(force_terminal=True, file=open(os.devnull, "w"))
+    bar._console = Console(force_terminal=True, file=io.StringIO())
     bar._is_shown = True
     monkeypatch.setattr(progress_bar.Progress, "start", lambda self: shown.append(self))
     with bar:

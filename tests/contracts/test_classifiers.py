@@ -92,7 +92,9 @@ def test_it_has_the_manners_of_scikit_learn(classifier):
         classifier.predict(TEXTS)
     classifier.fit(TEXTS, LABELS)
     again = pickle.loads(pickle.dumps(classifier))
-    np.testing.assert_array_equal(again.decision_function(TEXTS), classifier.decision_function(TEXTS))
+    np.testing.assert_array_equal(
+        again.decision_function(TEXTS), classifier.decision_function(TEXTS)
+    )
     assert not hasattr(clone(classifier), "classes_")
     pipeline = make_pipeline(clone(classifier)).fit(TEXTS, LABELS)
     assert pipeline.score(TEXTS, LABELS) > 0.9

@@ -39,10 +39,10 @@ def test_many_lines_of_japanese_are_decoded_across_the_chunks(tmp_path, encoding
     assert lines_of(tmp_path, "".join(lines).encode(encoding), encoding) == lines
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16", "utf-32"])
 def test_only_the_first_byte_order_mark_is_dropped(tmp_path, encoding):
     content = "\ufeffa\n\ufeffb\n".encode(encoding)
-    codec_writes_its_own = encoding in ("utf-16", "utf-32")
+    codec_writes_its_own = encoding in ("utf-8-sig", "utf-16", "utf-32")
     content = "a\n\ufeffb\n".encode(encoding) if codec_writes_its_own else content
     assert lines_of(tmp_path, content, encoding) == ["a\n", "\ufeffb\n"]
 

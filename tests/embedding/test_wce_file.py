@@ -100,7 +100,7 @@ def test_a_file_cut_short_is_refused_wherever_it_is_cut(saved):
     content = saved.read_bytes()
     for length in [0, 1, 7, 8, 9, 100, *range(200, len(content), 997), len(content) - 1]:
         saved.write_bytes(content[:length])
-        with pytest.raises(wc.FormatError, match="a.wce"):
+        with pytest.raises(wc.FormatError, match=r"a\.wce"):
             wc.WordClassEmbeddings.load(saved)
 
 

@@ -14,7 +14,7 @@ from wordclass.report.label_placement import Box, Placement, around, beside, hea
 from wordclass.report.term_map import Panel, TermMap
 
 _DPI = 200
-_WIDTH, _HEIGHT = 10.6, 7.7  # inches
+_WIDTH, _HEIGHT = 10.6, 8.0  # inches
 _INK, _QUIET, _PAPER = "#1b1f24", "#5c6670", "#ffffff"
 _N_TERMS = 3  # written out for each class, where there is room
 _BLANK = 20  # pixels of the large panel that stay free on every side
@@ -25,14 +25,15 @@ def draw(term_map: TermMap, title: str, path: Path) -> None:
     figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, facecolor=_PAPER)
     canvas = FigureCanvasAgg(figure)
     without, by_class, both = term_map.panels
-    figure.text(0.03, 0.957, title, size=15, weight="bold", color=_INK, va="center")
-    figure.text(0.03, 0.923, _subtitle(term_map), size=8, color=_QUIET, va="center")
+    figure.text(0.03, 0.96, title, size=15, weight="bold", color=_INK, va="center")
+    figure.text(0.03, 0.926, _subtitle(term_map), size=8, color=_QUIET, va="center")
     # square panels: heights follow from widths, as shares of the figure
     ratio = _WIDTH / _HEIGHT
-    large = figure.add_axes((0.03, 0.03, 0.62, 0.62 * ratio))
-    small = 0.285
-    upper = figure.add_axes((0.685, 0.03 + 0.62 * ratio - small * ratio, small, small * ratio))
-    lower = figure.add_axes((0.685, 0.03, small, small * ratio))
+    bottom, wide, narrow = 0.05, 0.62, 0.275
+    top = bottom + wide * ratio
+    large = figure.add_axes((0.03, bottom, wide, wide * ratio))
+    upper = figure.add_axes((0.695, top - narrow * ratio, narrow, narrow * ratio))
+    lower = figure.add_axes((0.695, bottom, narrow, narrow * ratio))
     for axes, panel, size in ((large, by_class, 13), (upper, without, 5), (lower, both, 5)):
         _scatter(axes, term_map, panel, size)
         _head(axes, panel, is_large=axes is large)
@@ -44,9 +45,8 @@ def draw(term_map: TermMap, title: str, path: Path) -> None:
 def _subtitle(term_map: TermMap) -> str:
     n_terms, n_classes = len(term_map.terms), len(term_map.classes)
     return (
-        f"The {n_terms:,} terms that tell most about {n_classes} classes, placed by t-SNE and "
-        "colored by the class each was chosen for.  In percent: how many of a term's 10 nearest "
-        "neighbors have its class."
+        f"{n_terms:,} terms, the most telling ones of {n_classes} classes, placed by t-SNE.  "
+        "In percent: how many of a term's 10 nearest neighbors are of its class."
     )
 
 
@@ -65,6 +65,7 @@ def _head(axes: Axes, panel: Panel, is_large: bool) -> None:
     axes.set_title(panel.title, loc="left", size=size, weight="bold", color=_INK, pad=5)
     share = f"{panel.neighbor_share:.0%}"
     axes.set_title(share, loc="right", size=size, weight="bold", color=_INK, pad=5)
+    axes.set_xlabel(panel.caption, loc="left", size=6.5, color=_QUIET, labelpad=5)
 
 
 def _write_labels(axes: Axes, canvas: FigureCanvasAgg, term_map: TermMap, panel: Panel) -> None:

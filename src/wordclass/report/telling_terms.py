@@ -16,7 +16,9 @@ def gains(X: Sparse, Y: Sparse) -> Floats:
     return np.where(gss.correlate(counts) > 0, information_gain.correlate(counts), 0.0)
 
 
-def round_robin(scores: Floats, n_per_class: int, allowed: Flags | None = None) -> tuple[Ints, Ints]:
+def round_robin(
+    scores: Floats, n_per_class: int, allowed: Flags | None = None
+) -> tuple[Ints, Ints]:
     """Let the classes choose terms in turn, each the best that is still there.
 
     Parameters

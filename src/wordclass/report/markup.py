@@ -1,0 +1,61 @@
+"""HTML and SVG that is escaped by construction: only what `tag` made is taken as it is."""
+
+import html
+import json
+from typing import Any
+
+_WITHOUT_END = frozenset({"meta", "input", "br", "link"})
+
+
+class Markup(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+Child = str | int | float | None | list[Any]
+
+
+def tag(name: str, *children: Child, **attributes: str | int | float | bool | None) -> Markup:
+    """Make an element; children that are not markup are escaped, None is left out.
+
+    An attribute is left out where it is None or False, and has no value where it is True. A
+    trailing underscore is dropped, others become hyphens: `class_`, `aria_label`.
+
+    Examples
+    --------
+    >>> tag("p", "a < b", class_="note", hidden=True)
+    '<p class="note" hidden>a &lt; b</p>'
+    """
+    opened = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in _WITHOUT_END:
+        return Markup(f"<{name}{opened}>")
+    return Markup(f"<{name}{opened}>{join(*children)}</{name}>")
+
+
+def join(*children: Child) -> Markup:
+    """Put children one after the other; lists are opened."""
+    return Markup("".join(map(_written, children)))
+
+
+def embedded_json(value: object, identity: str) -> Markup:
+    """Make a script element that holds data; no text in it can end the element."""
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        written = written.replace(sign, f"\\u{ord(sign):04x}")
+    return tag("script", Markup(written), type="application/json", id=identity)
+
+
+def _written(child: Child) -> str:
+    if child is None:
+        return ""
+    if isinstance(child, list):
+        return join(*child)
+    return child if isinstance(child, Markup) else html.escape(str(child))
+
+
+def _attribute(key: str, value: str | int | float | bool | None) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    if value is None or value is False:
+        return ""
+    return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'
