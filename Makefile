@@ -10,10 +10,16 @@ TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml constraints.txt
+# the tools first, so that the extension is built with the pinned ones, and again when it changes
+$(VENV)/.tools: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	touch $@
+
+$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt src/wordclass/text/engine.cpp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--no-build-isolation --editable '.[all]'
 	touch $@
 
 demo: setup

@@ -1,7 +1,7 @@
 """Colors for any number of classes, evenly spaced on a wheel that looks even to the eye.
 
-Classes in sorted order lie next to each other on the wheel, so the classes of a package (`scipy.io`,
-`scipy.signal`) share a range of hues; lightness alternates, so that neighbors differ none the less.
+Classes in sorted order lie next to each other on the wheel, so those of one package (`scipy.io`,
+`scipy.signal`) share a range of hues; lightness alternates, so that neighbors differ all the same.
 """
 
 import math

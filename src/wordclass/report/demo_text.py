@@ -1,86 +1,84 @@
 """What the demo prints: at most a hundred columns of plain text."""
 
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from wordclass.report.demo_result import DemoResult
+from wordclass.report.findings import Findings
 
 _COLUMNS = 98
-_BAR = 24  # characters of the longest bar
+_BAR = 12  # characters of the longest bar
 
 
-def written(result: "DemoResult") -> str:
-    """Write a result as text for the terminal."""
+def written(findings: Findings, page: Path) -> str:
+    """Write what was found as text for the terminal, and where the page about it is."""
     sections = [
-        _sizes(result),
-        _top_terms(result),
-        _profiles(result),
-        _scores(result),
-        _panels(result),
-        _times(result),
-        "\n".join([f"The report is in {result.folder / 'index.html'}", *result.notes]),
+        _sizes(findings),
+        _top_terms(findings),
+        _profiles(findings),
+        _scores(findings),
+        _panels(findings),
+        _times(findings),
+        "\n".join([f"The report: {page}", *findings.notes]),
     ]
     return "\n\n".join(sections)
 
 
-def _sizes(result: "DemoResult") -> str:
-    sizes = result.sizes
+def _sizes(findings: Findings) -> str:
+    sizes = findings.sizes
     rows = [
         ("documents", f"{sizes.train_docs:,} to learn from, {sizes.test_docs:,} to test"),
         ("classes", f"{sizes.classes:,}"),
         ("terms", f"{sizes.terms:,}, each a vector of {sizes.dimensions:,} dimensions"),
     ]
-    return _titled(f"The corpus {result.corpus}", _aligned(rows))
+    return _titled(f"The corpus {findings.corpus}", _aligned(rows))
 
 
-def _top_terms(result: "DemoResult") -> str:
+def _top_terms(findings: Findings) -> str:
     rows = [
-        (name, "  ".join(term for term, _ in result.top_terms[name])) for name in result.featured()
+        (name, "  ".join(term for term, _ in findings.top_terms[name]))
+        for name in findings.featured()
     ]
     return _titled("The most telling terms of some classes", _aligned(rows))
 
 
-def _profiles(result: "DemoResult") -> str:
-    """Show the first classes of each word with a bar, all on one scale."""
-    shown = [(profile, profile.classes[:3]) for profile in result.profiles]
-    names = [name for _, classes in shown for name, _ in classes]
-    widths = (
-        max((len(profile.word) for profile, _ in shown), default=0),
-        max(map(len, names), default=0),
-    )
+def _profiles(findings: Findings) -> str:
+    """Show the two best classes of each word, with bars on one scale."""
+    shown = [(profile.word, profile.classes[:2]) for profile in findings.profiles]
+    word_width = max((len(word) for word, _ in shown), default=0)
+    width = max((len(name) for _, classes in shown for name, _ in classes), default=0)
     largest = max((score for _, classes in shown for _, score in classes), default=1.0)
     lines = []
-    for profile, classes in shown:
-        for k, (name, score) in enumerate(classes):
-            word = profile.word if k == 0 else ""
+    for word, classes in shown:
+        cells = []
+        for name, score in classes:
             bar = "#" * round(_BAR * max(score, 0.0) / max(largest, 1e-9))
-            lines.append(f"{word:<{widths[0]}}  {name:<{widths[1]}} {score:6.1f}  {bar}".rstrip())
-    return _titled("What some words speak for", lines)
+            cells.append(f"{name:<{width}} {score:5.1f} {bar:<{_BAR}}")
+        lines.append(f"{word:<{word_width}}  {'  '.join(cells)}".rstrip())
+    return _titled("What some words speak for: their two best classes", lines)
 
 
-def _scores(result: "DemoResult") -> str:
-    width = max(len(each.name) for each in result.classifiers)
+def _scores(findings: Findings) -> str:
+    width = max(len(each.name) for each in findings.classifiers)
     lines = [f"{'':<{width}}  macro F1  micro F1  accuracy"]
-    for each in result.classifiers:
+    for each in findings.classifiers:
         figures = (each.macro_f1, each.micro_f1, each.accuracy)
         lines.append(f"{each.name:<{width}}" + "".join(f"{100 * value:9.1f}%" for value in figures))
     return _titled("The classifier without training, on the test documents", lines)
 
 
-def _panels(result: "DemoResult") -> str:
+def _panels(findings: Findings) -> str:
     rows = [
         (panel.title, f"{100 * panel.neighbor_share:5.1f}%  {panel.caption}")
-        for panel in result.panels
+        for panel in findings.panels
     ]
     return _titled(
         "Of a term's 10 nearest neighbors on the map, so many have its class", _aligned(rows)
     )
 
 
-def _times(result: "DemoResult") -> str:
-    rows = [(step, f"{seconds:6.1f} s") for step, seconds in result.seconds.items()]
-    rows.append(("all together", f"{sum(result.seconds.values()):6.1f} s"))
+def _times(findings: Findings) -> str:
+    rows = [(step, f"{seconds:6.1f} s") for step, seconds in findings.seconds.items()]
+    rows.append(("all together", f"{sum(findings.seconds.values()):6.1f} s"))
     return _titled("Time", _aligned(rows))
 
 
@@ -93,8 +91,7 @@ def _aligned(rows: list[tuple[str, str]]) -> list[str]:
     width = max(len(name) for name, _ in rows)
     lines = []
     for name, value in rows:
-        # wrapping would take the double spaces between terms for one, were they not protected
-        parts = textwrap.wrap(value, _COLUMNS - width - 4, drop_whitespace=True) or [""]
+        parts = textwrap.wrap(value, _COLUMNS - width - 4) or [""]
         lines.append(f"{name:<{width}}  {parts[0]}")
         lines += [f"{'':<{width}}  {part}" for part in parts[1:]]
     return lines

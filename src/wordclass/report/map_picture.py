@@ -37,9 +37,9 @@ def draw(term_map: TermMap, title: str, path: Path) -> None:
     for axes, panel, size in ((large, by_class, 13), (upper, without, 5), (lower, both, 5)):
         _scatter(axes, term_map, panel, size)
         _head(axes, panel, is_large=axes is large)
-    canvas.draw()  # from here on, the size of a text can be asked for
+    canvas.draw()  # type: ignore[no-untyped-call] # from here on, the size of a text can be asked for
     _write_labels(large, canvas, term_map, by_class)
-    canvas.print_png(path)
+    canvas.print_png(path)  # type: ignore[no-untyped-call]
 
 
 def _subtitle(term_map: TermMap) -> str:
@@ -84,8 +84,8 @@ def _write_labels(axes: Axes, canvas: FigureCanvasAgg, term_map: TermMap, panel:
     for column, name in enumerate(term_map.classes):
         text = _text(axes, name, 7.5, "bold", colors[column])
         width, height = _size(text, canvas)
-        x, y = axes.transData.transform(tops[column]) + (0, height)
-        _put(axes, text, placement.place(around(x, y, width + 8, height + 4, reach=160)))
+        x, y = axes.transData.transform(tops[column])
+        _put(axes, text, placement.place(around(x, y + height, width + 8, height + 4, reach=160)))
     for row in _terms_to_write(term_map):
         text = _text(axes, term_map.terms[row], 5.2, "normal", _INK)
         x, y = axes.transData.transform(panel.places[row])
@@ -114,7 +114,8 @@ def _text(axes: Axes, written: str, size: float, weight: str, color: str) -> Tex
 
 
 def _size(text: Text, canvas: FigureCanvasAgg) -> tuple[float, float]:
-    extent = text.get_window_extent(canvas.get_renderer())
+    renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
+    extent = text.get_window_extent(renderer)
     return extent.width, extent.height
 
 
@@ -122,4 +123,5 @@ def _put(axes: Axes, text: Text, box: Box | None) -> None:
     if box is None:
         text.remove()
     else:
-        text.set_position(axes.transData.inverted().transform((box.x, box.y)))
+        x, y = axes.transData.inverted().transform((box.x, box.y)).tolist()
+        text.set_position((x, y))

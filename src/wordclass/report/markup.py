@@ -16,7 +16,7 @@ class Markup(str):
 Child = str | int | float | None | list[Any]
 
 
-def tag(name: str, *children: Child, **attributes: str | int | float | bool | None) -> Markup:
+def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Markup:
     """Make an element; children that are not markup are escaped, None is left out.
 
     An attribute is left out where it is None or False, and has no value where it is True. A

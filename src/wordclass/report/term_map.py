@@ -63,6 +63,8 @@ def places(vectors: Floats, seed: int) -> Floats:
     if n_terms < 3:  # too few for neighbors
         return np.linspace(0.25, 0.75, n_terms)[:, None].repeat(2, axis=1)
     perplexity = min(PERPLEXITY, (n_terms - 1) / 3)
+    if vectors.shape[1] == 1:  # the start of t-SNE needs two
+        vectors = np.hstack([vectors, np.zeros_like(vectors)])
     method = TSNE(2, perplexity=perplexity, init="pca", random_state=seed)
     with threadpool_limits(limits=1):
         raw = method.fit_transform(vectors).astype(np.float64)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
+from threadpoolctl import threadpool_limits
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.errors import InputError
 from wordclass.neighbors import unit
 from wordclass.word_vectors import WordVectors
 
@@ -40,9 +42,11 @@ class ClassBlindVectors:
         vectors = WordVectors.load(path, terms)
         rows = vectors.rows(terms)
         known = rows >= 0
+        if not known.any():
+            raise InputError(f"{path} has no vector for any of the {len(terms):,} terms")
         matrix = np.zeros((len(terms), vectors.n_dims))
         matrix[known] = vectors.matrix[rows[known]]
-        return cls(f"pretrained vectors ({path.name})", matrix, known)
+        return cls(f"Pretrained vectors ({path.name})", matrix, known)
 
     @classmethod
     def learn(cls, X: Sparse, seed: int) -> "ClassBlindVectors":
@@ -51,9 +55,10 @@ class ClassBlindVectors:
         Terms that occur in the same documents get similar vectors; no label is looked at.
         """
         n_dims = max(min(_N_DIMS, *(size - 1 for size in X.shape)), 1)
-        factors = TruncatedSVD(n_dims, random_state=seed).fit(X)
+        with threadpool_limits(limits=1):  # so that the number of cores changes no digit
+            factors = TruncatedSVD(n_dims, random_state=seed).fit(X)
         matrix: Floats = factors.components_.T * factors.singular_values_  # (v, q)
-        source = f"latent semantic analysis of the same texts, {n_dims} dimensions"
+        source = f"Latent semantic analysis of the same texts, {n_dims} dimensions"
         return cls(source, matrix, np.ones(X.shape[1], np.bool_))
 
 

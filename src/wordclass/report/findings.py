@@ -1,7 +1,6 @@
 """What the demo found out, as plain values: for the page, the terminal and result.json."""
 
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from wordclass.measures import Scores
@@ -50,25 +49,25 @@ class PanelFacts:
 
 
 @dataclass(frozen=True)
-class DemoResult:
-    """All that the demo tells.
+class Findings:
+    """All that the demo found out.
 
     Parameters
     ----------
-    folder
-        Where the report is.
+    about
+        What the corpus is, in a sentence or two.
     top_terms
         The ten most telling terms of each class, with their scores.
     classifiers
         The one with shrinkage first.
     seconds
-        The time of each step.
+        The time of each step: all that differs when the demo is run again.
     notes
         What was left out, and why.
     """
 
-    folder: Path
     corpus: str
+    about: str
     seed: int
     sizes: Sizes
     top_terms: dict[str, list[tuple[str, float]]]
@@ -86,12 +85,4 @@ class DemoResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON knows."""
-        facts = asdict(self)
-        del facts["folder"]
-        return {"report": str(self.folder / "index.html"), **facts}
-
-    def to_text(self) -> str:
-        """Return what is shown on the terminal."""
-        from wordclass.report.demo_text import written
-
-        return written(self)
+        return asdict(self)

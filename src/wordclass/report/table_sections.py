@@ -1,0 +1,81 @@
+"""The parts of the page made of numbers: sizes, scores, the best and worst classes, times."""
+
+from wordclass.report.card_sections import bars
+from wordclass.report.findings import ClassifierScores, Findings
+from wordclass.report.markup import Markup, tag
+
+_N_RANKED = 6  # classes shown at each end
+
+
+def number_section(findings: Findings) -> Markup:
+    """Show how much there is of everything, and the main score, as large numbers."""
+    sizes, first = findings.sizes, findings.classifiers[0]
+    shown = [
+        (f"{sizes.train_docs:,}", "documents to learn from"),
+        (f"{sizes.test_docs:,}", "documents to test"),
+        (f"{sizes.terms:,}", "terms, each with a vector"),
+        (f"{sizes.dimensions:,}", "dimensions, one a class"),
+        (f"{sum(findings.seconds.values()):.0f} s", "for everything on this page"),
+        (f"{first.accuracy:.1%}", "of the test documents classified right"),
+    ]
+    boxes = [tag("div", tag("dt", what), tag("dd", value)) for value, what in shown]
+    return tag("section", tag("dl", boxes, class_="numbers"))
+
+
+def score_section(findings: Findings) -> Markup:
+    """Show how good the classifiers are, and which classes are easy and hard."""
+    explained = (
+        "The classifier nearest needs no training: it adds up the vectors of a text's words, and "
+        "the highest dimension wins. Shrinkage pulls the vectors of rare words toward zero, since "
+        "a word that was seen three times cannot be sure of anything."
+    )
+    first = findings.classifiers[0]
+    ranked = first.ranked()
+    n_shown = min(_N_RANKED, len(ranked) // 2)
+    best, worst = ranked[:n_shown], ranked[len(ranked) - n_shown :]
+    return tag(
+        "section",
+        tag("h2", "How well this tells the classes apart"),
+        tag("p", explained),
+        tag("div", _classifiers(findings.classifiers), class_="narrow"),
+        tag("h3", f"Easy and hard classes, by F1 of {first.name}"),
+        tag("div", _classes("Best", best, first), _classes("Worst", worst, first), class_="pair"),
+    )
+
+
+def time_section(findings: Findings) -> Markup:
+    """Show the seconds of each step."""
+    return tag(
+        "section",
+        tag("h2", "Where the time went"),
+        tag("div", bars(list(findings.seconds.items()), unit=" s"), class_="times"),
+    )
+
+
+def _classifiers(classifiers: list[ClassifierScores]) -> Markup:
+    rows = [
+        (each.name, [f"{value:.1%}" for value in (each.accuracy, each.macro_f1, each.micro_f1)])
+        for each in classifiers
+    ]
+    return _table(["Classifier", "accuracy", "macro F1", "micro F1"], rows)
+
+
+def _classes(title: str, names: list[str], scores: ClassifierScores) -> Markup:
+    rows = []
+    for name in names:
+        each = scores.by_class[name]
+        shares = [f"{each[key]:.0%}" for key in ("f1", "precision", "recall")]
+        rows.append((name, [*shares, f"{each['n_true']:,.0f}"]))
+    return _table([title, "F1", "precision", "recall", "texts"], rows)
+
+
+def _table(heads: list[str], rows: list[tuple[str, list[str]]]) -> Markup:
+    body = [
+        tag("tr", tag("th", name, scope="row"), [tag("td", cell) for cell in cells])
+        for name, cells in rows
+    ]
+    return tag(
+        "table",
+        tag("thead", tag("tr", [tag("th", head, scope="col") for head in heads])),
+        tag("tbody", body),
+    )

@@ -1,0 +1,1166 @@
+// Tokens, dictionary and counts at the speed of the machine.
+//
+// One tokenizer used three ways: count every term of every document; count the terms of a fixed
+// vocabulary; turn documents into the row numbers of a fixed vocabulary. What a token is, is
+// specified by text/analyzer.py, and every option here is tested against it. No Python object is
+// touched while documents are read, so the GIL is released and threads share the work; what comes
+// out does not depend on their number. Portable C++17, 64-bit little-endian, no intrinsics.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace {
+
+using Id = std::uint32_t;
+constexpr Id NO_ID = std::numeric_limits<Id>::max();
+constexpr std::size_t MAX_TERMS = std::size_t{1} << 31;
+constexpr std::size_t MAX_DOCUMENT = std::size_t{1} << 32;  // characters
+constexpr std::size_t BLOCK = 4096;                         // documents whose counts lie together
+constexpr char NUMBER_MASK[] = "numbermask";
+constexpr std::size_t MASK_SIZE = sizeof(NUMBER_MASK) - 1;
+
+// ------------------------------------------------------------------------------- characters
+
+// Which characters are part of a word, and their lower case, as the running Python has them.
+// Entry c is the lower case of c, or 0 where c is no word character (U+0000 is none). ASCII is
+// known; the rest is told by the interpreter on first need.
+class Characters {
+public:
+    Characters() : folded_(0x110000, 0) {
+        for (std::uint32_t c = 0; c < 128; ++c) {
+            const bool is_upper = c >= 'A' && c <= 'Z';
+            const bool is_word =
+                is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+            folded_[c] = is_word ? (is_upper ? c + 32 : c) : 0;
+        }
+    }
+
+    void learn(std::uint32_t first, const std::uint32_t* folded, std::size_t n) {
+        if (first + n > folded_.size()) throw std::invalid_argument("no such characters");
+        std::copy(folded, folded + n, folded_.begin() + first);
+    }
+
+    std::uint32_t operator[](std::uint32_t c) const { return folded_[c]; }
+
+private:
+    std::vector<std::uint32_t> folded_;
+};
+
+Characters& characters() {
+    static Characters table;
+    return table;
+}
+
+// -------------------------------------------------------------------------------- documents
+
+// The characters of a text as Python stores them: 1, 2 or 4 bytes each.
+struct Document {
+    const void* data;
+    std::size_t length;  // in characters
+    int width;           // bytes a character
+    bool is_ascii;
+    bool is_prepared;  // Python has masked its numbers and lowercased it already
+};
+
+// U+0130 changes length when lowercased, and the lower case of U+03A3 depends on what stands
+// around it: only Python's own lower() knows.
+template <class Char>
+bool needs_python(const Char* data, std::size_t n) {
+    return std::any_of(data, data + n, [](Char c) { return c == 0x130 || c == 0x3A3; });
+}
+
+// Texts that stay where they are; whatever owns them is kept alive.
+class Documents {
+public:
+    Documents(const Documents&) = delete;
+
+    explicit Documents(nb::list texts) : owner_(texts) {
+        const std::size_t n = nb::len(texts);
+        documents_.reserve(n);
+        for (std::size_t k = 0; k < n; ++k) documents_.push_back(view(k, texts[k].ptr()));
+    }
+
+    // UTF-8 bytes, document k from offsets[k] to offsets[k + 1]
+    Documents(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> bytes,
+              nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> offsets)
+        : owner_(nb::make_tuple(bytes, offsets)) {
+        if (offsets.size() == 0) throw std::invalid_argument("offsets has no entry");
+        const std::int64_t* ends = offsets.data();
+        const auto size = static_cast<std::int64_t>(bytes.size());
+        for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
+            if (ends[k] < 0 || ends[k] > ends[k + 1] || ends[k + 1] > size)
+                throw std::invalid_argument("offsets do not rise from 0 to the size of the buffer");
+            documents_.push_back(decode(k, bytes.data() + ends[k],
+                                        static_cast<std::size_t>(ends[k + 1] - ends[k])));
+        }
+    }
+
+    std::size_t size() const { return documents_.size(); }
+    const Document& operator[](std::size_t k) const { return documents_[k]; }
+
+    // Bytes a character of the widest text: tells which part of the character table is needed.
+    int width() const {
+        int widest = 1;
+        for (const Document& document : documents_) widest = std::max(widest, document.width);
+        return widest;
+    }
+
+    std::vector<std::size_t> special() const {
+        std::vector<std::size_t> found;
+        for (std::size_t k = 0; k < documents_.size(); ++k) {
+            const Document& document = documents_[k];
+            const bool is_special =
+                document.width == 2
+                    ? needs_python(static_cast<const std::uint16_t*>(document.data), document.length)
+                : document.width == 4
+                    ? needs_python(static_cast<const std::uint32_t*>(document.data), document.length)
+                    : false;
+            if (is_special) found.push_back(k);
+        }
+        return found;
+    }
+
+    std::string text(std::size_t k) const {  // only for special ones, which are wide
+        const Document& document = documents_.at(k);
+        PyObject* made = PyUnicode_FromKindAndData(
+            document.width, document.data, static_cast<Py_ssize_t>(document.length));
+        if (!made) throw nb::python_error();
+        nb::object held = nb::steal(made);
+        Py_ssize_t size = 0;
+        const char* utf8 = PyUnicode_AsUTF8AndSize(held.ptr(), &size);
+        if (!utf8) throw nb::python_error();
+        return {utf8, static_cast<std::size_t>(size)};
+    }
+
+    void replace(std::size_t k, nb::str prepared) {
+        Document document = view(k, prepared.ptr());
+        document.is_prepared = true;
+        documents_.at(k) = document;
+        replacements_.append(prepared);
+    }
+
+private:
+    static Document view(std::size_t k, PyObject* text) {
+        if (!PyUnicode_Check(text)) {
+            const std::string type = Py_TYPE(text)->tp_name;
+            throw nb::type_error(
+                ("text " + std::to_string(k) + " is a " + type + ", not a str").c_str());
+        }
+        const auto length = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text));
+        check_length(k, length);
+        return {PyUnicode_DATA(text), length, static_cast<int>(PyUnicode_KIND(text)),
+                PyUnicode_IS_ASCII(text) != 0, false};
+    }
+
+    static void check_length(std::size_t k, std::size_t length) {
+        if (length >= MAX_DOCUMENT)
+            throw nb::value_error(("document " + std::to_string(k) +
+                                   " has 4 GB or more: cut it into smaller ones").c_str());
+    }
+
+    Document decode(std::size_t k, const std::uint8_t* bytes, std::size_t size) {
+        check_length(k, size);
+        if (std::all_of(bytes, bytes + size, [](std::uint8_t byte) { return byte < 0x80; }))
+            return {bytes, size, 1, true, false};
+        auto decoded = std::make_unique<std::vector<std::uint32_t>>();
+        decoded->reserve(size);
+        for (std::size_t i = 0; i < size;) decoded->push_back(code_point(k, bytes, size, i));
+        const Document document{decoded->data(), decoded->size(), 4, false, false};
+        decoded_.push_back(std::move(decoded));
+        return document;
+    }
+
+    // Read one character and move on; overlong forms, surrogates and loose bytes are errors.
+    static std::uint32_t code_point(std::size_t k, const std::uint8_t* bytes, std::size_t size,
+                                    std::size_t& i) {
+        const std::uint32_t lead = bytes[i];
+        const int more = lead < 0x80             ? 0
+                         : (lead & 0xE0) == 0xC0 ? 1
+                         : (lead & 0xF0) == 0xE0 ? 2
+                         : (lead & 0xF8) == 0xF0 ? 3
+                                                 : -1;
+        static constexpr std::uint32_t lowest[] = {0, 0x80, 0x800, 0x10000};
+        bool is_valid = more >= 0 && i + static_cast<std::size_t>(more) < size;
+        std::uint32_t c = is_valid && more > 0 ? lead & (0x3Fu >> more) : lead;
+        for (int step = 1; is_valid && step <= more; ++step) {
+            const std::uint32_t byte = bytes[i + static_cast<std::size_t>(step)];
+            is_valid = (byte & 0xC0) == 0x80;
+            c = (c << 6) | (byte & 0x3F);
+        }
+        is_valid = is_valid && c >= lowest[more] && c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
+        if (!is_valid)
+            throw nb::value_error(("document " + std::to_string(k) + " is not valid UTF-8: byte " +
+                                   std::to_string(i)).c_str());
+        i += static_cast<std::size_t>(more) + 1;
+        return c;
+    }
+
+    nb::object owner_;
+    nb::list replacements_;
+    std::vector<Document> documents_;
+    std::vector<std::unique_ptr<std::vector<std::uint32_t>>> decoded_;
+};
+
+// -------------------------------------------------------------------------------- tokenizer
+
+struct Options {
+    bool mask_numbers = true;
+    bool lowercase = true;
+    std::size_t shortest = 1;  // words in a term
+    std::size_t longest = 1;
+    std::vector<std::string> stop_words;
+};
+
+// Room for the token under construction. The dictionary reads up to 16 bytes from its start.
+class TokenBuffer {
+public:
+    TokenBuffer() : bytes_(256) {}
+    char* data() { return bytes_.data(); }
+    std::size_t capacity() const { return bytes_.size() - 16; }
+    void grow() { bytes_.resize(2 * bytes_.size()); }
+
+private:
+    std::vector<char> bytes_;
+};
+
+std::size_t put_utf8(char* out, std::uint32_t c) {
+    if (c < 0x80) {
+        out[0] = static_cast<char>(c);
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = static_cast<char>(0xC0 | (c >> 6));
+        out[1] = static_cast<char>(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = static_cast<char>(0xE0 | (c >> 12));
+        out[1] = static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+        out[2] = static_cast<char>(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = static_cast<char>(0xF0 | (c >> 18));
+    out[1] = static_cast<char>(0x80 | ((c >> 12) & 0x3F));
+    out[2] = static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+    out[3] = static_cast<char>(0x80 | (c & 0x3F));
+    return 4;
+}
+
+// From a character to what is written into the token: its lower case, or itself; 0 ends a word.
+struct FoldAscii {
+    std::uint8_t table[256];
+    explicit FoldAscii(bool lowercase) {
+        for (std::uint32_t c = 0; c < 256; ++c) {
+            const std::uint32_t folded = c < 128 ? characters()[c] : 0;
+            table[c] = static_cast<std::uint8_t>(lowercase || folded == 0 ? folded : c);
+        }
+    }
+    std::uint32_t operator()(std::uint8_t c) const { return table[c]; }
+};
+
+struct FoldWide {
+    const Characters& table;
+    bool lowercase;
+    explicit FoldWide(bool lowercase_) : table(characters()), lowercase(lowercase_) {}
+    std::uint32_t operator()(std::uint32_t c) const {
+        const std::uint32_t folded = table[c];
+        return lowercase || folded == 0 ? folded : c;
+    }
+};
+
+template <class Char>
+bool is_digit(Char c) {
+    return c >= '0' && c <= '9';
+}
+
+// Where a number that starts at i ends, or i where there is none: the regular expression
+// \b[0-9][0-9.,-]*\b, greedy, so the last place at which word and non-word characters meet.
+template <class Char, class Fold>
+std::size_t number_end(const Char* data, std::size_t n, std::size_t i, const Fold& fold) {
+    std::size_t reach = i;
+    while (reach < n && (is_digit(data[reach]) || data[reach] == '.' || data[reach] == ',' ||
+                         data[reach] == '-'))
+        ++reach;
+    for (std::size_t end = reach; end > i; --end) {
+        const bool left = is_digit(data[end - 1]);
+        const bool right = end < n && fold(data[end]) != 0;
+        if (left != right) return end;
+    }
+    return i;
+}
+
+// Hand every token of a text to the sink, as UTF-8: a run of two or more word characters.
+template <class Char, class Fold, class Sink>
+void tokenize(const Char* data, std::size_t n, bool mask_numbers, const Fold& fold,
+              TokenBuffer& buffer, Sink&& sink) {
+    char* out = buffer.data();
+    std::size_t capacity = buffer.capacity();
+    std::size_t i = 0;
+    for (;;) {
+        while (i < n && fold(data[i]) == 0) ++i;
+        if (i == n) return;
+        std::size_t size = 0, n_chars = 0;
+        if (mask_numbers && is_digit(data[i])) {
+            const std::size_t end = number_end(data, n, i, fold);
+            if (end > i) {
+                std::memcpy(out, NUMBER_MASK, MASK_SIZE);
+                size = n_chars = MASK_SIZE;
+                i = end;
+            }
+        }
+        for (; i < n; ++i) {
+            const std::uint32_t c = fold(data[i]);
+            if (c == 0) break;
+            if (size + 4 > capacity) {
+                buffer.grow();
+                out = buffer.data();
+                capacity = buffer.capacity();
+            }
+            // an ASCII text has one byte a character, known when this is compiled
+            if constexpr (std::is_same_v<Fold, FoldAscii>)
+                out[size++] = static_cast<char>(c);
+            else
+                size += put_utf8(out + size, c);
+            ++n_chars;
+        }
+        if (n_chars >= 2) sink(out, size);
+    }
+}
+
+class Tokenizer {
+public:
+    explicit Tokenizer(const Options& options)
+        : mask_numbers_(options.mask_numbers), ascii_(options.lowercase), wide_(options.lowercase) {}
+
+    template <class Sink>
+    void operator()(const Document& text, Sink&& sink) {
+        const bool mask = mask_numbers_ && !text.is_prepared;
+        if (text.is_ascii)
+            tokenize(static_cast<const std::uint8_t*>(text.data), text.length, mask, ascii_,
+                     buffer_, sink);
+        else if (text.width == 1)
+            tokenize(static_cast<const std::uint8_t*>(text.data), text.length, mask, wide_,
+                     buffer_, sink);
+        else if (text.width == 2)
+            tokenize(static_cast<const std::uint16_t*>(text.data), text.length, mask, wide_,
+                     buffer_, sink);
+        else
+            tokenize(static_cast<const std::uint32_t*>(text.data), text.length, mask, wide_,
+                     buffer_, sink);
+    }
+
+private:
+    bool mask_numbers_;
+    FoldAscii ascii_;
+    FoldWide wide_;
+    TokenBuffer buffer_;
+};
+
+// ------------------------------------------------------------------------------- dictionary
+
+std::uint64_t mixed(std::uint64_t low, std::uint64_t high) {
+    std::uint64_t x = (low ^ (high >> 29) ^ (high << 35)) * 0x9E3779B97F4A7C15u;
+    x ^= x >> 32;
+    x *= 0xD6E8FEB86659FD93u;
+    return x ^ (x >> 32);
+}
+
+// Words of up to 16 bytes, which nearly all are, are compared as two integers; of longer ones
+// the integers hold a hash and the rest is compared byte by byte.
+struct Key {
+    std::uint64_t low, high;
+    std::uint32_t size;
+
+    // 16 bytes from `bytes` on must be readable
+    static Key of(const char* bytes, std::size_t size) {
+        Key key{0, 0, static_cast<std::uint32_t>(size)};
+        if (size <= 16) {
+            std::memcpy(&key.low, bytes, 8);
+            if (size <= 8) {
+                key.low &= kept_bits(size);
+            } else {
+                std::memcpy(&key.high, bytes + 8, 8);
+                key.high &= kept_bits(size - 8);
+            }
+            return key;
+        }
+        for (std::size_t i = 0; i < size; i += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes + i, std::min<std::size_t>(8, size - i));
+            key.low = mixed(key.low ^ word, key.high);
+            key.high += word;
+        }
+        return key;
+    }
+
+    static std::uint64_t kept_bits(std::size_t n_bytes) {
+        return n_bytes == 0 ? 0 : ~std::uint64_t{0} >> (64 - 8 * n_bytes);
+    }
+
+    bool operator==(const Key& other) const {
+        return low == other.low && high == other.high && size == other.size;
+    }
+};
+
+// Open addressing with linear probing, at most half full; a slot without id is free.
+template <class SlotKey>
+class HashTable {
+public:
+    struct Slot {
+        SlotKey key;
+        Id id = NO_ID;
+    };
+
+    HashTable() : slots_(1024) {}
+
+    // The slot that holds the key, or the free one where it belongs.
+    template <class Same>
+    Slot& find(std::uint64_t hash, const SlotKey& key, const Same& same) {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t place = hash & mask;
+        while (slots_[place].id != NO_ID && !(slots_[place].key == key && same(slots_[place].id)))
+            place = (place + 1) & mask;
+        return slots_[place];
+    }
+
+    // To be called after a slot was filled.
+    template <class Hash>
+    void grow_if_full(const Hash& hash) {
+        if (2 * ++n_filled_ < slots_.size()) return;
+        std::vector<Slot> old(4 * slots_.size());
+        old.swap(slots_);
+        const std::size_t mask = slots_.size() - 1;
+        for (const Slot& slot : old) {
+            if (slot.id == NO_ID) continue;
+            std::size_t place = hash(slot.key) & mask;
+            while (slots_[place].id != NO_ID) place = (place + 1) & mask;
+            slots_[place] = slot;
+        }
+    }
+
+private:
+    std::vector<Slot> slots_;
+    std::size_t n_filled_ = 0;
+};
+
+// All terms: words, and n-grams as a term plus one more word, so that they need no bytes.
+class Terms {
+public:
+    Terms() = default;
+
+    std::size_t size() const { return nodes_.size(); }
+
+    Id find_word(const char* bytes, std::size_t size) {
+        const Key key = Key::of(bytes, size);
+        return words_.find(hash(key), key, SameBytes{*this, bytes, size}).id;
+    }
+
+    Id add_word(const char* bytes, std::size_t size) {
+        const Key key = Key::of(bytes, size);
+        auto& slot = words_.find(hash(key), key, SameBytes{*this, bytes, size});
+        if (slot.id != NO_ID) return slot.id;
+        const Id id = add_node({arena_.size(), static_cast<std::uint32_t>(size), NO_ID});
+        arena_.insert(arena_.end(), bytes, bytes + size);
+        slot.key = key;
+        slot.id = id;
+        words_.grow_if_full(hash);
+        return id;
+    }
+
+    Id find_pair(Id term, Id word) {
+        const std::uint64_t key = pair_key(term, word);
+        return pairs_.find(pair_hash(key), key, [](Id) { return true; }).id;
+    }
+
+    Id add_pair(Id term, Id word) {
+        const std::uint64_t key = pair_key(term, word);
+        auto& slot = pairs_.find(pair_hash(key), key, [](Id) { return true; });
+        if (slot.id != NO_ID) return slot.id;
+        const Id id = add_node({0, term, word});
+        slot.key = key;
+        slot.id = id;
+        pairs_.grow_if_full(pair_hash);
+        return id;
+    }
+
+    // Words joined by a space.
+    void append_to(std::string& text, Id id) const {
+        const Node& node = nodes_[id];
+        if (node.word == NO_ID) {
+            text.append(arena_.data() + node.offset, node.size_or_term);
+        } else {
+            append_to(text, node.size_or_term);
+            text.push_back(' ');
+            append_to(text, node.word);
+        }
+    }
+
+    // Add all terms of another dictionary; returns their ids here.
+    std::vector<Id> add_all(const Terms& other) {
+        std::vector<Id> ids(other.size());
+        std::vector<char> padded;
+        for (Id id = 0; id < other.size(); ++id) {
+            const Node& node = other.nodes_[id];
+            if (node.word != NO_ID) {
+                ids[id] = add_pair(ids[node.size_or_term], ids[node.word]);
+                continue;
+            }
+            const char* bytes = other.arena_.data() + node.offset;
+            padded.assign(bytes, bytes + node.size_or_term);
+            padded.resize(node.size_or_term + 16);
+            ids[id] = add_word(padded.data(), node.size_or_term);
+        }
+        return ids;
+    }
+
+private:
+    struct Node {
+        std::size_t offset;          // of a word: where its bytes start
+        std::uint32_t size_or_term;  // of a word: its bytes; of an n-gram: all words but the last
+        Id word;                     // of an n-gram: the last word; NO_ID marks a word
+    };
+
+    struct SameBytes {
+        const Terms& terms;
+        const char* bytes;
+        std::size_t size;
+        bool operator()(Id id) const {
+            if (size <= 16) return true;  // the key says it all
+            return std::memcmp(terms.arena_.data() + terms.nodes_[id].offset, bytes, size) == 0;
+        }
+    };
+
+    static std::uint64_t hash(const Key& key) { return mixed(key.low, key.high); }
+    static std::uint64_t pair_key(Id term, Id word) {
+        return (static_cast<std::uint64_t>(term) << 32) | word;
+    }
+    static std::uint64_t pair_hash(std::uint64_t key) { return mixed(key, 0); }
+
+    Id add_node(const Node& node) {
+        if (nodes_.size() >= MAX_TERMS)
+            throw std::length_error("more than 2^31 terms: raise min_docs or drop n-grams");
+        nodes_.push_back(node);
+        return static_cast<Id>(nodes_.size() - 1);
+    }
+
+    HashTable<Key> words_;
+    HashTable<std::uint64_t> pairs_;
+    std::vector<Node> nodes_;
+    std::vector<char> arena_;
+};
+
+// --------------------------------------------------------------------------------- counting
+
+struct Entry {
+    Id id;
+    std::uint32_t count;
+};
+
+// The counted terms of some documents, in order of first appearance within each document.
+struct Block {
+    std::vector<Entry> entries;
+    std::vector<std::size_t> ends;  // of each document, in entries
+};
+
+// Counts terms document by document. What a term knows of the current document lies together
+// with its totals: one access a token.
+class Counter {
+public:
+    void begin_document() {
+        // a place within a block is a 32-bit number
+        const bool is_full = !blocks_.empty() && (blocks_.back().ends.size() == BLOCK ||
+                                                  blocks_.back().entries.size() > MAX_TERMS / 2);
+        if (blocks_.empty() || is_full) blocks_.emplace_back();
+        ++document_;
+    }
+
+    void add(Id id) {
+        if (id >= marks_.size()) marks_.resize(std::max<std::size_t>(2 * marks_.size(), id + 1024));
+        Mark& mark = marks_[id];
+        std::vector<Entry>& entries = blocks_.back().entries;
+        ++mark.term_freq;
+        if (mark.document == document_) {
+            ++entries[mark.place].count;
+            return;
+        }
+        mark.document = document_;
+        mark.place = static_cast<std::uint32_t>(entries.size());
+        ++mark.doc_freq;
+        entries.push_back({id, 1});
+    }
+
+    void end_document() { blocks_.back().ends.push_back(blocks_.back().entries.size()); }
+
+    std::vector<Block>& blocks() { return blocks_; }
+    std::uint64_t doc_freq(Id id) const { return id < marks_.size() ? marks_[id].doc_freq : 0; }
+    std::uint64_t term_freq(Id id) const { return id < marks_.size() ? marks_[id].term_freq : 0; }
+
+private:
+    struct Mark {
+        std::uint64_t term_freq = 0;
+        std::uint32_t document = 0;  // the last one it was seen in; they are numbered from 1
+        std::uint32_t place = 0;     // of its entry in the block
+        std::uint32_t doc_freq = 0;
+    };
+
+    std::vector<Mark> marks_;
+    std::vector<Block> blocks_;
+    std::uint32_t document_ = 0;
+};
+
+// From the words of a document to its terms: stop words dropped, n-grams made. `Vocabulary` says
+// what happens to a word or pair that is new: it is added, or it is NO_ID.
+template <class Vocabulary>
+class TermMaker {
+public:
+    TermMaker(Vocabulary& vocabulary, const Options& options, std::size_t n_stop_words)
+        : vocabulary_(vocabulary),
+          shortest_(options.shortest),
+          longest_(options.longest),
+          n_stop_words_(n_stop_words),
+          tokenizer_(options) {}
+
+    template <class Sink>
+    void operator()(const Document& text, Sink&& sink) {
+        if (longest_ == 1 && n_stop_words_ == 0) {
+            tokenizer_(text, [&](const char* bytes, std::size_t size) {
+                sink(vocabulary_.word(bytes, size));
+            });
+            return;
+        }
+        words_.clear();
+        tokenizer_(text, [&](const char* bytes, std::size_t size) {
+            const Id id = vocabulary_.word(bytes, size);
+            if (id == NO_ID || id >= n_stop_words_) words_.push_back(id);
+        });
+        for (std::size_t start = 0; start < words_.size(); ++start) {
+            Id term = words_[start];
+            if (shortest_ == 1) sink(term);
+            const std::size_t end = std::min(words_.size(), start + longest_);
+            for (std::size_t next = start + 1; next < end; ++next) {
+                if (term == NO_ID || words_[next] == NO_ID) break;
+                term = vocabulary_.pair(term, words_[next]);
+                if (next - start + 1 >= shortest_) sink(term);
+            }
+        }
+    }
+
+private:
+    Vocabulary& vocabulary_;
+    std::size_t shortest_, longest_, n_stop_words_;
+    Tokenizer tokenizer_;
+    std::vector<Id> words_;
+};
+
+struct Growing {
+    Terms& terms;
+    Id word(const char* bytes, std::size_t size) { return terms.add_word(bytes, size); }
+    Id pair(Id term, Id next) { return terms.add_pair(term, next); }
+};
+
+struct Fixed {
+    Terms& terms;
+    Id word(const char* bytes, std::size_t size) { return terms.find_word(bytes, size); }
+    Id pair(Id term, Id next) { return terms.find_pair(term, next); }
+};
+
+// The stop words come first, so that a word is one where its id is below their number.
+void add_stop_words(Terms& terms, const Options& options) {
+    for (const std::string& word : options.stop_words) {
+        std::string padded = word + std::string(16, '\0');
+        terms.add_word(padded.data(), word.size());
+    }
+}
+
+// ---------------------------------------------------------------------------------- threads
+
+// Cut documents into parts of about equal length, one a thread.
+std::vector<std::pair<std::size_t, std::size_t>> parts_of(const Documents& documents,
+                                                          std::size_t n_threads) {
+    std::size_t total = documents.size();
+    for (std::size_t k = 0; k < documents.size(); ++k) total += documents[k].length;
+    std::vector<std::pair<std::size_t, std::size_t>> parts;
+    std::size_t start = 0, done = 0;
+    for (std::size_t part = 0; part < n_threads; ++part) {
+        std::size_t end = start;
+        while (end < documents.size() &&
+               (part + 1 == n_threads || done * n_threads < total * (part + 1)))
+            done += documents[end++].length + 1;
+        parts.emplace_back(start, end);
+        start = end;
+    }
+    return parts;
+}
+
+// Do the work for 0 .. n-1, each in a thread of its own; the first error is thrown here.
+template <class Work>
+void in_threads(std::size_t n, const Work& work) {
+    std::vector<std::exception_ptr> errors(n);
+    auto guarded = [&](std::size_t part) {
+        try {
+            work(part);
+        } catch (...) {
+            errors[part] = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t part = 1; part < n; ++part) threads.emplace_back(guarded, part);
+    guarded(0);
+    for (std::thread& thread : threads) thread.join();
+    for (const std::exception_ptr& error : errors)
+        if (error) std::rethrow_exception(error);
+}
+
+// ----------------------------------------------------------------------------------- arrays
+
+template <class Value>
+using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>>;
+
+template <class Value>
+using Input = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Memory that numpy will own; not set to anything.
+template <class Value>
+class Output {
+public:
+    explicit Output(std::size_t n) : n_(n), values_(new Value[n]) {}
+    Value* data() { return values_.get(); }
+    Array<Value> release() {
+        nb::capsule owner(values_.get(),
+                          [](void* memory) noexcept { delete[] static_cast<Value*>(memory); });
+        return Array<Value>(values_.release(), {n_}, owner);
+    }
+
+private:
+    std::size_t n_;
+    std::unique_ptr<Value[]> values_;
+};
+
+// ------------------------------------------------------------------------ occurrence matrices
+
+using Csr = nb::tuple;  // (counts int32, columns int32, ends int64), as scipy's CSR wants them
+
+struct CsrParts {
+    Output<std::int32_t> counts, columns;
+    Output<std::int64_t> ends;
+    CsrParts(std::size_t n_values, std::size_t n_rows)
+        : counts(n_values), columns(n_values), ends(n_rows + 1) {}
+    Csr release() { return nb::make_tuple(counts.release(), columns.release(), ends.release()); }
+};
+
+struct Cell {
+    std::int32_t column;
+    std::uint32_t count;
+};
+
+// Writes the rows of a block into a CSR matrix, columns rising within each row.
+class RowWriter {
+public:
+    explicit RowWriter(std::size_t n_columns) : n_columns_(n_columns) {}
+
+    // `column_of` has a column, or -1, for every id; row_ends are those of the matrix, global.
+    void write(const Block& block, const std::int32_t* column_of, const std::int64_t* row_starts,
+               std::int32_t* columns, std::int32_t* counts) {
+        const std::size_t n_rows = block.ends.size();
+        const auto n_values = static_cast<std::size_t>(row_starts[n_rows] - row_starts[0]);
+        if (n_values < n_columns_ / 8)
+            sort_each_row(block, column_of, row_starts, columns, counts);
+        else
+            sort_by_two_passes(block, column_of, row_starts, columns, counts, n_values);
+    }
+
+private:
+    void sort_each_row(const Block& block, const std::int32_t* column_of,
+                       const std::int64_t* row_starts, std::int32_t* columns,
+                       std::int32_t* counts) {
+        std::size_t entry = 0;
+        for (std::size_t row = 0; row < block.ends.size(); ++row) {
+            cells_.clear();
+            for (; entry < block.ends[row]; ++entry) {
+                const std::int32_t column = column_of[block.entries[entry].id];
+                if (column >= 0) cells_.push_back({column, block.entries[entry].count});
+            }
+            std::sort(cells_.begin(), cells_.end(),
+                      [](const Cell& a, const Cell& b) { return a.column < b.column; });
+            std::int64_t place = row_starts[row];
+            for (const Cell& cell : cells_) {
+                columns[place] = cell.column;
+                counts[place++] = static_cast<std::int32_t>(cell.count);
+            }
+        }
+    }
+
+    // Into buckets by column, then from the buckets, lowest column first, into the rows: no
+    // comparison, and a block is small enough to stay in the cache.
+    void sort_by_two_passes(const Block& block, const std::int32_t* column_of,
+                            const std::int64_t* row_starts, std::int32_t* columns,
+                            std::int32_t* counts, std::size_t n_values) {
+        bucket_.assign(n_columns_ + 1, 0);
+        for (const Entry& entry : block.entries) {
+            const std::int32_t column = column_of[entry.id];
+            if (column >= 0) ++bucket_[static_cast<std::size_t>(column) + 1];
+        }
+        for (std::size_t column = 1; column <= n_columns_; ++column)
+            bucket_[column] += bucket_[column - 1];
+        cells_.resize(n_values);
+        std::size_t entry = 0;
+        for (std::size_t row = 0; row < block.ends.size(); ++row)
+            for (; entry < block.ends[row]; ++entry) {
+                const std::int32_t column = column_of[block.entries[entry].id];
+                if (column >= 0)
+                    cells_[bucket_[static_cast<std::size_t>(column)]++] = {
+                        static_cast<std::int32_t>(row), block.entries[entry].count};
+            }
+        // the bucket of a column now ends where the next one starts
+        next_.assign(row_starts, row_starts + block.ends.size());
+        std::size_t cell = 0;
+        for (std::size_t column = 0; column < n_columns_; ++column)
+            for (; cell < bucket_[column]; ++cell) {
+                const auto row = static_cast<std::size_t>(cells_[cell].column);
+                const std::int64_t place = next_[row]++;
+                columns[place] = static_cast<std::int32_t>(column);
+                counts[place] = static_cast<std::int32_t>(cells_[cell].count);
+            }
+    }
+
+    std::size_t n_columns_;
+    std::vector<Cell> cells_;
+    std::vector<std::size_t> bucket_;
+    std::vector<std::int64_t> next_;
+};
+
+// How many values each row will have; returns their sum.
+std::int64_t count_row_values(const Block& block, const std::int32_t* column_of,
+                              std::int64_t* row_sizes) {
+    std::size_t entry = 0;
+    std::int64_t total = 0;
+    for (std::size_t row = 0; row < block.ends.size(); ++row) {
+        std::int64_t size = 0;
+        for (; entry < block.ends[row]; ++entry) size += column_of[block.entries[entry].id] >= 0;
+        row_sizes[row] = size;
+        total += size;
+    }
+    return total;
+}
+
+// One thread's share of counted documents, with ids of its own.
+struct Share {
+    std::vector<Block> blocks;
+    std::vector<std::int32_t> column_of;
+};
+
+// Write the rows of all shares, each in a thread of its own. Blocks are dropped on the way where
+// that is asked for: at a million documents they weigh as much as the matrix.
+Csr write_rows(std::vector<Share>& shares, std::size_t n_columns, bool drops_blocks) {
+    std::vector<std::size_t> first_row(shares.size() + 1, 0);
+    for (std::size_t part = 0; part < shares.size(); ++part) {
+        first_row[part + 1] = first_row[part];
+        for (const Block& block : shares[part].blocks) first_row[part + 1] += block.ends.size();
+    }
+    const std::size_t n_rows = first_row.back();
+    Output<std::int64_t> ends(n_rows + 1);
+    in_threads(shares.size(), [&](std::size_t part) {
+        std::int64_t* sizes = ends.data() + 1 + first_row[part];
+        for (const Block& block : shares[part].blocks) {
+            count_row_values(block, shares[part].column_of.data(), sizes);
+            sizes += block.ends.size();
+        }
+    });
+    ends.data()[0] = 0;
+    for (std::size_t row = 0; row < n_rows; ++row) ends.data()[row + 1] += ends.data()[row];
+    const auto n_values = static_cast<std::size_t>(ends.data()[n_rows]);
+    Output<std::int32_t> counts(n_values), columns(n_values);
+    in_threads(shares.size(), [&](std::size_t part) {
+        RowWriter writer(n_columns);
+        const std::int64_t* starts = ends.data() + first_row[part];
+        for (Block& block : shares[part].blocks) {
+            writer.write(block, shares[part].column_of.data(), starts, columns.data(),
+                         counts.data());
+            starts += block.ends.size();
+            if (drops_blocks) std::vector<Entry>().swap(block.entries);
+        }
+    });
+    nb::gil_scoped_acquire gil;
+    return nb::make_tuple(counts.release(), columns.release(), ends.release());
+}
+
+// ------------------------------------------------------------------------------ counted texts
+
+// Every term of every document, each with an id; Python chooses which ids become columns.
+class CountedTexts {
+public:
+    CountedTexts(const CountedTexts&) = delete;
+
+    CountedTexts(const Documents& documents, const Options& options, std::size_t n_threads) {
+        nb::gil_scoped_release no_gil;
+        n_docs_ = documents.size();
+        n_stop_words_ = options.stop_words.size();
+        const auto parts = parts_of(documents, n_threads);
+        std::vector<Terms> terms(parts.size());
+        std::vector<Counter> counters(parts.size());
+        in_threads(parts.size(), [&](std::size_t part) {
+            add_stop_words(terms[part], options);
+            Growing growing{terms[part]};
+            TermMaker<Growing> make_terms(growing, options, n_stop_words_);
+            for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
+                counters[part].begin_document();
+                make_terms(documents[k], [&](Id id) { counters[part].add(id); });
+                counters[part].end_document();
+            }
+        });
+        merge(terms, counters);
+    }
+
+    std::size_t n_docs() const { return n_docs_; }
+    std::size_t n_terms() const { return terms_.size(); }
+
+    Array<std::int64_t> doc_freq() const { return copied(doc_freq_); }
+    Array<std::int64_t> term_freq() const { return copied(term_freq_); }
+
+    // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
+    nb::tuple sorted(Input<std::int64_t> ids) const {
+        std::vector<std::pair<std::string, std::int64_t>> found(ids.size());
+        {
+            nb::gil_scoped_release no_gil;
+            for (std::size_t j = 0; j < ids.size(); ++j) {
+                const std::int64_t id = ids.data()[j];
+                if (id < 0 || static_cast<std::size_t>(id) >= terms_.size())
+                    throw std::out_of_range("no such term");
+                terms_.append_to(found[j].first, static_cast<Id>(id));
+                found[j].second = id;
+            }
+            std::sort(found.begin(), found.end());
+        }
+        Output<std::int64_t> order(found.size());
+        nb::list names;
+        for (std::size_t j = 0; j < found.size(); ++j) {
+            order.data()[j] = found[j].second;
+            names.append(nb::str(found[j].first.data(), found[j].first.size()));
+        }
+        return nb::make_tuple(order.release(), names);
+    }
+
+    // The occurrences of the terms that have a column (one a merged id, -1 for none). The counts
+    // are gone afterwards where `drops_blocks` says so.
+    Csr occurrences(Input<std::int32_t> column_of, std::size_t n_columns, bool drops_blocks) {
+        if (column_of.size() != terms_.size()) throw std::invalid_argument("one column a term");
+        for (std::size_t id = 0; id < column_of.size(); ++id)
+            if (column_of.data()[id] >= static_cast<std::int64_t>(n_columns))
+                throw std::out_of_range("no such column");
+        if (are_dropped_) throw std::logic_error("these counts were handed over before");
+        are_dropped_ = drops_blocks;
+        nb::gil_scoped_release no_gil;
+        for (std::size_t part = 0; part < shares_.size(); ++part) {
+            const std::vector<Id>& merged = merged_ids_[part];
+            std::vector<std::int32_t>& columns = shares_[part].column_of;
+            columns.resize(part == 0 ? terms_.size() : merged.size());
+            for (std::size_t id = 0; id < columns.size(); ++id)
+                columns[id] = column_of.data()[part == 0 ? id : merged[id]];
+        }
+        return write_rows(shares_, n_columns, drops_blocks);
+    }
+
+private:
+    // The dictionary of the first thread takes in those of the others; its own ids stay.
+    void merge(std::vector<Terms>& terms, std::vector<Counter>& counters) {
+        terms_ = std::move(terms[0]);
+        merged_ids_.resize(terms.size());
+        for (std::size_t part = 1; part < terms.size(); ++part)
+            merged_ids_[part] = terms_.add_all(terms[part]);
+        doc_freq_.assign(terms_.size(), 0);
+        term_freq_.assign(terms_.size(), 0);
+        for (std::size_t part = 0; part < terms.size(); ++part) {
+            const std::size_t n_ids = part == 0 ? terms_.size() : merged_ids_[part].size();
+            for (Id id = 0; id < n_ids; ++id) {
+                const Id merged = part == 0 ? id : merged_ids_[part][id];
+                doc_freq_[merged] += static_cast<std::int64_t>(counters[part].doc_freq(id));
+                term_freq_[merged] += static_cast<std::int64_t>(counters[part].term_freq(id));
+            }
+            shares_.push_back({std::move(counters[part].blocks()), {}});
+        }
+    }
+
+    static Array<std::int64_t> copied(const std::vector<std::int64_t>& values) {
+        Output<std::int64_t> out(values.size());
+        std::copy(values.begin(), values.end(), out.data());
+        return out.release();
+    }
+
+    std::size_t n_docs_ = 0, n_stop_words_ = 0;
+    Terms terms_;
+    std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
+    std::vector<Share> shares_;
+    std::vector<std::int64_t> doc_freq_, term_freq_;
+    bool are_dropped_ = false;
+};
+
+// ----------------------------------------------------------------------------- fixed vocabulary
+
+class FixedVocabulary {
+public:
+    FixedVocabulary(const std::vector<std::string>& terms, const Options& options)
+        : options_(options) {
+        add_stop_words(terms_, options);
+        for (std::size_t column = 0; column < terms.size(); ++column) {
+            const Id id = add(terms[column]);
+            column_of_.resize(terms_.size(), -1);
+            column_of_[id] = static_cast<std::int32_t>(column);
+        }
+        column_of_.resize(terms_.size(), -1);
+        n_columns_ = terms.size();
+    }
+
+    Csr count(const Documents& documents, std::size_t n_threads) {
+        nb::gil_scoped_release no_gil;
+        const auto parts = parts_of(documents, n_threads);
+        std::vector<Share> shares(parts.size());
+        in_threads(parts.size(), [&](std::size_t part) {
+            Counter counter;
+            Fixed fixed{terms_};
+            TermMaker<Fixed> make_terms(fixed, options_, options_.stop_words.size());
+            for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
+                counter.begin_document();
+                make_terms(documents[k], [&](Id id) {
+                    if (id != NO_ID) counter.add(id);
+                });
+                counter.end_document();
+            }
+            shares[part] = {std::move(counter.blocks()), column_of_};
+        });
+        return write_rows(shares, n_columns_, true);
+    }
+
+    // (columns int32, -1 for a token outside the vocabulary; ends int64 of the documents)
+    nb::tuple index(const Documents& documents, std::size_t n_threads) {
+        std::vector<std::vector<std::int32_t>> columns;
+        Output<std::int64_t> ends(documents.size() + 1);
+        std::size_t total = 0;
+        {
+            nb::gil_scoped_release no_gil;
+            const auto parts = parts_of(documents, n_threads);
+            columns.resize(parts.size());
+            in_threads(parts.size(), [&](std::size_t part) {
+                Fixed fixed{terms_};
+                TermMaker<Fixed> make_terms(fixed, options_, options_.stop_words.size());
+                for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
+                    make_terms(documents[k], [&](Id id) {
+                        columns[part].push_back(id == NO_ID ? -1 : column_of_[id]);
+                    });
+                    ends.data()[k + 1] = static_cast<std::int64_t>(columns[part].size());
+                }
+            });
+            ends.data()[0] = 0;
+            for (std::size_t part = 0; part < parts.size(); ++part) {
+                for (std::size_t k = parts[part].first; k < parts[part].second; ++k)
+                    ends.data()[k + 1] += static_cast<std::int64_t>(total);
+                total += columns[part].size();
+            }
+        }
+        Output<std::int32_t> all(total);
+        std::int32_t* place = all.data();
+        for (const auto& part : columns) place = std::copy(part.begin(), part.end(), place);
+        return nb::make_tuple(all.release(), ends.release());
+    }
+
+private:
+    // A term with spaces is an n-gram: its words are in the dictionary too, without a column.
+    Id add(const std::string& term) {
+        Id id = NO_ID;
+        for (std::size_t start = 0; start <= term.size();) {
+            const std::size_t end = std::min(term.find(' ', start), term.size());
+            std::string padded = term.substr(start, end - start) + std::string(16, '\0');
+            const Id word = terms_.add_word(padded.data(), end - start);
+            id = id == NO_ID ? word : terms_.add_pair(id, word);
+            start = end + 1;
+        }
+        return id;
+    }
+
+    Options options_;
+    Terms terms_;
+    std::vector<std::int32_t> column_of_;
+    std::size_t n_columns_ = 0;
+};
+
+// ----------------------------------------------------------------------------------- weights
+
+// Sublinear tf-idf with rows of length 1, in the order of additions of weightings/tfidf.py.
+Array<double> tfidf(Input<std::int32_t> counts, Input<std::int32_t> columns,
+                    Input<std::int64_t> ends, Input<double> idf, Input<double> damped) {
+    Output<double> weights(counts.size());
+    {
+        nb::gil_scoped_release no_gil;
+        double* out = weights.data();
+        for (std::size_t row = 0; row + 1 < ends.size(); ++row) {
+            const auto start = static_cast<std::size_t>(ends.data()[row]);
+            const auto end = static_cast<std::size_t>(ends.data()[row + 1]);
+            double squares = 0;
+            for (std::size_t place = start; place < end; ++place) {
+                const double weight = damped.data()[counts.data()[place]] *
+                                      idf.data()[columns.data()[place]];
+                squares += weight * weight;
+                out[place] = weight;
+            }
+            const double length = std::sqrt(squares);
+            for (std::size_t place = start; place < end; ++place) out[place] /= length;
+        }
+    }
+    return weights.release();
+}
+
+Options made_options(bool mask_numbers, bool lowercase, std::size_t shortest, std::size_t longest,
+                     const std::vector<std::string>& stop_words) {
+    if (shortest < 1 || longest < shortest) throw std::invalid_argument("no such n-grams");
+    return {mask_numbers, lowercase, shortest, longest, stop_words};
+}
+
+}  // namespace
+
+NB_MODULE(_engine, module) {
+    module.def("learn_characters", [](std::uint32_t first, Input<std::uint32_t> folded) {
+        characters().learn(first, folded.data(), folded.size());
+    });
+    nb::class_<Options>(module, "Options");
+    module.def("options", &made_options, nb::arg("mask_numbers"), nb::arg("lowercase"),
+               nb::arg("shortest"), nb::arg("longest"), nb::arg("stop_words"));
+    nb::class_<Documents>(module, "Documents")
+        .def(nb::init<nb::list>())
+        .def(nb::init<Input<std::uint8_t>, Input<std::int64_t>>())
+        .def("__len__", &Documents::size)
+        .def("width", &Documents::width)
+        .def("special", &Documents::special)
+        .def("text", &Documents::text)
+        .def("replace", &Documents::replace);
+    nb::class_<CountedTexts>(module, "CountedTexts")
+        .def(nb::init<const Documents&, const Options&, std::size_t>())
+        .def_prop_ro("n_docs", &CountedTexts::n_docs)
+        .def_prop_ro("n_terms", &CountedTexts::n_terms)
+        .def("doc_freq", &CountedTexts::doc_freq)
+        .def("term_freq", &CountedTexts::term_freq)
+        .def("sorted", &CountedTexts::sorted)
+        .def("occurrences", &CountedTexts::occurrences);
+    nb::class_<FixedVocabulary>(module, "FixedVocabulary")
+        .def(nb::init<const std::vector<std::string>&, const Options&>())
+        .def("count", &FixedVocabulary::count)
+        .def("index", &FixedVocabulary::index);
+    module.def("tfidf", &tfidf);
+}
