@@ -1,4 +1,5 @@
 import gzip
+import itertools
 import os
 import sys
 from contextlib import suppress
@@ -138,7 +139,10 @@ def test_an_error_of_the_user_of_a_file_passes_unchanged(tmp_path, opened, error
 
 
 @pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
-def test_what_is_written_is_read_again_and_is_the_same_file_every_time(tmp_path, name):
+def test_what_is_written_is_read_again_and_is_the_same_file_at_any_time(
+    tmp_path, monkeypatch, name
+):
+    monkeypatch.setattr("time.time", itertools.count(1_000_000_000, step=1000).__next__)
     path = tmp_path / name
     written = []
     for _ in range(2):

@@ -12,7 +12,8 @@ TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), min_size=1, ma
 
 
 def counts_of(documents):
-    return TermCounts.of(*counting.count([" ".join(words) for words in documents], str.split))
+    counted = counting.count([" ".join(words) for words in documents], str.split)
+    return TermCounts.of(counted.terms, counted.occurrences)
 
 
 def same(one, other):

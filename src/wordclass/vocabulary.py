@@ -1,8 +1,9 @@
 """Terms, in how many documents each occurs, and which of them are kept."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -66,19 +67,8 @@ class TermCounts:
         InputError
             No term is left; or the documents had no token to begin with.
         """
-        if not self.n_docs:
-            raise InputError("the corpus is empty: there are no texts")
-        if not self.terms:
-            raise InputError(f"all {self.n_docs} documents are empty: none has a single token")
-        lowest = _n_docs(min_docs, self.n_docs, "min_docs")
-        highest = _n_docs(max_df, self.n_docs, "max_df")
-        kept = (self.doc_freq >= lowest) & (self.doc_freq <= highest)
-        if not kept.any():
-            raise InputError(
-                f"no term is left of {len(self.terms)}: none occurs in at least {lowest:g} and at "
-                f"most {highest:g} of the {self.n_docs} documents; lower min_docs or raise max_df"
-            )
-        columns = np.flatnonzero(_most_frequent(kept, self.term_freq, max_terms))
+        kept = kept_terms(self.n_docs, self.doc_freq, min_docs, max_df)
+        columns = np.flatnonzero(most_frequent(kept, self.term_freq, max_terms))
         return Vocabulary(
             [self.terms[j] for j in columns],
             self.doc_freq[columns],
@@ -95,6 +85,11 @@ class Vocabulary(Mapping[str, int]):
     doc_freq: Ints  # (v,)
     term_freq: Ints  # (v,)
     n_docs: int
+    # what the native engine made of it; never saved
+    native_forms: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "native_forms": {}}
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -120,6 +115,37 @@ class Vocabulary(Mapping[str, int]):
         )
 
 
+def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int | float) -> Flags:
+    """Return which terms occur in enough documents and not in too many; see `vocabulary`."""
+    if not n_docs:
+        raise InputError("the corpus is empty: there are no texts")
+    n_terms = int((doc_freq > 0).sum())
+    if not n_terms:
+        raise InputError(f"all {n_docs} documents are empty: none has a single token")
+    lowest = _n_docs(min_docs, n_docs, "min_docs")
+    highest = _n_docs(max_df, n_docs, "max_df")
+    kept: Flags = (doc_freq >= max(lowest, 1)) & (doc_freq <= highest)
+    if not kept.any():
+        raise InputError(
+            f"no term is left of {n_terms}: none occurs in at least {lowest:g} and at most "
+            f"{highest:g} of the {n_docs} documents; lower min_docs or raise max_df"
+        )
+    return kept
+
+
+def most_frequent(kept: Flags, term_freq: Ints, max_terms: int | None) -> Flags:
+    """Keep at most so many of the kept terms: those with most occurrences, ties by place."""
+    if max_terms is None:
+        return kept
+    if isinstance(max_terms, bool) or not isinstance(max_terms, int | np.integer) or max_terms < 1:
+        raise InputError(f"max_terms is {max_terms!r}; expected a positive int, or None")
+    columns = np.flatnonzero(kept)
+    best = columns[np.argsort(-term_freq[columns], kind="stable")[:max_terms]]
+    chosen = np.zeros_like(kept)
+    chosen[best] = True
+    return chosen
+
+
 def _n_docs(bound: int | float, n_docs: int, name: str) -> float:
     """Turn a bound given as a number or as a share of the documents into a number."""
     is_share = isinstance(bound, float | np.floating)
@@ -130,15 +156,3 @@ def _n_docs(bound: int | float, n_docs: int, name: str) -> float:
     if not is_share and bound < 1:
         raise InputError(f"{name} is {bound!r}; expected at least one document")
     return bound * n_docs if is_share else bound
-
-
-def _most_frequent(kept: Flags, term_freq: Ints, max_terms: int | None) -> Flags:
-    if max_terms is None:
-        return kept
-    if isinstance(max_terms, bool) or not isinstance(max_terms, int | np.integer) or max_terms < 1:
-        raise InputError(f"max_terms is {max_terms!r}; expected a positive int, or None")
-    columns = np.flatnonzero(kept)
-    best = columns[np.argsort(-term_freq[columns], kind="stable")[:max_terms]]
-    chosen = np.zeros_like(kept)
-    chosen[best] = True
-    return chosen

@@ -22,6 +22,7 @@ def read(tmp_path, content, **options):
         ("__label__a,b __label__ä x", ["a,b", "ä"], "x"),
         ("__label__a\u00a0b\u2028c x\u2028y\x85z", ["a\u00a0b\u2028c"], "x\u2028y\x85z"),
         ("  __label__a x", ["a"], "x"),
+        ("__label__a\0\v__label__b\fx", ["a", "b"], "x"),
         ("__label_a x", [], "__label_a x"),
     ],
 )

@@ -72,6 +72,11 @@ def test_a_byte_that_does_not_belong_is_an_error_with_its_line(tmp_path, encodin
     assert "--encoding" in caught.value.reason
 
 
+def test_the_line_is_right_where_the_bad_byte_comes_in_another_alphabet(tmp_path):
+    with pytest.raises(FormatError, match="line 4"):
+        lines_of(tmp_path, b"abc\n" * 3 + b"\x1b$B\x21\xff", "iso2022_jp")
+
+
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "rot13", "", "a\0b", "ü"])
 def test_an_encoding_python_does_not_know_is_an_input_error(tmp_path, encoding):
     with pytest.raises(InputError, match="unknown encoding") as caught:

@@ -111,6 +111,16 @@ def test_a_file_that_is_no_parquet_is_an_error(tmp_path, content):
         read_corpus(tmp_path / "x.parquet")
 
 
+def test_a_file_that_makes_polars_panic_is_an_error_on_one_line(tmp_path, monkeypatch):
+    def panic(*_, **__):
+        raise pl.exceptions.PanicException("invalid\nnum_bits 75")
+
+    parquet.write(tmp_path / "x.parquet", LabelledCorpus(["x"], ["a"], False))
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(FormatError, match="damaged one: invalid num_bits 75"):
+        read_corpus(tmp_path / "x.parquet")
+
+
 def test_a_parquet_file_cut_short_anywhere_is_an_error(tmp_path):
     path = tmp_path / "x.parquet"
     parquet.write(path, LabelledCorpus([f"text {k}" for k in range(50)], ["a"] * 50, False))

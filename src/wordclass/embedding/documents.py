@@ -12,7 +12,7 @@ from scipy import sparse
 from wordclass.arrays import Sparse
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
-from wordclass.text import counting
+from wordclass.text.counting import CountedTexts, merge_counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +25,13 @@ class CountedDocuments:
     fingerprints: NDArray[np.uint64]  # (n,)
 
     def __add__(self, other: "CountedDocuments") -> "CountedDocuments":
-        terms, occurrences = counting.merge_counted(
-            [(self.terms, self.occurrences), (other.terms, other.occurrences)]
-        )
+        both = (self, other)
+        merged = merge_counted(CountedTexts(each.terms, each.occurrences) for each in both)
         codeframe = self.labels.codeframe | other.labels.codeframe
         Y = sparse.vstack([self.labels.over(codeframe), other.labels.over(codeframe)], format="csr")
         fingerprints = np.concatenate([self.fingerprints, other.fingerprints])
-        return CountedDocuments(terms, occurrences, EncodedLabels(codeframe, Y), fingerprints)
+        labels = EncodedLabels(codeframe, Y)
+        return CountedDocuments(merged.terms, merged.occurrences, labels, fingerprints)
 
     def without(self, removed: "CountedDocuments") -> "CountedDocuments":
         """Take documents out, each once: those with the same text and the same labels.

@@ -239,8 +239,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         vectorizer = self._learner().vectorizer.with_vocabulary(self.learned_.vocabulary)
         X = vectorizer.transform(texts).astype(np.float32)
-        features: Floats32 = (X @ self.vectors_).astype(np.float32, copy=False)
-        return features
+        return (X @ self.vectors_).astype(np.float32, copy=False)
 
     def top_terms(self, name: Label, n: int = 10) -> list[tuple[str, float]]:
         """Return the terms that speak most for a class, best first, with their scores."""
@@ -262,7 +261,8 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         row = self._row(term)
         if row is None:
             return np.zeros(self.vectors_.shape[1], np.float32)
-        return self.vectors_[row].copy()
+        vector: Floats32 = self.vectors_[row]
+        return vector.copy()
 
     def __contains__(self, term: str) -> bool:
         return self._row(term) is not None

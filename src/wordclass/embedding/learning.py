@@ -14,7 +14,8 @@ from wordclass.embedding.recipe import Recipe
 from wordclass.embedding.structural_problems import telling_terms, with_structural_columns
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.counting import CountedTexts
+from wordclass.text.vectorizer import Counted, DocumentVectorizer
 from wordclass.vocabulary import Vocabulary
 
 
@@ -51,18 +52,20 @@ class Learner:
 
     def learn(self, texts: list[str], labels: EncodedLabels) -> tuple[Learned, Sparse]:
         """Learn everything, vocabulary included; return it with the X of the texts."""
-        return self._learn_from(self._counted(texts, labels))
+        if self.keep_documents:
+            return self._learn_again(self._documents(texts, labels))
+        return self._learn(self.vectorizer.count(texts), labels)
 
     def add(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
         """Learn from more texts; their classes may be new."""
         if learned.documents is not None:
-            return self._learn_from(learned.documents + self._counted(texts, labels))[0]
+            return self._learn_again(learned.documents + self._documents(texts, labels))[0]
         return _sum(learned, self._counts(learned, texts, labels), labels.codeframe)
 
     def merge(self, learned: Learned, other: Learned) -> Learned:
         """Join what was learned from two sets of documents."""
         if learned.documents is not None and other.documents is not None:
-            return self._learn_from(learned.documents + other.documents)[0]
+            return self._learn_again(learned.documents + other.documents)[0]
         if not learned.vocabulary.agrees_with(other.vocabulary):
             raise InputError(
                 "the two embeddings have different vocabularies or document frequencies, so their "
@@ -80,32 +83,36 @@ class Learner:
                 "would be left"
             )
         if learned.documents is not None:
-            return self._learn_from(learned.documents.without(self._counted(texts, labels)))[0]
+            rest = learned.documents.without(self._documents(texts, labels))
+            return self._learn_again(rest)[0]
         removed = self._counts(learned, texts, labels)
-        rest = learned.counts - learned.widened(removed, labels.codeframe)
-        if rest.has_negative():
+        left = learned.counts - learned.widened(removed, labels.codeframe)
+        if left.has_negative():
             raise InputError(
                 "some of the documents to remove, with their labels, are not among those that "
                 "were fitted; nothing was removed"
             )
-        return _without_empty_classes(replace(learned, counts=rest))
+        return _without_empty_classes(replace(learned, counts=left))
 
-    def _counted(self, texts: list[str], labels: EncodedLabels) -> CountedDocuments:
-        terms, occurrences = self.vectorizer.count(texts)
-        # fingerprints are only for documents that stay
-        marks = fingerprint_texts(texts if self.keep_documents else [])
-        return CountedDocuments(terms, occurrences, labels, marks)
+    def _documents(self, texts: list[str], labels: EncodedLabels) -> CountedDocuments:
+        """Count texts so that they can be kept: all terms, and a fingerprint of each text."""
+        counted = self.vectorizer.count(texts)
+        terms, _, occurrences = counted.select(counted.doc_freq > 0)
+        return CountedDocuments(terms, occurrences, labels, fingerprint_texts(texts))
 
-    def _learn_from(self, documents: CountedDocuments) -> tuple[Learned, Sparse]:
-        X = self.vectorizer.fit_transform_counted(documents.terms, documents.occurrences)
-        Y = documents.labels.Y
-        structural = telling_terms(X, Y, self.structural_problems)
+    def _learn_again(self, documents: CountedDocuments) -> tuple[Learned, Sparse]:
+        counted = CountedTexts(documents.terms, documents.occurrences)
+        learned, X = self._learn(counted, documents.labels)
+        return replace(learned, documents=documents), X
+
+    def _learn(self, counted: Counted, labels: EncodedLabels) -> tuple[Learned, Sparse]:
+        X = self.vectorizer.fit_transform_counted(counted)
+        structural = telling_terms(X, labels.Y, self.structural_problems)
         learned = Learned(
             self.vectorizer.vocabulary_,
-            documents.labels.codeframe,
+            labels.codeframe,
             tuple(structural),
-            self.recipe.count(X, with_structural_columns(X, Y, structural)),
-            documents if self.keep_documents else None,
+            self.recipe.count(X, with_structural_columns(X, labels.Y, structural)),
         )
         return learned, X
 

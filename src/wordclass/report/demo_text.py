@@ -71,9 +71,7 @@ def _panels(findings: Findings) -> str:
         (panel.title, f"{100 * panel.neighbor_share:5.1f}%  {panel.caption}")
         for panel in findings.panels
     ]
-    return _titled(
-        "Of a term's 10 nearest neighbors on the map, so many have its class", _aligned(rows)
-    )
+    return _titled("Of a term's 10 nearest neighbors, so many have its class", _aligned(rows))
 
 
 def _times(findings: Findings) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 
 from wordclass.arrays import Floats, Ints
 
+_FAR = 0.12  # of the side of the square: terms of a class so far apart make no cluster
+
 
 @dataclass(frozen=True)
 class Box:
@@ -73,20 +75,31 @@ def beside(x: float, y: float, width: float, height: float, gap: float) -> Itera
     yield Box(x, y - gap - height / 2, width, height)
 
 
-def heads(places: Floats, class_of: Ints, n_classes: int) -> Floats:
-    """Return the top of each class (m, 2), y upwards: of the half of its terms that is closest.
+@dataclass(frozen=True)
+class Head:
+    """Where to write the name of a class: above the half of its terms that is closest, y upwards.
 
-    The top of all would be that of some stray term, and the mean of two clusters between them.
+    The top of all its terms would be that of a stray one, and the mean of two clusters between
+    them. Where not even that half is close together, `is_gathered` is False.
     """
-    found = [_head(places[class_of == column]) for column in range(n_classes)]
-    return np.array(found).reshape(-1, 2)
+
+    x: float
+    y: float
+    is_gathered: bool
 
 
-def _head(places: Floats) -> tuple[float, float]:
+def heads(places: Floats, class_of: Ints, n_classes: int) -> list[Head]:
+    """Return the head of each class of terms with places (n_terms, 2) in the unit square."""
+    return [_head(places[class_of == column]) for column in range(n_classes)]
+
+
+def _head(places: Floats) -> Head:
     if not len(places):
-        return 0.5, 0.5
+        return Head(0.5, 0.5, is_gathered=False)
     n_close = max(len(places) // 2, 1)
     gaps = np.linalg.norm(places[:, None] - places[None], axis=2)  # (k, k)
     heart = int(np.sort(gaps, axis=1)[:, :n_close].sum(axis=1).argmin())
-    close = places[np.argsort(gaps[heart], kind="stable")[:n_close]]
-    return float(close[:, 0].mean()), float(close[:, 1].max())
+    close = np.argsort(gaps[heart], kind="stable")[:n_close]
+    is_gathered = bool(gaps[heart, close].max() < _FAR)
+    x, y = places[close, 0].mean(), places[close, 1].max()
+    return Head(float(x), float(y), is_gathered)

@@ -84,7 +84,7 @@ def _write_labels(axes: Axes, canvas: FigureCanvasAgg, term_map: TermMap, panel:
     for column, name in enumerate(term_map.classes):
         text = _text(axes, name, 7.5, "bold", colors[column])
         width, height = _size(text, canvas)
-        x, y = axes.transData.transform(tops[column])
+        x, y = axes.transData.transform((tops[column].x, tops[column].y))
         _put(axes, text, placement.place(around(x, y + height, width + 8, height + 4, reach=160)))
     for row in _terms_to_write(term_map):
         text = _text(axes, term_map.terms[row], 5.2, "normal", _INK)

@@ -1,5 +1,7 @@
 """The term map as SVG within a page: one large panel, and all of them small."""
 
+import numpy as np
+
 from wordclass.arrays import Floats
 from wordclass.report.label_placement import Box, Placement, around, heads
 from wordclass.report.markup import Markup, embedded_json, tag
@@ -76,22 +78,24 @@ def map_values(term_map: TermMap) -> Markup:
 
 
 def label_places(term_map: TermMap, panel: Panel) -> list[tuple[float, float, int]]:
-    """Return the middle of each class's label, and 1, or 0 where there is no room for it."""
-    tops = _scaled(heads(panel.places, term_map.class_of, len(term_map.classes)), _SIDE, _MARGIN)
+    """Return the middle of each class's label, and whether to show it: 1 or 0.
+
+    It is not shown where there is no room, or where the terms of the class are all over the map.
+    """
+    tops = heads(panel.places, term_map.class_of, len(term_map.classes))
+    points = _scaled(np.array([(top.x, top.y) for top in tops]), _SIDE, _MARGIN)
     placement = Placement(Box(_SIDE / 2, _SIDE / 2, _SIDE, _SIDE))
     found = []
-    for name, (x, y) in zip(term_map.classes, tops.tolist(), strict=True):
+    for name, head, (x, y) in zip(term_map.classes, tops, points.tolist(), strict=True):
         width = _LETTER * _LABEL * len(name) + 6
         top = y - 0.9 * _LABEL
         # a name at the edge moves inwards
         middle = min(max(x, width / 2), _SIDE - width / 2)
-        box = placement.place(around(middle, top, width, 1.3 * _LABEL, reach=3 * _LABEL))
-        found.append((round(middle, 1), round(top, 1), 0) if box is None else _shown(box))
+        candidates = around(middle, top, width, 1.3 * _LABEL, reach=3 * _LABEL)
+        box = placement.place(candidates) if head.is_gathered else None
+        x, y = (middle, top) if box is None else (box.x, box.y)
+        found.append((round(x, 1), round(y, 1), int(box is not None)))
     return found
-
-
-def _shown(box: Box) -> tuple[float, float, int]:
-    return round(box.x, 1), round(box.y, 1), 1
 
 
 def _scaled(places: Floats, side: float, margin: float) -> Floats:

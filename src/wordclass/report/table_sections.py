@@ -26,8 +26,8 @@ def score_section(findings: Findings) -> Markup:
     """Show how good the classifiers are, and which classes are easy and hard."""
     explained = (
         "The classifier nearest needs no training: it adds up the vectors of a text's words, and "
-        "the highest dimension wins. Shrinkage pulls the vectors of rare words toward zero, since "
-        "a word that was seen three times cannot be sure of anything."
+        "the highest dimension wins. Shrinkage pulls the vector of a rare word toward that of a "
+        "word that tells nothing, since seeing a word three times proves little."
     )
     first = findings.classifiers[0]
     ranked = first.ranked()

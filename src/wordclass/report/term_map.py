@@ -13,6 +13,7 @@ from wordclass.neighbors import unit
 
 PERPLEXITY = 18.0  # the paper's
 N_NEIGHBORS = 10
+_N_STEPS = 700  # of t-SNE; 300 more, as in the paper, move nothing that one could see
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def places(vectors: Floats, seed: int) -> Floats:
     perplexity = min(PERPLEXITY, (n_terms - 1) / 3)
     if vectors.shape[1] == 1:  # the start of t-SNE needs two
         vectors = np.hstack([vectors, np.zeros_like(vectors)])
-    method = TSNE(2, perplexity=perplexity, init="pca", random_state=seed)
+    method = TSNE(2, perplexity=perplexity, init="pca", max_iter=_N_STEPS, random_state=seed)
     with threadpool_limits(limits=1):
         raw = method.fit_transform(vectors).astype(np.float64)
     low, high = raw.min(axis=0), raw.max(axis=0)

@@ -50,16 +50,21 @@ class Analyzer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the terms of a text: all single tokens first, then the pairs, and so on."""
-        if self.mask_numbers:
-            text = _NUMBER.sub(NUMBER_MASK, text)
         if self.lowercase:
-            text = text.lower()
+            text = mask_and_lower(text, self.mask_numbers)
+        elif self.mask_numbers:
+            text = _NUMBER.sub(NUMBER_MASK, text)
         if self.strip_accents is not None:
             text = _without_accents(text, self.strip_accents)
         tokens = self._pattern.findall(text)
         if self.stop_words:
             tokens = [token for token in tokens if token not in self.stop_words]
         return tokens if self.ngrams == (1, 1) else _ngrams(tokens, *self.ngrams)
+
+
+def mask_and_lower(text: str, masks: bool) -> str:
+    """Make numbers one word, if wanted, and letters lower case."""
+    return (_NUMBER.sub(NUMBER_MASK, text) if masks else text).lower()
 
 
 def choose_analyzer(

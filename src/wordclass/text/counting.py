@@ -1,82 +1,128 @@
-"""From texts to counted terms: the place where a native engine takes over the default path.
+"""From texts to counted terms: by the native engine where it serves, else by plain Python.
 
-Two questions are answered here, both by plain Python, which is the specification: which terms
-occur how often in each text, and the same for terms that are given.
+Two questions are answered here: which terms occur how often in each text, and the same for terms
+that are given. Plain Python is the specification; the engine is tested against it.
 """
 
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass import progress
-from wordclass.arrays import Sparse, to_sparse
+from wordclass import native, progress
+from wordclass.arrays import Flags, Ints, Sparse, to_sparse
 from wordclass.errors import InputError
-from wordclass.text.analyzer import Analyze
+from wordclass.text import native_counting
+from wordclass.text.analyzer import Analyze, Analyzer
+from wordclass.text.native_counting import NativeCountedTexts
+from wordclass.vocabulary import Vocabulary
 
 _BLOCK = 2_000  # documents between two reports of progress, and the unit of parallel work
 
-CountedBlock = tuple[list[str], Sparse]
 Counted = TypeVar("Counted")
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTexts:
+    """Every term of every text: terms sorted by code point, occurrences with sorted rows."""
+
+    terms: list[str]
+    occurrences: Sparse  # int32 (n, len(terms))
+
+    @property
+    def n_docs(self) -> int:
+        """How many texts."""
+        return int(self.occurrences.shape[0])
+
+    @cached_property
+    def doc_freq(self) -> Ints:
+        """In how many texts each term occurs."""
+        return np.bincount(self.occurrences.indices, minlength=len(self.terms)).astype(np.int64)
+
+    @cached_property
+    def term_freq(self) -> Ints:
+        """How often each term occurs in all texts."""
+        columns, counts = self.occurrences.indices, self.occurrences.data
+        return np.bincount(columns, counts, minlength=len(self.terms)).astype(np.int64)
+
+    def select(self, kept: Flags) -> tuple[list[str], Ints, Sparse]:
+        """Return the kept terms, sorted, their places here, and their occurrences."""
+        columns = np.flatnonzero(kept)
+        if len(columns) == len(self.terms):
+            return self.terms, columns, self.occurrences
+        return [self.terms[j] for j in columns], columns, self.occurrences[:, columns]
 
 
 def count(
     texts: list[str], analyze: Analyze, n_jobs: int | None = None
-) -> tuple[list[str], Sparse]:
-    """Count every term of every text.
+) -> CountedTexts | NativeCountedTexts:
+    """Count every term of every text."""
+    if isinstance(analyze, Analyzer) and native_counting.serves(analyze):
+        return NativeCountedTexts(texts, analyze, n_jobs)
+    native.warn_if_missing()
+    return count_in_python(texts, analyze, n_jobs)
 
-    Returns
-    -------
-    terms : list of str
-        Sorted by code point.
-    occurrences : sparse int32 matrix of shape (n, len(terms))
-        Rows sorted.
-    """
+
+def count_in_python(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> CountedTexts:
+    """Count every term of every text, with any analyzer."""
     blocks = _over_blocks(texts, lambda block: _count_block(block, analyze), n_jobs)
     return merge_counted(blocks)
 
 
 def count_known(
-    texts: list[str], analyze: Analyze, index: Mapping[str, int], n_jobs: int | None = None
+    texts: list[str], analyze: Analyze, vocabulary: Vocabulary, n_jobs: int | None = None
 ) -> Sparse:
-    """Count the terms of each text that have a column; all others are passed over.
+    """Count the terms of each text that are in the vocabulary; all others are passed over.
 
     Returns
     -------
-    occurrences : sparse int32 matrix of shape (n, len(index))
+    occurrences : sparse int32 matrix of shape (n, v)
         Rows sorted.
     """
-    n_terms = len(index)
+    if isinstance(analyze, Analyzer) and native_counting.serves(analyze):
+        return native_counting.count_known(texts, analyze, vocabulary, n_jobs)
+    native.warn_if_missing()
+    return count_known_in_python(texts, analyze, vocabulary.index, n_jobs)
+
+
+def count_known_in_python(
+    texts: list[str], analyze: Analyze, index: Mapping[str, int], n_jobs: int | None = None
+) -> Sparse:
+    """Count the terms that have a column, with any analyzer."""
     blocks = _over_blocks(texts, lambda block: _count_known(block, analyze, index), n_jobs)
-    return _stacked(blocks, n_terms)
+    return _stacked(blocks, len(index))
 
 
-def merge_counted(blocks: Iterable[CountedBlock]) -> CountedBlock:
-    """Put counted blocks below each other, with one sorted list of terms for all of them."""
+def merge_counted(blocks: Iterable[CountedTexts]) -> CountedTexts:
+    """Put counted texts below each other, with one sorted list of terms for all of them."""
     parts = list(blocks)
-    terms = sorted(set().union(*(block_terms for block_terms, _ in parts)))
+    terms = sorted(set().union(*(part.terms for part in parts)))
     column = {term: j for j, term in enumerate(terms)}
     moved = []
-    for block_terms, occurrences in parts:
-        columns = np.fromiter(map(column.__getitem__, block_terms), np.int32, len(block_terms))
+    for part in parts:
+        occurrences = part.occurrences
+        columns = np.fromiter(map(column.__getitem__, part.terms), np.int32, len(part.terms))
         matrix = sparse.csr_matrix(
             (occurrences.data, columns[occurrences.indices], occurrences.indptr),
             shape=(occurrences.shape[0], len(terms)),
         )
         matrix.sort_indices()
         moved.append(matrix)
-    return terms, _stacked(moved, len(terms))
+    return CountedTexts(terms, _stacked(moved, len(terms)))
 
 
-def _count_block(texts: list[str], analyze: Analyze) -> CountedBlock:
+def _count_block(texts: list[str], analyze: Analyze) -> CountedTexts:
+    """Count a few texts; the terms are in the order in which they came."""
     index: defaultdict[str, int] = defaultdict()
     index.default_factory = index.__len__  # a new term gets the next number
     occurrences = _counted(texts, analyze, index.__getitem__)
-    return list(index), _matrix(*occurrences, len(index))
+    return CountedTexts(list(index), _matrix(*occurrences, len(index)))
 
 
 def _count_known(texts: list[str], analyze: Analyze, index: Mapping[str, int]) -> Sparse:

@@ -230,16 +230,40 @@ struct Options {
     std::vector<std::string> stop_words;
 };
 
-// Room for the token under construction. The dictionary reads up to 16 bytes from its start.
-class TokenBuffer {
-public:
-    TokenBuffer() : bytes_(256) {}
-    char* data() { return bytes_.data(); }
-    std::size_t capacity() const { return bytes_.size() - 16; }
-    void grow() { bytes_.resize(2 * bytes_.size()); }
+// A word as the dictionary sees it. Up to 16 bytes, which nearly all words have, it is just two
+// integers; of a longer one they hold a hash and the size, and the bytes are compared too. No
+// word has a zero byte, and no byte of UTF-8 is 0xFF, so the two kinds are never equal.
+struct Word {
+    std::uint64_t low, high;
+    const char* bytes;  // only of a long one
+    std::uint32_t size;
 
-private:
-    std::vector<char> bytes_;
+    static constexpr std::uint32_t SHORT = 16;
+
+    bool is_long() const { return size > SHORT; }
+
+    static Word of(const char* bytes, std::size_t size) {
+        Word word{0, 0, bytes, static_cast<std::uint32_t>(size)};
+        if (!word.is_long()) {
+            char padded[SHORT] = {};
+            std::memcpy(padded, bytes, size);
+            std::memcpy(&word.low, padded, 8);
+            std::memcpy(&word.high, padded + 8, 8);
+            return word;
+        }
+        for (std::size_t i = 0; i < size; i += 8) {
+            std::uint64_t eight = 0;
+            std::memcpy(&eight, bytes + i, std::min<std::size_t>(8, size - i));
+            word.low = mixed(word.low ^ eight, i);
+        }
+        word.high = (std::uint64_t{0xFF} << 56) | size;
+        return word;
+    }
+
+    static std::uint64_t mixed(std::uint64_t low, std::uint64_t high) {
+        std::uint64_t x = (low ^ (high * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
+        return x ^ (x >> 32);
+    }
 };
 
 std::size_t put_utf8(char* out, std::uint32_t c) {
@@ -265,28 +289,6 @@ std::size_t put_utf8(char* out, std::uint32_t c) {
     return 4;
 }
 
-// From a character to what is written into the token: its lower case, or itself; 0 ends a word.
-struct FoldAscii {
-    std::uint8_t table[256];
-    explicit FoldAscii(bool lowercase) {
-        for (std::uint32_t c = 0; c < 256; ++c) {
-            const std::uint32_t folded = c < 128 ? characters()[c] : 0;
-            table[c] = static_cast<std::uint8_t>(lowercase || folded == 0 ? folded : c);
-        }
-    }
-    std::uint32_t operator()(std::uint8_t c) const { return table[c]; }
-};
-
-struct FoldWide {
-    const Characters& table;
-    bool lowercase;
-    explicit FoldWide(bool lowercase_) : table(characters()), lowercase(lowercase_) {}
-    std::uint32_t operator()(std::uint32_t c) const {
-        const std::uint32_t folded = table[c];
-        return lowercase || folded == 0 ? folded : c;
-    }
-};
-
 template <class Char>
 bool is_digit(Char c) {
     return c >= '0' && c <= '9';
@@ -294,132 +296,173 @@ bool is_digit(Char c) {
 
 // Where a number that starts at i ends, or i where there is none: the regular expression
 // \b[0-9][0-9.,-]*\b, greedy, so the last place at which word and non-word characters meet.
-template <class Char, class Fold>
-std::size_t number_end(const Char* data, std::size_t n, std::size_t i, const Fold& fold) {
+// `is_word(k)` tells whether character k is part of a word.
+template <class Char, class IsWord>
+std::size_t number_end(const Char* data, std::size_t n, std::size_t i, const IsWord& is_word) {
     std::size_t reach = i;
     while (reach < n && (is_digit(data[reach]) || data[reach] == '.' || data[reach] == ',' ||
                          data[reach] == '-'))
         ++reach;
-    for (std::size_t end = reach; end > i; --end) {
-        const bool left = is_digit(data[end - 1]);
-        const bool right = end < n && fold(data[end]) != 0;
-        if (left != right) return end;
-    }
+    for (std::size_t end = reach; end > i; --end)
+        if (is_digit(data[end - 1]) != (end < n && is_word(end))) return end;
     return i;
 }
 
-// Hand every token of a text to the sink, as UTF-8: a run of two or more word characters.
-template <class Char, class Fold, class Sink>
-void tokenize(const Char* data, std::size_t n, bool mask_numbers, const Fold& fold,
-              TokenBuffer& buffer, Sink&& sink) {
-    char* out = buffer.data();
-    std::size_t capacity = buffer.capacity();
-    std::size_t i = 0;
-    for (;;) {
-        while (i < n && fold(data[i]) == 0) ++i;
-        if (i == n) return;
-        std::size_t size = 0, n_chars = 0;
-        if (mask_numbers && is_digit(data[i])) {
-            const std::size_t end = number_end(data, n, i, fold);
-            if (end > i) {
-                std::memcpy(out, NUMBER_MASK, MASK_SIZE);
-                size = n_chars = MASK_SIZE;
-                i = end;
-            }
-        }
-        for (; i < n; ++i) {
-            const std::uint32_t c = fold(data[i]);
-            if (c == 0) break;
-            if (size + 4 > capacity) {
-                buffer.grow();
-                out = buffer.data();
-                capacity = buffer.capacity();
-            }
-            // an ASCII text has one byte a character, known when this is compiled
-            if constexpr (std::is_same_v<Fold, FoldAscii>)
-                out[size++] = static_cast<char>(c);
-            else
-                size += put_utf8(out + size, c);
-            ++n_chars;
-        }
-        if (n_chars >= 2) sink(out, size);
-    }
+// The lower case of an ASCII word character, or itself; 0 for all others. Written without a
+// table or a branch, so that compilers do it for many characters at once.
+template <bool lowercase>
+std::uint8_t folded_ascii(std::uint8_t c) {
+    const std::uint8_t lower = c | 0x20;
+    const bool is_letter = static_cast<std::uint8_t>(lower - 'a') < 26;
+    const bool is_other = static_cast<std::uint8_t>(c - '0') < 10 || c == '_';
+    const std::uint8_t letter = lowercase ? lower : c;
+    return static_cast<std::uint8_t>((is_letter ? letter : 0) | (is_other ? c : 0));
 }
 
+std::uint64_t eight_bytes(const std::uint8_t* bytes) {
+    std::uint64_t eight;
+    std::memcpy(&eight, bytes, 8);
+    return eight;
+}
+
+// The number of bytes before the first zero byte of eight ASCII ones, 8 where there is none, and
+// the eight with everything from there on cleared.
+struct Run {
+    std::uint64_t kept;
+    std::size_t size;
+
+    explicit Run(std::uint64_t eight) {
+        constexpr std::uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+        const std::uint64_t zeros = (eight - ones) & tops;  // exact up to the first one
+        if (zeros == 0) {
+            kept = eight;
+            size = 8;
+            return;
+        }
+        const std::uint64_t before = (zeros & (~zeros + 1)) - 1;  // all bits below the first top
+        size = ((before & ones) * ones >> 56) - 1;
+        kept = eight & (before >> 7);
+    }
+};
+
+// Hands the words of a text to a sink: runs of two or more word characters.
 class Tokenizer {
 public:
-    explicit Tokenizer(const Options& options)
-        : mask_numbers_(options.mask_numbers), ascii_(options.lowercase), wide_(options.lowercase) {}
+    explicit Tokenizer(const Options& options) : options_(options), bytes_(64) {
+        mask_ = Word::of(NUMBER_MASK, MASK_SIZE);
+    }
 
     template <class Sink>
     void operator()(const Document& text, Sink&& sink) {
-        const bool mask = mask_numbers_ && !text.is_prepared;
+        const bool mask = options_.mask_numbers && !text.is_prepared;
         if (text.is_ascii)
-            tokenize(static_cast<const std::uint8_t*>(text.data), text.length, mask, ascii_,
-                     buffer_, sink);
+            ascii(static_cast<const std::uint8_t*>(text.data), text.length, mask, sink);
         else if (text.width == 1)
-            tokenize(static_cast<const std::uint8_t*>(text.data), text.length, mask, wide_,
-                     buffer_, sink);
+            wide(static_cast<const std::uint8_t*>(text.data), text.length, mask, sink);
         else if (text.width == 2)
-            tokenize(static_cast<const std::uint16_t*>(text.data), text.length, mask, wide_,
-                     buffer_, sink);
+            wide(static_cast<const std::uint16_t*>(text.data), text.length, mask, sink);
         else
-            tokenize(static_cast<const std::uint32_t*>(text.data), text.length, mask, wide_,
-                     buffer_, sink);
+            wide(static_cast<const std::uint32_t*>(text.data), text.length, mask, sink);
     }
 
 private:
-    bool mask_numbers_;
-    FoldAscii ascii_;
-    FoldWide wide_;
-    TokenBuffer buffer_;
+    // Fold the whole text first; then a word is found by looking at eight bytes at a time.
+    template <class Sink>
+    void ascii(const std::uint8_t* data, std::size_t n, bool mask, Sink& sink) {
+        if (folded_.size() < n + 16) folded_.resize(n + n / 2 + 64);
+        std::uint8_t* folded = folded_.data();
+        if (options_.lowercase)
+            for (std::size_t i = 0; i < n; ++i) folded[i] = folded_ascii<true>(data[i]);
+        else
+            for (std::size_t i = 0; i < n; ++i) folded[i] = folded_ascii<false>(data[i]);
+        std::memset(folded + n, 0, 16);
+        for (std::size_t i = 0;;) {
+            while (i < n && folded[i] == 0) ++i;
+            if (i >= n) return;
+            if (mask && is_digit(folded[i])) {
+                const auto is_word = [&](std::size_t k) { return folded[k] != 0; };
+                const std::size_t end = number_end(data, n, i, is_word);
+                if (end > i) {
+                    i = masked_ascii(folded, end, sink);
+                    continue;
+                }
+            }
+            const Run first(eight_bytes(folded + i));
+            if (first.size < 8) {
+                if (first.size >= 2)
+                    sink(Word{first.kept, 0, nullptr, static_cast<std::uint32_t>(first.size)});
+                i += first.size + 1;  // the byte behind the word is none of a word
+                continue;
+            }
+            i = longer_ascii(folded, i, first.kept, sink);
+        }
+    }
+
+    template <class Sink>
+    std::size_t longer_ascii(const std::uint8_t* folded, std::size_t i, std::uint64_t low,
+                             Sink& sink) {
+        const Run second(eight_bytes(folded + i + 8));
+        if (second.size < 8) {
+            sink(Word{low, second.kept, nullptr, static_cast<std::uint32_t>(8 + second.size)});
+            return i + 8 + second.size;
+        }
+        const std::size_t size = std::strlen(reinterpret_cast<const char*>(folded + i));
+        sink(Word::of(reinterpret_cast<const char*>(folded + i), size));
+        return i + size;
+    }
+
+    // The mask, with the word characters that follow it where it ended in punctuation.
+    template <class Sink>
+    std::size_t masked_ascii(const std::uint8_t* folded, std::size_t end, Sink& sink) {
+        const std::size_t size = std::strlen(reinterpret_cast<const char*>(folded + end));
+        if (size == 0) {
+            sink(mask_);
+            return end;
+        }
+        reserve(MASK_SIZE + size);
+        std::memcpy(bytes_.data(), NUMBER_MASK, MASK_SIZE);
+        std::memcpy(bytes_.data() + MASK_SIZE, folded + end, size);
+        sink(Word::of(bytes_.data(), MASK_SIZE + size));
+        return end + size;
+    }
+
+    // Character by character, for texts that are not plain ASCII.
+    template <class Char, class Sink>
+    void wide(const Char* data, std::size_t n, bool mask, Sink& sink) {
+        const Characters& folded = characters();
+        const auto is_word = [&](std::size_t k) { return folded[data[k]] != 0; };
+        for (std::size_t i = 0;;) {
+            while (i < n && !is_word(i)) ++i;
+            if (i == n) return;
+            std::size_t size = 0, n_chars = 0;
+            if (mask && is_digit(data[i])) {
+                const std::size_t end = number_end(data, n, i, is_word);
+                if (end > i) {
+                    std::memcpy(bytes_.data(), NUMBER_MASK, MASK_SIZE);
+                    size = n_chars = MASK_SIZE;
+                    i = end;
+                }
+            }
+            for (; i < n && is_word(i); ++i, ++n_chars) {
+                reserve(size + 4);
+                const std::uint32_t c = options_.lowercase ? folded[data[i]] : data[i];
+                size += put_utf8(bytes_.data() + size, c);
+            }
+            if (n_chars >= 2) sink(Word::of(bytes_.data(), size));
+        }
+    }
+
+    void reserve(std::size_t size) {
+        if (size > bytes_.size()) bytes_.resize(2 * size);
+    }
+
+    const Options& options_;
+    Word mask_;
+    std::vector<std::uint8_t> folded_;
+    std::vector<char> bytes_;
 };
 
 // ------------------------------------------------------------------------------- dictionary
-
-std::uint64_t mixed(std::uint64_t low, std::uint64_t high) {
-    std::uint64_t x = (low ^ (high >> 29) ^ (high << 35)) * 0x9E3779B97F4A7C15u;
-    x ^= x >> 32;
-    x *= 0xD6E8FEB86659FD93u;
-    return x ^ (x >> 32);
-}
-
-// Words of up to 16 bytes, which nearly all are, are compared as two integers; of longer ones
-// the integers hold a hash and the rest is compared byte by byte.
-struct Key {
-    std::uint64_t low, high;
-    std::uint32_t size;
-
-    // 16 bytes from `bytes` on must be readable
-    static Key of(const char* bytes, std::size_t size) {
-        Key key{0, 0, static_cast<std::uint32_t>(size)};
-        if (size <= 16) {
-            std::memcpy(&key.low, bytes, 8);
-            if (size <= 8) {
-                key.low &= kept_bits(size);
-            } else {
-                std::memcpy(&key.high, bytes + 8, 8);
-                key.high &= kept_bits(size - 8);
-            }
-            return key;
-        }
-        for (std::size_t i = 0; i < size; i += 8) {
-            std::uint64_t word = 0;
-            std::memcpy(&word, bytes + i, std::min<std::size_t>(8, size - i));
-            key.low = mixed(key.low ^ word, key.high);
-            key.high += word;
-        }
-        return key;
-    }
-
-    static std::uint64_t kept_bits(std::size_t n_bytes) {
-        return n_bytes == 0 ? 0 : ~std::uint64_t{0} >> (64 - 8 * n_bytes);
-    }
-
-    bool operator==(const Key& other) const {
-        return low == other.low && high == other.high && size == other.size;
-    }
-};
 
 // Open addressing with linear probing, at most half full; a slot without id is free.
 template <class SlotKey>
@@ -465,35 +508,30 @@ private:
 // All terms: words, and n-grams as a term plus one more word, so that they need no bytes.
 class Terms {
 public:
-    Terms() = default;
-
     std::size_t size() const { return nodes_.size(); }
 
-    Id find_word(const char* bytes, std::size_t size) {
-        const Key key = Key::of(bytes, size);
-        return words_.find(hash(key), key, SameBytes{*this, bytes, size}).id;
-    }
+    Id find_word(const Word& word) { return word_slot(word).id; }
 
-    Id add_word(const char* bytes, std::size_t size) {
-        const Key key = Key::of(bytes, size);
-        auto& slot = words_.find(hash(key), key, SameBytes{*this, bytes, size});
+    Id add_word(const Word& word) {
+        auto& slot = word_slot(word);
         if (slot.id != NO_ID) return slot.id;
-        const Id id = add_node({arena_.size(), static_cast<std::uint32_t>(size), NO_ID});
-        arena_.insert(arena_.end(), bytes, bytes + size);
-        slot.key = key;
+        const Id id = add_node({arena_.size(), word.size, NO_ID});
+        char short_bytes[Word::SHORT];
+        std::memcpy(short_bytes, &word.low, 8);
+        std::memcpy(short_bytes + 8, &word.high, 8);
+        const char* bytes = word.is_long() ? word.bytes : short_bytes;
+        arena_.insert(arena_.end(), bytes, bytes + word.size);
+        slot.key = {word.low, word.high};
         slot.id = id;
-        words_.grow_if_full(hash);
+        words_.grow_if_full(word_hash);
         return id;
     }
 
-    Id find_pair(Id term, Id word) {
-        const std::uint64_t key = pair_key(term, word);
-        return pairs_.find(pair_hash(key), key, [](Id) { return true; }).id;
-    }
+    Id find_pair(Id term, Id word) { return pair_slot(pair_key(term, word)).id; }
 
     Id add_pair(Id term, Id word) {
         const std::uint64_t key = pair_key(term, word);
-        auto& slot = pairs_.find(pair_hash(key), key, [](Id) { return true; });
+        auto& slot = pair_slot(key);
         if (slot.id != NO_ID) return slot.id;
         const Id id = add_node({0, term, word});
         slot.key = key;
@@ -517,17 +555,11 @@ public:
     // Add all terms of another dictionary; returns their ids here.
     std::vector<Id> add_all(const Terms& other) {
         std::vector<Id> ids(other.size());
-        std::vector<char> padded;
         for (Id id = 0; id < other.size(); ++id) {
             const Node& node = other.nodes_[id];
-            if (node.word != NO_ID) {
-                ids[id] = add_pair(ids[node.size_or_term], ids[node.word]);
-                continue;
-            }
-            const char* bytes = other.arena_.data() + node.offset;
-            padded.assign(bytes, bytes + node.size_or_term);
-            padded.resize(node.size_or_term + 16);
-            ids[id] = add_word(padded.data(), node.size_or_term);
+            ids[id] = node.word == NO_ID
+                          ? add_word(Word::of(other.arena_.data() + node.offset, node.size_or_term))
+                          : add_pair(ids[node.size_or_term], ids[node.word]);
         }
         return ids;
     }
@@ -539,21 +571,30 @@ private:
         Id word;                     // of an n-gram: the last word; NO_ID marks a word
     };
 
-    struct SameBytes {
-        const Terms& terms;
-        const char* bytes;
-        std::size_t size;
-        bool operator()(Id id) const {
-            if (size <= 16) return true;  // the key says it all
-            return std::memcmp(terms.arena_.data() + terms.nodes_[id].offset, bytes, size) == 0;
+    struct WordKey {
+        std::uint64_t low, high;
+        bool operator==(const WordKey& other) const {
+            return ((low ^ other.low) | (high ^ other.high)) == 0;
         }
     };
 
-    static std::uint64_t hash(const Key& key) { return mixed(key.low, key.high); }
+    HashTable<WordKey>::Slot& word_slot(const Word& word) {
+        const WordKey key{word.low, word.high};
+        return words_.find(word_hash(key), key, [&](Id id) {
+            return !word.is_long() ||
+                   std::memcmp(arena_.data() + nodes_[id].offset, word.bytes, word.size) == 0;
+        });
+    }
+
+    HashTable<std::uint64_t>::Slot& pair_slot(std::uint64_t key) {
+        return pairs_.find(pair_hash(key), key, [](Id) { return true; });
+    }
+
+    static std::uint64_t word_hash(const WordKey& key) { return Word::mixed(key.low, key.high); }
     static std::uint64_t pair_key(Id term, Id word) {
         return (static_cast<std::uint64_t>(term) << 32) | word;
     }
-    static std::uint64_t pair_hash(std::uint64_t key) { return mixed(key, 0); }
+    static std::uint64_t pair_hash(std::uint64_t key) { return Word::mixed(key, key >> 32); }
 
     Id add_node(const Node& node) {
         if (nodes_.size() >= MAX_TERMS)
@@ -562,7 +603,7 @@ private:
         return static_cast<Id>(nodes_.size() - 1);
     }
 
-    HashTable<Key> words_;
+    HashTable<WordKey> words_;
     HashTable<std::uint64_t> pairs_;
     std::vector<Node> nodes_;
     std::vector<char> arena_;
@@ -581,49 +622,63 @@ struct Block {
     std::vector<std::size_t> ends;  // of each document, in entries
 };
 
-// Counts terms document by document. What a term knows of the current document lies together
-// with its totals: one access a token.
+// Counts terms document by document.
 class Counter {
 public:
-    void begin_document() {
+    // `most` is the largest number of terms that the document may have.
+    void begin_document(std::size_t most) {
         // a place within a block is a 32-bit number
-        const bool is_full = !blocks_.empty() && (blocks_.back().ends.size() == BLOCK ||
-                                                  blocks_.back().entries.size() > MAX_TERMS / 2);
-        if (blocks_.empty() || is_full) blocks_.emplace_back();
+        const bool is_full = blocks_.empty() || blocks_.back().ends.size() == BLOCK ||
+                             n_entries_ > MAX_TERMS / 2;
+        if (is_full) begin_block();
+        std::vector<Entry>& entries = blocks_.back().entries;
+        if (entries.size() < n_entries_ + most) entries.resize(2 * entries.size() + most);
+        entries_ = entries.data();
         ++document_;
     }
 
+    // Whether a term is new in its document cannot be predicted, so there is no branch on it.
     void add(Id id) {
         if (id >= marks_.size()) marks_.resize(std::max<std::size_t>(2 * marks_.size(), id + 1024));
         Mark& mark = marks_[id];
-        std::vector<Entry>& entries = blocks_.back().entries;
-        ++mark.term_freq;
-        if (mark.document == document_) {
-            ++entries[mark.place].count;
-            return;
-        }
-        mark.document = document_;
-        mark.place = static_cast<std::uint32_t>(entries.size());
-        ++mark.doc_freq;
-        entries.push_back({id, 1});
+        const bool is_new = mark.document != document_;
+        const std::uint32_t place = is_new ? static_cast<std::uint32_t>(n_entries_) : mark.place;
+        n_entries_ += is_new;
+        mark = {document_, place};
+        Entry& entry = entries_[place];
+        entry = {id, (is_new ? 0 : entry.count) + 1};
     }
 
-    void end_document() { blocks_.back().ends.push_back(blocks_.back().entries.size()); }
+    void end_document() { blocks_.back().ends.push_back(n_entries_); }
 
-    std::vector<Block>& blocks() { return blocks_; }
-    std::uint64_t doc_freq(Id id) const { return id < marks_.size() ? marks_[id].doc_freq : 0; }
-    std::uint64_t term_freq(Id id) const { return id < marks_.size() ? marks_[id].term_freq : 0; }
+    std::vector<Block> release() {
+        end_block();
+        return std::move(blocks_);
+    }
 
 private:
     struct Mark {
-        std::uint64_t term_freq = 0;
         std::uint32_t document = 0;  // the last one it was seen in; they are numbered from 1
         std::uint32_t place = 0;     // of its entry in the block
-        std::uint32_t doc_freq = 0;
     };
+
+    void begin_block() {
+        end_block();
+        blocks_.emplace_back();
+        n_entries_ = 0;
+    }
+
+    void end_block() {
+        if (blocks_.empty()) return;
+        std::vector<Entry>& entries = blocks_.back().entries;
+        entries.resize(n_entries_);
+        entries.shrink_to_fit();
+    }
 
     std::vector<Mark> marks_;
     std::vector<Block> blocks_;
+    Entry* entries_ = nullptr;  // of the current block
+    std::size_t n_entries_ = 0;
     std::uint32_t document_ = 0;
 };
 
@@ -639,17 +694,20 @@ public:
           n_stop_words_(n_stop_words),
           tokenizer_(options) {}
 
+    // No text has more terms: a word takes two characters and one that separates it.
+    std::size_t most_terms(const Document& text) const {
+        return (text.length / 3 + 1) * (longest_ - shortest_ + 1);
+    }
+
     template <class Sink>
     void operator()(const Document& text, Sink&& sink) {
         if (longest_ == 1 && n_stop_words_ == 0) {
-            tokenizer_(text, [&](const char* bytes, std::size_t size) {
-                sink(vocabulary_.word(bytes, size));
-            });
+            tokenizer_(text, [&](const Word& word) { sink(vocabulary_.word(word)); });
             return;
         }
         words_.clear();
-        tokenizer_(text, [&](const char* bytes, std::size_t size) {
-            const Id id = vocabulary_.word(bytes, size);
+        tokenizer_(text, [&](const Word& word) {
+            const Id id = vocabulary_.word(word);
             if (id == NO_ID || id >= n_stop_words_) words_.push_back(id);
         });
         for (std::size_t start = 0; start < words_.size(); ++start) {
@@ -673,22 +731,20 @@ private:
 
 struct Growing {
     Terms& terms;
-    Id word(const char* bytes, std::size_t size) { return terms.add_word(bytes, size); }
+    Id word(const Word& word) { return terms.add_word(word); }
     Id pair(Id term, Id next) { return terms.add_pair(term, next); }
 };
 
 struct Fixed {
     Terms& terms;
-    Id word(const char* bytes, std::size_t size) { return terms.find_word(bytes, size); }
+    Id word(const Word& word) { return terms.find_word(word); }
     Id pair(Id term, Id next) { return terms.find_pair(term, next); }
 };
 
 // The stop words come first, so that a word is one where its id is below their number.
 void add_stop_words(Terms& terms, const Options& options) {
-    for (const std::string& word : options.stop_words) {
-        std::string padded = word + std::string(16, '\0');
-        terms.add_word(padded.data(), word.size());
-    }
+    for (const std::string& word : options.stop_words)
+        terms.add_word(Word::of(word.data(), word.size()));
 }
 
 // ---------------------------------------------------------------------------------- threads
@@ -922,7 +978,7 @@ public:
             Growing growing{terms[part]};
             TermMaker<Growing> make_terms(growing, options, n_stop_words_);
             for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
-                counters[part].begin_document();
+                counters[part].begin_document(make_terms.most_terms(documents[k]));
                 make_terms(documents[k], [&](Id id) { counters[part].add(id); });
                 counters[part].end_document();
             }
@@ -989,13 +1045,13 @@ private:
         doc_freq_.assign(terms_.size(), 0);
         term_freq_.assign(terms_.size(), 0);
         for (std::size_t part = 0; part < terms.size(); ++part) {
-            const std::size_t n_ids = part == 0 ? terms_.size() : merged_ids_[part].size();
-            for (Id id = 0; id < n_ids; ++id) {
-                const Id merged = part == 0 ? id : merged_ids_[part][id];
-                doc_freq_[merged] += static_cast<std::int64_t>(counters[part].doc_freq(id));
-                term_freq_[merged] += static_cast<std::int64_t>(counters[part].term_freq(id));
-            }
-            shares_.push_back({std::move(counters[part].blocks()), {}});
+            shares_.push_back({counters[part].release(), {}});
+            for (const Block& block : shares_.back().blocks)
+                for (const Entry& entry : block.entries) {
+                    const Id id = part == 0 ? entry.id : merged_ids_[part][entry.id];
+                    ++doc_freq_[id];
+                    term_freq_[id] += entry.count;
+                }
         }
     }
 
@@ -1038,13 +1094,13 @@ public:
             Fixed fixed{terms_};
             TermMaker<Fixed> make_terms(fixed, options_, options_.stop_words.size());
             for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
-                counter.begin_document();
+                counter.begin_document(make_terms.most_terms(documents[k]));
                 make_terms(documents[k], [&](Id id) {
                     if (id != NO_ID) counter.add(id);
                 });
                 counter.end_document();
             }
-            shares[part] = {std::move(counter.blocks()), column_of_};
+            shares[part] = {counter.release(), column_of_};
         });
         return write_rows(shares, n_columns_, true);
     }
@@ -1087,8 +1143,7 @@ private:
         Id id = NO_ID;
         for (std::size_t start = 0; start <= term.size();) {
             const std::size_t end = std::min(term.find(' ', start), term.size());
-            std::string padded = term.substr(start, end - start) + std::string(16, '\0');
-            const Id word = terms_.add_word(padded.data(), end - start);
+            const Id word = terms_.add_word(Word::of(term.data() + start, end - start));
             id = id == NO_ID ? word : terms_.add_pair(id, word);
             start = end + 1;
         }

@@ -15,9 +15,11 @@ from wordclass.corpus import list_texts
 from wordclass.errors import InputError
 from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
-from wordclass.vocabulary import TermCounts, Vocabulary
+from wordclass.text.native_counting import NativeCountedTexts
+from wordclass.vocabulary import Vocabulary, kept_terms, most_frequent
 
 Weight = Callable[[Sparse, Vocabulary], Sparse]
+Counted = counting.CountedTexts | NativeCountedTexts
 
 
 class DocumentVectorizer(TransformerMixin, BaseEstimator):
@@ -91,19 +93,24 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> Sparse:
         """Learn the terms and return X (n, v), reading the texts once."""
-        return self.fit_transform_counted(*self.count(list_texts(texts)))
+        return self.fit_transform_counted(self.count(list_texts(texts)))
 
-    def count(self, texts: list[str]) -> tuple[list[str], Sparse]:
-        """Return all terms of texts, sorted, and their occurrences (n, len(terms)), unweighted."""
+    def count(self, texts: list[str]) -> Counted:
+        """Count all terms of texts, unweighted, whatever their frequency."""
         return counting.count(texts, self._analyzer(), self.n_jobs)
 
-    def fit_transform_counted(self, terms: list[str], occurrences: Sparse) -> Sparse:
+    def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
-        counts = TermCounts.of(terms, occurrences)
-        self.vocabulary_ = counts.vocabulary(self.min_docs, self.max_df, self.max_terms)
-        column = {term: j for j, term in enumerate(terms)}
-        kept = [column[term] for term in self.vocabulary_.terms]
-        return self._weighted(occurrences[:, kept])
+        kept = kept_terms(counted.n_docs, counted.doc_freq, self.min_docs, self.max_df)
+        terms, places, occurrences = counted.select(kept)
+        term_freq = counted.term_freq[places]
+        chosen = most_frequent(np.ones(len(terms), bool), term_freq, self.max_terms)
+        if not chosen.all():
+            terms = [term for term, is_chosen in zip(terms, chosen, strict=True) if is_chosen]
+            occurrences = occurrences[:, np.flatnonzero(chosen)]
+        doc_freq = counted.doc_freq[places][chosen]
+        self.vocabulary_ = Vocabulary(terms, doc_freq, term_freq[chosen], counted.n_docs)
+        return self._weighted(occurrences)
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
         """Return a vectorizer with the same options, fitted by a vocabulary learned before."""
@@ -114,8 +121,9 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
     def transform(self, texts: Iterable[str]) -> Sparse:
         """Return X (n, v) for texts; words outside the vocabulary do not count."""
         check_is_fitted(self)
-        index = self.vocabulary_.index
-        counted = counting.count_known(list_texts(texts), self._analyzer(), index, self.n_jobs)
+        counted = counting.count_known(
+            list_texts(texts), self._analyzer(), self.vocabulary_, self.n_jobs
+        )
         return self._weighted(counted)
 
     def inverse_transform(self, X: Sparse) -> list[NDArray[np.str_]]:

@@ -30,17 +30,36 @@
 
   function mark(rows) {
     marks.replaceChildren();
-    for (const k of rows.slice(0, 40)) {
+    const written = [];
+    const shown = rows.slice(0, 40);
+    for (const k of shown) {
       const [x, y] = places[k];
       marks.append(svg("circle", { class: `k${values.classOf[k]}`, cx: x, cy: y, r: 9 }));
-      const anchor = x > 750 ? "end" : x < 250 ? "start" : "middle";
-      const shift = { end: 9, start: -9, middle: 0 }[anchor];
-      const below = y < 60;
-      const text = svg("text", { x: x + shift, y: below ? y + 28 : y - 24 });
-      text.style.textAnchor = anchor;
-      text.textContent = values.terms[k];
-      marks.append(text);
     }
+    for (const k of shown) write(k, written);
+  }
+
+  // writes the name of a term above, below, right or left of it: where it covers no other name
+  function write(k, written) {
+    const text = svg("text", {});
+    text.textContent = values.terms[k];
+    marks.append(text);
+    const [x, y] = places[k];
+    const box = text.getBBox();
+    const [half, rise] = [box.width / 2, box.height / 2 + 12];
+    const inside = (middle) => Math.min(Math.max(middle, half + 6), 994 - half);
+    const tries = [
+      [inside(x), y - rise], [inside(x), y + rise], [x + half + 16, y], [x - half - 16, y],
+    ].filter(([a, b]) => a > half && a < 1000 - half && b > 14 && b < 986);
+    const isFree = ([a, b]) => written.every(
+      (other) => Math.abs(a - other.a) > half + other.half || Math.abs(b - other.b) > box.height,
+    );
+    const place = tries.find(isFree);
+    if (!place) return text.remove();
+    const [a, b] = place;
+    text.setAttribute("x", a);
+    text.setAttribute("y", b);
+    return written.push({ a, b, half });
   }
 
   function show() {

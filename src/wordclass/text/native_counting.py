@@ -1,0 +1,154 @@
+"""Counting by the native engine, behind the same interface as plain Python's."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordclass.arrays import Flags, Ints, Sparse
+from wordclass.errors import InputError
+from wordclass.native import engine
+from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
+from wordclass.vocabulary import Vocabulary
+
+_LONGEST_NGRAM = 3
+_WORD = re.compile(r"\w")
+_WIDTH_ENDS = {1: 0x100, 2: 0x10000, 4: 0x110000}  # the characters of texts, by bytes a character
+_learned = 0x80  # ASCII is known to the engine
+
+
+def serves(analyze: Analyze) -> bool:
+    """Whether the engine gives the same tokens as this analyzer."""
+    return (
+        engine is not None
+        and isinstance(analyze, Analyzer)
+        and analyze.token_pattern == TOKEN_PATTERN
+        and analyze.strip_accents is None
+        and analyze.ngrams[1] <= _LONGEST_NGRAM
+    )
+
+
+class NativeCountedTexts:
+    """Every term of every text, with ids in no order; which become columns is chosen later."""
+
+    def __init__(self, texts: list[str], analyze: Analyzer, n_jobs: int | None) -> None:
+        with _told_as_input_errors():
+            documents = _documents(texts, analyze)
+            self._counted = engine.CountedTexts(documents, _options(analyze), n_threads(n_jobs))  # type: ignore[union-attr]
+        self.n_docs: int = self._counted.n_docs
+        self.doc_freq: Ints = self._counted.doc_freq()
+        self.term_freq: Ints = self._counted.term_freq()
+
+    def select(self, kept: Flags) -> tuple[list[str], Ints, Sparse]:
+        """Return the kept terms, sorted by code point, their ids, and their occurrences.
+
+        The counts are handed over: a second call is an error.
+        """
+        ids, terms = self._counted.sorted(np.flatnonzero(kept))
+        columns = np.full(len(kept), -1, np.int32)
+        columns[ids] = np.arange(len(ids), dtype=np.int32)
+        parts = self._counted.occurrences(columns, len(ids), True)
+        return terms, ids, _matrix(parts, (self.n_docs, len(ids)))
+
+
+def count_known(
+    texts: list[str], analyze: Analyzer, vocabulary: Vocabulary, n_jobs: int | None
+) -> Sparse:
+    """Count the terms of the vocabulary; rows sorted."""
+    with _told_as_input_errors():
+        parts = _fixed(vocabulary, analyze).count(_documents(texts, analyze), n_threads(n_jobs))
+    return _matrix(parts, (len(texts), len(vocabulary)))
+
+
+def index_texts(
+    texts: list[str], analyze: Analyzer, vocabulary: Vocabulary, n_jobs: int | None
+) -> tuple[NDArray[np.int32], Ints]:
+    """Return the column of every token, -1 for one outside the vocabulary, and the texts' ends."""
+    with _told_as_input_errors():
+        indexed: tuple[NDArray[np.int32], Ints] = _fixed(vocabulary, analyze).index(
+            _documents(texts, analyze), n_threads(n_jobs)
+        )
+    return indexed
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads are asked for; -1 is all cores, None one."""
+    if n_jobs is None:
+        return 1
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+
+
+def _documents(texts: list[str], analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+    documents = engine.Documents(texts)  # type: ignore[union-attr]
+    _learn_characters(_WIDTH_ENDS[documents.width()])
+    if analyze.lowercase:
+        # their lower case is not made character by character: only Python knows
+        for k in documents.special():
+            documents.replace(k, mask_and_lower(texts[k], analyze.mask_numbers))
+    return documents
+
+
+def _learn_characters(end: int) -> None:
+    """Tell the engine which characters make words, and their lower case, up to `end`."""
+    global _learned
+    if end > _learned:
+        engine.learn_characters(_learned, folded_characters(_learned, end))  # type: ignore[union-attr]
+        _learned = end
+
+
+def folded_characters(first: int, end: int) -> NDArray[np.uint32]:
+    """Return the lower case of each character as this Python has it; 0 for no word character.
+
+    The two characters without a lower case of their own stay what they are.
+    """
+    everything = "".join(map(chr, range(first, end)))
+    folded = np.zeros(end - first, np.uint32)
+    for match in _WORD.finditer(everything):
+        lower = match[0].lower()
+        folded[match.start()] = ord(lower) if len(lower) == 1 else ord(match[0])
+    return folded
+
+
+def _options(analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+    # a stop word that no token can be (a lone surrogate, say) has no business in the engine
+    stop_words = sorted(word for word in analyze.stop_words if _is_encodable(word))
+    return engine.options(  # type: ignore[union-attr]
+        analyze.mask_numbers, analyze.lowercase, *analyze.ngrams, stop_words
+    )
+
+
+def _fixed(vocabulary: Vocabulary, analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+    """Return the engine's form of a vocabulary, made once."""
+    if analyze not in vocabulary.native_forms:
+        # a term that cannot be encoded is none that the engine could meet; its column stays empty
+        terms = [term if _is_encodable(term) else "" for term in vocabulary.terms]
+        made = engine.FixedVocabulary(terms, _options(analyze))  # type: ignore[union-attr]
+        vocabulary.native_forms[analyze] = made
+    return vocabulary.native_forms[analyze]
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _matrix(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Sparse:
+    matrix = sparse.csr_matrix(parts, shape=shape)
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
+@contextmanager
+def _told_as_input_errors() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(str(error)) from error
