@@ -2,17 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from wordclass import native
 from wordclass.arrays import Flags, Floats, Matrix, Sparse, dense, to_sparse
 from wordclass.errors import InputError
 from wordclass.labels import with_columns
 
 # the sums of size v x m: each costs a sparse product, so a correlation names those it needs
 JOINTS = frozenset({"joint_weight", "joint_docs"})
+
+_MOST_CELLS = 1 << 24  # v x m above which the engine's dense table would be wasteful
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +63,12 @@ class WordClassCounts:
             weights = weights.copy()
             weights.eliminate_zeros()
         labels = to_sparse(Y)
-        n_docs, n_terms = weights.shape
-        columns = weights.indices
-        factors = {"joint_weight": weights, "joint_docs": _presence(weights)}
-        return cls(
-            n_docs=float(n_docs),
-            class_docs=np.asarray(labels.sum(axis=0), dtype=np.float64).ravel(),
-            term_docs=np.bincount(columns, minlength=n_terms).astype(np.float64),
-            term_weight=_column_sums(columns, weights.data, n_terms),
-            term_squares=_column_sums(columns, weights.data**2, n_terms),
-            joints={name: sparse.csr_matrix(factors[name].T @ labels) for name in sorted(needs)},
-        )
+        class_docs = np.asarray(labels.sum(axis=0), dtype=np.float64).ravel()
+        if native.engine is not None and weights.shape[1] * labels.shape[1] <= _MOST_CELLS:
+            by_term, joints = _native_sums(native.engine, weights, labels, needs)
+        else:
+            by_term, joints = _sums(weights, labels, needs)
+        return cls(float(weights.shape[0]), class_docs, *by_term, joints=joints)
 
     @property
     def n_terms(self) -> int:
@@ -160,6 +159,43 @@ class WordClassCounts:
         """Whether a number of documents is below zero: more was taken out than was there."""
         lowest = min(self.n_docs, self.class_docs.min(initial=0), self.term_docs.min(initial=0))
         return bool(lowest < 0 or self.term_weight.min(initial=0) < -1e-6)
+
+
+def _sums(
+    weights: Sparse, labels: Sparse, needs: Iterable[str]
+) -> tuple[tuple[Floats, Floats, Floats], dict[str, Matrix]]:
+    """Return documents, weights and squares of each term, and the v x m sums."""
+    n_terms, columns = weights.shape[1], weights.indices
+    by_term = (
+        np.bincount(columns, minlength=n_terms).astype(np.float64),
+        _column_sums(columns, weights.data, n_terms),
+        _column_sums(columns, weights.data**2, n_terms),
+    )
+    joints: dict[str, Matrix] = {}
+    for name in sorted(needs):
+        factor = _presence(weights) if name == "joint_docs" else weights
+        joints[name] = sparse.csr_matrix(factor.T @ labels)
+    return by_term, joints
+
+
+def _native_sums(
+    engine: ModuleType, weights: Sparse, labels: Sparse, needs: Iterable[str]
+) -> tuple[tuple[Floats, Floats, Floats], dict[str, Matrix]]:
+    """Do the same in the native engine: the same additions in the same order, the same bits."""
+    shape = (weights.shape[1], labels.shape[1])
+    sums = engine.Sums(
+        weights.data,
+        weights.indices.astype(np.int32, copy=False),
+        weights.indptr.astype(np.int64),
+        labels.indices.astype(np.int32, copy=False),
+        labels.indptr.astype(np.int64),
+        *shape,
+    )
+    joints: dict[str, Matrix] = {
+        name: sparse.csr_matrix(sums.by_class(name == "joint_docs"), shape=shape)
+        for name in sorted(needs)
+    }
+    return sums.by_term(), joints
 
 
 def _column_sums(columns: NDArray[np.integer], values: Floats, n_terms: int) -> Floats:

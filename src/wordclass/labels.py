@@ -132,6 +132,8 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
     if _is_matrix(labels):
         return _encode_matrix(labels, names)
     listed: list[Any] = _listed(labels)
+    if names is None and all(type(label) is str for label in listed):
+        return _encode_strings(listed)
     is_single = _all_alike(listed)
     sets = [
         {_checked(label, f"label of document {k}") for label in ([given] if is_single else given)}
@@ -164,6 +166,15 @@ def unknown_name(kind: str, name: object, known: Iterable[object]) -> str:
         return f"unknown {kind} {name!r}; close: {', '.join(close)}"
     more = ", ..." if len(all_names) > 8 else ""
     return f"unknown {kind} {name!r}; known: {', '.join(all_names[:8])}{more}"
+
+
+def _encode_strings(labels: list[str]) -> EncodedLabels:
+    """Encode one str a document: what most tasks have, without a look at every kind of mistake."""
+    classes = tuple(sorted(set(labels)))
+    codeframe = Codeframe(classes, "single")
+    columns = np.fromiter(map(codeframe.index.__getitem__, labels), np.int32, len(labels))
+    parts = (np.ones(len(labels)), columns, np.arange(len(labels) + 1))
+    return EncodedLabels(codeframe, sparse.csr_matrix(parts, shape=(len(labels), len(classes))))
 
 
 def _is_matrix(labels: object) -> bool:

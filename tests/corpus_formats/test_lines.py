@@ -72,9 +72,12 @@ def test_a_byte_that_does_not_belong_is_an_error_with_its_line(tmp_path, encodin
     assert "--encoding" in caught.value.reason
 
 
-def test_the_line_is_right_where_the_bad_byte_comes_in_another_alphabet(tmp_path):
+@pytest.mark.parametrize(
+    ("encoding", "bad"), [("iso2022_jp", b"\x1b$B\x21\xff"), ("hz", b"~{<:\xff")]
+)
+def test_the_line_is_right_where_the_bad_byte_is_among_shifted_characters(tmp_path, encoding, bad):
     with pytest.raises(FormatError, match="line 4"):
-        lines_of(tmp_path, b"abc\n" * 3 + b"\x1b$B\x21\xff", "iso2022_jp")
+        lines_of(tmp_path, b"!\n" * 3 + bad, encoding)
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "rot13", "", "a\0b", "ü"])

@@ -29,7 +29,8 @@ def write(
     """Write embeddings; the file appears when it is complete."""
     vocabulary, codeframe, counts = learned.vocabulary, learned.codeframe, learned.counts
     header = {
-        "options": {name: _storable(value) for name, value in options.items()},
+        # how many processes did the work is no part of the result
+        "options": {name: _storable(value) for name, value in {**options, "n_jobs": None}.items()},
         "classes": codeframe.classes,
         "kind": codeframe.kind,
         "matrix_columns": codeframe.matrix_columns,

@@ -815,118 +815,95 @@ private:
 
 using Csr = nb::tuple;  // (counts int32, columns int32, ends int64), as scipy's CSR wants them
 
-struct CsrParts {
-    Output<std::int32_t> counts, columns;
-    Output<std::int64_t> ends;
-    CsrParts(std::size_t n_values, std::size_t n_rows)
-        : counts(n_values), columns(n_values), ends(n_rows + 1) {}
-    Csr release() { return nb::make_tuple(counts.release(), columns.release(), ends.release()); }
-};
-
-struct Cell {
-    std::int32_t column;
-    std::uint32_t count;
-};
+// Keep the entries that have a column, with the column in place of the id; note the row sizes.
+void keep_columns(Block& block, const std::vector<std::int32_t>& column_of,
+                  std::int64_t* row_sizes) {
+    std::size_t entry = 0, kept = 0;
+    for (std::size_t row = 0; row < block.ends.size(); ++row) {
+        const std::size_t start = kept;
+        for (; entry < block.ends[row]; ++entry) {
+            const std::int32_t column = column_of[block.entries[entry].id];
+            block.entries[kept] = {static_cast<Id>(column), block.entries[entry].count};
+            kept += column >= 0;
+        }
+        row_sizes[row] = static_cast<std::int64_t>(kept - start);
+        block.ends[row] = kept;
+    }
+    block.entries.resize(kept);
+}
 
 // Writes the rows of a block into a CSR matrix, columns rising within each row.
 class RowWriter {
 public:
-    explicit RowWriter(std::size_t n_columns) : n_columns_(n_columns) {}
+    RowWriter(std::size_t n_columns, std::int32_t* columns, std::int32_t* counts)
+        : n_columns_(n_columns), columns_(columns), counts_(counts) {}
 
-    // `column_of` has a column, or -1, for every id; row_ends are those of the matrix, global.
-    void write(const Block& block, const std::int32_t* column_of, const std::int64_t* row_starts,
-               std::int32_t* columns, std::int32_t* counts) {
-        const std::size_t n_rows = block.ends.size();
-        const auto n_values = static_cast<std::size_t>(row_starts[n_rows] - row_starts[0]);
-        if (n_values < n_columns_ / 8)
-            sort_each_row(block, column_of, row_starts, columns, counts);
+    // The ids of the block's entries are columns; row k starts at row_starts[k] of the matrix.
+    void write(Block& block, const std::int64_t* row_starts) {
+        if (block.entries.size() < n_columns_ / 8)
+            sort_each_row(block, row_starts);
         else
-            sort_by_two_passes(block, column_of, row_starts, columns, counts, n_values);
+            sort_by_two_passes(block, row_starts);
     }
 
 private:
-    void sort_each_row(const Block& block, const std::int32_t* column_of,
-                       const std::int64_t* row_starts, std::int32_t* columns,
-                       std::int32_t* counts) {
-        std::size_t entry = 0;
+    void put(std::int64_t place, std::size_t column, std::uint32_t count) {
+        columns_[place] = static_cast<std::int32_t>(column);
+        counts_[place] = static_cast<std::int32_t>(count);
+    }
+
+    void sort_each_row(Block& block, const std::int64_t* row_starts) {
+        std::size_t start = 0;
         for (std::size_t row = 0; row < block.ends.size(); ++row) {
-            cells_.clear();
-            for (; entry < block.ends[row]; ++entry) {
-                const std::int32_t column = column_of[block.entries[entry].id];
-                if (column >= 0) cells_.push_back({column, block.entries[entry].count});
-            }
-            std::sort(cells_.begin(), cells_.end(),
-                      [](const Cell& a, const Cell& b) { return a.column < b.column; });
+            const auto first = block.entries.begin() + static_cast<std::ptrdiff_t>(start);
+            const auto last = block.entries.begin() + static_cast<std::ptrdiff_t>(block.ends[row]);
+            std::sort(first, last, [](const Entry& a, const Entry& b) { return a.id < b.id; });
             std::int64_t place = row_starts[row];
-            for (const Cell& cell : cells_) {
-                columns[place] = cell.column;
-                counts[place++] = static_cast<std::int32_t>(cell.count);
-            }
+            for (auto entry = first; entry != last; ++entry) put(place++, entry->id, entry->count);
+            start = block.ends[row];
         }
     }
 
     // Into buckets by column, then from the buckets, lowest column first, into the rows: no
     // comparison, and a block is small enough to stay in the cache.
-    void sort_by_two_passes(const Block& block, const std::int32_t* column_of,
-                            const std::int64_t* row_starts, std::int32_t* columns,
-                            std::int32_t* counts, std::size_t n_values) {
+    void sort_by_two_passes(const Block& block, const std::int64_t* row_starts) {
         bucket_.assign(n_columns_ + 1, 0);
-        for (const Entry& entry : block.entries) {
-            const std::int32_t column = column_of[entry.id];
-            if (column >= 0) ++bucket_[static_cast<std::size_t>(column) + 1];
-        }
+        for (const Entry& entry : block.entries) ++bucket_[entry.id + 1];
         for (std::size_t column = 1; column <= n_columns_; ++column)
             bucket_[column] += bucket_[column - 1];
-        cells_.resize(n_values);
+        cells_.resize(block.entries.size());
         std::size_t entry = 0;
-        for (std::size_t row = 0; row < block.ends.size(); ++row)
-            for (; entry < block.ends[row]; ++entry) {
-                const std::int32_t column = column_of[block.entries[entry].id];
-                if (column >= 0)
-                    cells_[bucket_[static_cast<std::size_t>(column)]++] = {
-                        static_cast<std::int32_t>(row), block.entries[entry].count};
-            }
+        for (std::uint32_t row = 0; row < block.ends.size(); ++row)
+            for (; entry < block.ends[row]; ++entry)
+                cells_[bucket_[block.entries[entry].id]++] = {row, block.entries[entry].count};
         // the bucket of a column now ends where the next one starts
         next_.assign(row_starts, row_starts + block.ends.size());
         std::size_t cell = 0;
         for (std::size_t column = 0; column < n_columns_; ++column)
-            for (; cell < bucket_[column]; ++cell) {
-                const auto row = static_cast<std::size_t>(cells_[cell].column);
-                const std::int64_t place = next_[row]++;
-                columns[place] = static_cast<std::int32_t>(column);
-                counts[place] = static_cast<std::int32_t>(cells_[cell].count);
-            }
+            for (; cell < bucket_[column]; ++cell)
+                put(next_[cells_[cell].row]++, column, cells_[cell].count);
     }
 
+    struct Cell {
+        std::uint32_t row, count;
+    };
+
     std::size_t n_columns_;
+    std::int32_t *columns_, *counts_;
     std::vector<Cell> cells_;
-    std::vector<std::size_t> bucket_;
+    std::vector<std::uint32_t> bucket_;
     std::vector<std::int64_t> next_;
 };
 
-// How many values each row will have; returns their sum.
-std::int64_t count_row_values(const Block& block, const std::int32_t* column_of,
-                              std::int64_t* row_sizes) {
-    std::size_t entry = 0;
-    std::int64_t total = 0;
-    for (std::size_t row = 0; row < block.ends.size(); ++row) {
-        std::int64_t size = 0;
-        for (; entry < block.ends[row]; ++entry) size += column_of[block.entries[entry].id] >= 0;
-        row_sizes[row] = size;
-        total += size;
-    }
-    return total;
-}
-
-// One thread's share of counted documents, with ids of its own.
+// One thread's share of counted documents, with ids of its own and the column of each id.
 struct Share {
     std::vector<Block> blocks;
     std::vector<std::int32_t> column_of;
 };
 
-// Write the rows of all shares, each in a thread of its own. Blocks are dropped on the way where
-// that is asked for: at a million documents they weigh as much as the matrix.
-Csr write_rows(std::vector<Share>& shares, std::size_t n_columns, bool drops_blocks) {
+// Write the rows of all shares, each in a thread of its own. A block is gone once it is written:
+// at a million documents the blocks weigh as much as the matrix.
+Csr write_rows(std::vector<Share>& shares, std::size_t n_columns) {
     std::vector<std::size_t> first_row(shares.size() + 1, 0);
     for (std::size_t part = 0; part < shares.size(); ++part) {
         first_row[part + 1] = first_row[part];
@@ -936,8 +913,8 @@ Csr write_rows(std::vector<Share>& shares, std::size_t n_columns, bool drops_blo
     Output<std::int64_t> ends(n_rows + 1);
     in_threads(shares.size(), [&](std::size_t part) {
         std::int64_t* sizes = ends.data() + 1 + first_row[part];
-        for (const Block& block : shares[part].blocks) {
-            count_row_values(block, shares[part].column_of.data(), sizes);
+        for (Block& block : shares[part].blocks) {
+            keep_columns(block, shares[part].column_of, sizes);
             sizes += block.ends.size();
         }
     });
@@ -946,13 +923,12 @@ Csr write_rows(std::vector<Share>& shares, std::size_t n_columns, bool drops_blo
     const auto n_values = static_cast<std::size_t>(ends.data()[n_rows]);
     Output<std::int32_t> counts(n_values), columns(n_values);
     in_threads(shares.size(), [&](std::size_t part) {
-        RowWriter writer(n_columns);
+        RowWriter writer(n_columns, columns.data(), counts.data());
         const std::int64_t* starts = ends.data() + first_row[part];
         for (Block& block : shares[part].blocks) {
-            writer.write(block, shares[part].column_of.data(), starts, columns.data(),
-                         counts.data());
+            writer.write(block, starts);
             starts += block.ends.size();
-            if (drops_blocks) std::vector<Entry>().swap(block.entries);
+            std::vector<Entry>().swap(block.entries);
         }
     });
     nb::gil_scoped_acquire gil;
@@ -1015,15 +991,16 @@ public:
         return nb::make_tuple(order.release(), names);
     }
 
-    // The occurrences of the terms that have a column (one a merged id, -1 for none). The counts
-    // are gone afterwards where `drops_blocks` says so.
-    Csr occurrences(Input<std::int32_t> column_of, std::size_t n_columns, bool drops_blocks) {
-        if (column_of.size() != terms_.size()) throw std::invalid_argument("one column a term");
+    // The occurrences of the terms that have a column (an entry an id, -1 for none). The counts
+    // are handed over: they can be had once.
+    Csr occurrences(Input<std::int32_t> column_of, std::size_t n_columns) {
+        if (column_of.size() != terms_.size()) throw nb::value_error("expected one column a term");
         for (std::size_t id = 0; id < column_of.size(); ++id)
-            if (column_of.data()[id] >= static_cast<std::int64_t>(n_columns))
-                throw std::out_of_range("no such column");
-        if (are_dropped_) throw std::logic_error("these counts were handed over before");
-        are_dropped_ = drops_blocks;
+            if (column_of.data()[id] < -1 ||
+                column_of.data()[id] >= static_cast<std::int64_t>(n_columns))
+                throw nb::value_error("no such column");
+        if (are_handed_over_) throw nb::value_error("these counts were handed over before");
+        are_handed_over_ = true;
         nb::gil_scoped_release no_gil;
         for (std::size_t part = 0; part < shares_.size(); ++part) {
             const std::vector<Id>& merged = merged_ids_[part];
@@ -1032,7 +1009,7 @@ public:
             for (std::size_t id = 0; id < columns.size(); ++id)
                 columns[id] = column_of.data()[part == 0 ? id : merged[id]];
         }
-        return write_rows(shares_, n_columns, drops_blocks);
+        return write_rows(shares_, n_columns);
     }
 
 private:
@@ -1066,7 +1043,7 @@ private:
     std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
     std::vector<Share> shares_;
     std::vector<std::int64_t> doc_freq_, term_freq_;
-    bool are_dropped_ = false;
+    bool are_handed_over_ = false;
 };
 
 // ----------------------------------------------------------------------------- fixed vocabulary
@@ -1102,7 +1079,7 @@ public:
             }
             shares[part] = {counter.release(), column_of_};
         });
-        return write_rows(shares, n_columns_, true);
+        return write_rows(shares, n_columns_);
     }
 
     // (columns int32, -1 for a token outside the vocabulary; ends int64 of the documents)
@@ -1161,6 +1138,16 @@ private:
 // Sublinear tf-idf with rows of length 1, in the order of additions of weightings/tfidf.py.
 Array<double> tfidf(Input<std::int32_t> counts, Input<std::int32_t> columns,
                     Input<std::int64_t> ends, Input<double> idf, Input<double> damped) {
+    const auto in_range = [](const Input<std::int32_t>& values, std::size_t end) {
+        return std::all_of(values.data(), values.data() + values.size(), [&](std::int32_t value) {
+            return value >= 0 && static_cast<std::size_t>(value) < end;
+        });
+    };
+    if (counts.size() != columns.size() || !in_range(columns, idf.size()) ||
+        !in_range(counts, damped.size()) || ends.size() == 0 || ends.data()[0] != 0 ||
+        !std::is_sorted(ends.data(), ends.data() + ends.size()) ||
+        static_cast<std::size_t>(ends.data()[ends.size() - 1]) != counts.size())
+        throw nb::value_error("counts, columns and row ends do not fit together");
     Output<double> weights(counts.size());
     {
         nb::gil_scoped_release no_gil;
@@ -1181,6 +1168,102 @@ Array<double> tfidf(Input<std::int32_t> counts, Input<std::int32_t> columns,
     }
     return weights.release();
 }
+
+// Sums over documents, added in their order: of each term's weights and squares, of the documents
+// it is in, and, where they are asked for, of its weights (or documents) in each class.
+class Sums {
+public:
+    Sums(Input<double> weights, Input<std::int32_t> columns, Input<std::int64_t> ends,
+         Input<std::int32_t> classes, Input<std::int64_t> class_ends, std::size_t n_terms,
+         std::size_t n_classes)
+        : weights_(weights), columns_(columns), ends_(ends), classes_(classes),
+          class_ends_(class_ends), n_terms_(n_terms), n_classes_(n_classes) {
+        if (ends.size() != class_ends.size() || ends.size() == 0 ||
+            columns.size() != weights.size())
+            throw nb::value_error("weights and labels of different documents");
+        check(columns, ends, n_terms);
+        check(classes, class_ends, n_classes);
+    }
+
+    // (documents, weights, squares), each of n_terms
+    nb::tuple by_term() const {
+        Output<double> docs(n_terms_), sums(n_terms_), squares(n_terms_);
+        std::fill_n(docs.data(), n_terms_, 0.0);
+        std::fill_n(sums.data(), n_terms_, 0.0);
+        std::fill_n(squares.data(), n_terms_, 0.0);
+        for (std::size_t place = 0; place < weights_.size(); ++place) {
+            const double weight = weights_.data()[place];
+            const std::int32_t column = columns_.data()[place];
+            docs.data()[column] += 1;
+            sums.data()[column] += weight;
+            squares.data()[column] += weight * weight;
+        }
+        return nb::make_tuple(docs.release(), sums.release(), squares.release());
+    }
+
+    // The n_terms x n_classes sums as CSR (values, columns, ends); of documents or of weights.
+    nb::tuple by_class(bool of_documents) const {
+        std::vector<double> cells(n_terms_ * n_classes_, 0.0);
+        {
+            nb::gil_scoped_release no_gil;
+            for (std::size_t row = 0; row + 1 < ends_.size(); ++row)
+                for (std::int64_t label = class_ends_.data()[row];
+                     label < class_ends_.data()[row + 1]; ++label)
+                    add_row(cells, row, classes_.data()[label], of_documents);
+        }
+        return compressed(cells);
+    }
+
+private:
+    static void check(const Input<std::int32_t>& columns, const Input<std::int64_t>& ends,
+                      std::size_t n_columns) {
+        for (std::size_t row = 0; row + 1 < ends.size(); ++row)
+            if (ends.data()[row] < 0 || ends.data()[row] > ends.data()[row + 1])
+                throw nb::value_error("row ends do not rise");
+        if (static_cast<std::size_t>(ends.data()[ends.size() - 1]) != columns.size())
+            throw nb::value_error("the last row does not end with the values");
+        for (std::size_t place = 0; place < columns.size(); ++place)
+            if (columns.data()[place] < 0 ||
+                static_cast<std::size_t>(columns.data()[place]) >= n_columns)
+                throw nb::value_error("no such column");
+    }
+
+    void add_row(std::vector<double>& cells, std::size_t row, std::int32_t label,
+                 bool of_documents) const {
+        for (std::int64_t place = ends_.data()[row]; place < ends_.data()[row + 1]; ++place) {
+            const auto term = static_cast<std::size_t>(columns_.data()[place]);
+            cells[term * n_classes_ + static_cast<std::size_t>(label)] +=
+                of_documents ? 1.0 : weights_.data()[place];
+        }
+    }
+
+    nb::tuple compressed(const std::vector<double>& cells) const {
+        const auto n_values = static_cast<std::size_t>(
+            std::count_if(cells.begin(), cells.end(), [](double cell) { return cell != 0; }));
+        Output<double> values(n_values);
+        Output<std::int32_t> columns(n_values);
+        Output<std::int64_t> ends(n_terms_ + 1);
+        std::size_t place = 0;
+        for (std::size_t term = 0; term < n_terms_; ++term) {
+            ends.data()[term] = static_cast<std::int64_t>(place);
+            for (std::size_t label = 0; label < n_classes_; ++label) {
+                const double cell = cells[term * n_classes_ + label];
+                if (cell == 0) continue;
+                values.data()[place] = cell;
+                columns.data()[place++] = static_cast<std::int32_t>(label);
+            }
+        }
+        ends.data()[n_terms_] = static_cast<std::int64_t>(place);
+        return nb::make_tuple(values.release(), columns.release(), ends.release());
+    }
+
+    Input<double> weights_;
+    Input<std::int32_t> columns_;
+    Input<std::int64_t> ends_;
+    Input<std::int32_t> classes_;
+    Input<std::int64_t> class_ends_;
+    std::size_t n_terms_, n_classes_;
+};
 
 Options made_options(bool mask_numbers, bool lowercase, std::size_t shortest, std::size_t longest,
                      const std::vector<std::string>& stop_words) {
@@ -1218,4 +1301,9 @@ NB_MODULE(_engine, module) {
         .def("count", &FixedVocabulary::count)
         .def("index", &FixedVocabulary::index);
     module.def("tfidf", &tfidf);
+    nb::class_<Sums>(module, "Sums")
+        .def(nb::init<Input<double>, Input<std::int32_t>, Input<std::int64_t>, Input<std::int32_t>,
+                      Input<std::int64_t>, std::size_t, std::size_t>())
+        .def("by_term", &Sums::by_term)
+        .def("by_class", &Sums::by_class);
 }

@@ -52,7 +52,7 @@ class NativeCountedTexts:
         ids, terms = self._counted.sorted(np.flatnonzero(kept))
         columns = np.full(len(kept), -1, np.int32)
         columns[ids] = np.arange(len(ids), dtype=np.int32)
-        parts = self._counted.occurrences(columns, len(ids), True)
+        parts = self._counted.occurrences(columns, len(ids))
         return terms, ids, _matrix(parts, (self.n_docs, len(ids)))
 
 
