@@ -20,7 +20,8 @@ ROWS = [
     {"datasets", "embedding", "thresholds"},
     {"classifiers"},
     {"report"},
-    {"__main__", "cli"},
+    {"cli"},
+    {"__main__"},
 ]  # fmt: skip
 ROW_OF = {part: row for row, parts in enumerate(ROWS) for part in parts}
 CATALOGUES = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name[-1] == "s"}

@@ -21,7 +21,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,6 +35,7 @@ constexpr Id NO_ID = std::numeric_limits<Id>::max();
 constexpr std::size_t MAX_TERMS = std::size_t{1} << 31;
 constexpr std::size_t MAX_DOCUMENT = std::size_t{1} << 32;  // characters
 constexpr std::size_t BLOCK = 4096;                         // documents whose counts lie together
+constexpr std::size_t MAX_THREADS = 256;
 constexpr char NUMBER_MASK[] = "numbermask";
 constexpr std::size_t MASK_SIZE = sizeof(NUMBER_MASK) - 1;
 
@@ -93,11 +94,8 @@ class Documents {
 public:
     Documents(const Documents&) = delete;
 
-    explicit Documents(nb::list texts) : owner_(texts) {
-        const std::size_t n = nb::len(texts);
-        documents_.reserve(n);
-        for (std::size_t k = 0; k < n; ++k) documents_.push_back(view(k, texts[k].ptr()));
-    }
+    // The texts are held one by one, so that the list may change while they are read.
+    explicit Documents(nb::list texts) : Documents(nb::tuple(texts)) {}
 
     // UTF-8 bytes, document k from offsets[k] to offsets[k + 1]
     Documents(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> bytes,
@@ -159,6 +157,12 @@ public:
     }
 
 private:
+    explicit Documents(nb::tuple texts) : owner_(texts) {
+        const std::size_t n = nb::len(texts);
+        documents_.reserve(n);
+        for (std::size_t k = 0; k < n; ++k) documents_.push_back(view(k, texts[k].ptr()));
+    }
+
     static Document view(std::size_t k, PyObject* text) {
         if (!PyUnicode_Check(text)) {
             const std::string type = Py_TYPE(text)->tp_name;
@@ -243,6 +247,8 @@ struct Word {
     bool is_long() const { return size > SHORT; }
 
     static Word of(const char* bytes, std::size_t size) {
+        if (size > std::numeric_limits<std::uint32_t>::max())
+            throw std::length_error("a word of 4 GB or more");
         Word word{0, 0, bytes, static_cast<std::uint32_t>(size)};
         if (!word.is_long()) {
             char padded[SHORT] = {};
@@ -255,14 +261,15 @@ struct Word {
             std::uint64_t eight = 0;
             std::memcpy(&eight, bytes + i, std::min<std::size_t>(8, size - i));
             word.low = mixed(word.low ^ eight, i);
+            word.low ^= word.low >> 32;
         }
         word.high = (std::uint64_t{0xFF} << 56) | size;
         return word;
     }
 
+    // Every bit counts for the upper bits of the result, which are the ones to use.
     static std::uint64_t mixed(std::uint64_t low, std::uint64_t high) {
-        std::uint64_t x = (low ^ (high * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
-        return x ^ (x >> 32);
+        return (low ^ (high * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
     }
 };
 
@@ -473,13 +480,13 @@ public:
         Id id = NO_ID;
     };
 
-    HashTable() : slots_(1024) {}
+    HashTable() : slots_(std::size_t{1} << (64 - FIRST_SHIFT)) {}
 
     // The slot that holds the key, or the free one where it belongs.
     template <class Same>
     Slot& find(std::uint64_t hash, const SlotKey& key, const Same& same) {
         const std::size_t mask = slots_.size() - 1;
-        std::size_t place = hash & mask;
+        std::size_t place = hash >> shift_;
         while (slots_[place].id != NO_ID && !(slots_[place].key == key && same(slots_[place].id)))
             place = (place + 1) & mask;
         return slots_[place];
@@ -491,17 +498,21 @@ public:
         if (2 * ++n_filled_ < slots_.size()) return;
         std::vector<Slot> old(4 * slots_.size());
         old.swap(slots_);
+        shift_ -= 2;
         const std::size_t mask = slots_.size() - 1;
         for (const Slot& slot : old) {
             if (slot.id == NO_ID) continue;
-            std::size_t place = hash(slot.key) & mask;
+            std::size_t place = hash(slot.key) >> shift_;
             while (slots_[place].id != NO_ID) place = (place + 1) & mask;
             slots_[place] = slot;
         }
     }
 
 private:
+    static constexpr int FIRST_SHIFT = 54;
+
     std::vector<Slot> slots_;
+    int shift_ = FIRST_SHIFT;  // the place of a key is the upper bits of its hash
     std::size_t n_filled_ = 0;
 };
 
@@ -694,9 +705,10 @@ public:
           n_stop_words_(n_stop_words),
           tokenizer_(options) {}
 
-    // No text has more terms: a word takes two characters and one that separates it.
+    // No text has more terms: a word, if it is a masked digit, takes one character and one that
+    // separates it.
     std::size_t most_terms(const Document& text) const {
-        return (text.length / 3 + 1) * (longest_ - shortest_ + 1);
+        return (text.length / 2 + 1) * (longest_ - shortest_ + 1);
     }
 
     template <class Sink>
@@ -741,17 +753,20 @@ struct Fixed {
     Id pair(Id term, Id next) { return terms.find_pair(term, next); }
 };
 
-// The stop words come first, so that a word is one where its id is below their number.
-void add_stop_words(Terms& terms, const Options& options) {
+// The stop words come first, so that a word is one where its id is below their number, which is
+// returned.
+std::size_t add_stop_words(Terms& terms, const Options& options) {
     for (const std::string& word : options.stop_words)
         terms.add_word(Word::of(word.data(), word.size()));
+    return terms.size();
 }
 
 // ---------------------------------------------------------------------------------- threads
 
-// Cut documents into parts of about equal length, one a thread.
+// Cut documents into parts of about equal length, one a thread; at least one part.
 std::vector<std::pair<std::size_t, std::size_t>> parts_of(const Documents& documents,
                                                           std::size_t n_threads) {
+    n_threads = std::max<std::size_t>(1, std::min({n_threads, documents.size(), MAX_THREADS}));
     std::size_t total = documents.size();
     for (std::size_t k = 0; k < documents.size(); ++k) total += documents[k].length;
     std::vector<std::pair<std::size_t, std::size_t>> parts;
@@ -779,8 +794,14 @@ void in_threads(std::size_t n, const Work& work) {
         }
     };
     std::vector<std::thread> threads;
-    for (std::size_t part = 1; part < n; ++part) threads.emplace_back(guarded, part);
+    std::size_t started = 1;
+    try {
+        for (; started < n; ++started) threads.emplace_back(guarded, started);
+    } catch (const std::system_error&) {
+        // the system gives no more threads: this one does what is left
+    }
     guarded(0);
+    for (std::size_t part = started; part < n; ++part) guarded(part);
     for (std::thread& thread : threads) thread.join();
     for (const std::exception_ptr& error : errors)
         if (error) std::rethrow_exception(error);
@@ -945,14 +966,13 @@ public:
     CountedTexts(const Documents& documents, const Options& options, std::size_t n_threads) {
         nb::gil_scoped_release no_gil;
         n_docs_ = documents.size();
-        n_stop_words_ = options.stop_words.size();
         const auto parts = parts_of(documents, n_threads);
         std::vector<Terms> terms(parts.size());
         std::vector<Counter> counters(parts.size());
         in_threads(parts.size(), [&](std::size_t part) {
-            add_stop_words(terms[part], options);
+            const std::size_t n_stop_words = add_stop_words(terms[part], options);
             Growing growing{terms[part]};
-            TermMaker<Growing> make_terms(growing, options, n_stop_words_);
+            TermMaker<Growing> make_terms(growing, options, n_stop_words);
             for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
                 counters[part].begin_document(make_terms.most_terms(documents[k]));
                 make_terms(documents[k], [&](Id id) { counters[part].add(id); });
@@ -1038,7 +1058,7 @@ private:
         return out.release();
     }
 
-    std::size_t n_docs_ = 0, n_stop_words_ = 0;
+    std::size_t n_docs_ = 0;
     Terms terms_;
     std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
     std::vector<Share> shares_;
@@ -1052,7 +1072,7 @@ class FixedVocabulary {
 public:
     FixedVocabulary(const std::vector<std::string>& terms, const Options& options)
         : options_(options) {
-        add_stop_words(terms_, options);
+        n_stop_words_ = add_stop_words(terms_, options);
         for (std::size_t column = 0; column < terms.size(); ++column) {
             const Id id = add(terms[column]);
             column_of_.resize(terms_.size(), -1);
@@ -1069,7 +1089,7 @@ public:
         in_threads(parts.size(), [&](std::size_t part) {
             Counter counter;
             Fixed fixed{terms_};
-            TermMaker<Fixed> make_terms(fixed, options_, options_.stop_words.size());
+            TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_);
             for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
                 counter.begin_document(make_terms.most_terms(documents[k]));
                 make_terms(documents[k], [&](Id id) {
@@ -1093,7 +1113,7 @@ public:
             columns.resize(parts.size());
             in_threads(parts.size(), [&](std::size_t part) {
                 Fixed fixed{terms_};
-                TermMaker<Fixed> make_terms(fixed, options_, options_.stop_words.size());
+                TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_);
                 for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
                     make_terms(documents[k], [&](Id id) {
                         columns[part].push_back(id == NO_ID ? -1 : column_of_[id]);
@@ -1130,7 +1150,7 @@ private:
     Options options_;
     Terms terms_;
     std::vector<std::int32_t> column_of_;
-    std::size_t n_columns_ = 0;
+    std::size_t n_columns_ = 0, n_stop_words_ = 0;
 };
 
 // ----------------------------------------------------------------------------------- weights

@@ -26,7 +26,7 @@ def serves(analyze: Analyze) -> bool:
     """Whether the engine gives the same tokens as this analyzer."""
     return (
         engine is not None
-        and isinstance(analyze, Analyzer)
+        and type(analyze) is Analyzer  # a subclass may cut texts in another way
         and analyze.token_pattern == TOKEN_PATTERN
         and analyze.strip_accents is None
         and analyze.ngrams[1] <= _LONGEST_NGRAM
@@ -68,7 +68,12 @@ def count_known(
 def index_texts(
     texts: list[str], analyze: Analyzer, vocabulary: Vocabulary, n_jobs: int | None
 ) -> tuple[NDArray[np.int32], Ints]:
-    """Return the column of every token, -1 for one outside the vocabulary, and the texts' ends."""
+    """Return the column of every token, -1 for one outside the vocabulary, and the texts' ends.
+
+    Only for single words: n-grams of a text are in no one order.
+    """
+    if analyze.ngrams != (1, 1):
+        raise InputError(f"texts become the ids of single words, not of ngrams={analyze.ngrams}")
     with _told_as_input_errors():
         indexed: tuple[NDArray[np.int32], Ints] = _fixed(vocabulary, analyze).index(
             _documents(texts, analyze), n_threads(n_jobs)
@@ -115,8 +120,7 @@ def folded_characters(first: int, end: int) -> NDArray[np.uint32]:
 
 
 def _options(analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
-    # a stop word that no token can be (a lone surrogate, say) has no business in the engine
-    stop_words = sorted(word for word in analyze.stop_words if _is_encodable(word))
+    stop_words = sorted(word for word in analyze.stop_words if _can_be_met(word))
     return engine.options(  # type: ignore[union-attr]
         analyze.mask_numbers, analyze.lowercase, *analyze.ngrams, stop_words
     )
@@ -125,19 +129,19 @@ def _options(analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
 def _fixed(vocabulary: Vocabulary, analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
     """Return the engine's form of a vocabulary, made once."""
     if analyze not in vocabulary.native_forms:
-        # a term that cannot be encoded is none that the engine could meet; its column stays empty
-        terms = [term if _is_encodable(term) else "" for term in vocabulary.terms]
+        # the column of a term that is never met stays empty
+        terms = [term if _can_be_met(term) else "" for term in vocabulary.terms]
         made = engine.FixedVocabulary(terms, _options(analyze))  # type: ignore[union-attr]
         vocabulary.native_forms[analyze] = made
     return vocabulary.native_forms[analyze]
 
 
-def _is_encodable(text: str) -> bool:
+def _can_be_met(term: str) -> bool:
+    """Whether the engine could meet a term: no token has a NUL or a lone surrogate."""
     try:
-        text.encode("utf-8")
+        return b"\0" not in term.encode("utf-8")
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _matrix(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Sparse:
