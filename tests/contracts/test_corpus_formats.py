@@ -120,7 +120,7 @@ def test_an_empty_corpus_is_not_written(format, tmp_path):
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_path_that_is_not_there_is_missing_data(format, tmp_path):
     with pytest.raises(MissingDataError, match="nowhere"):
-        entry(format).read(tmp_path / "nowhere", ReadOptions())
+        list(entry(format).read(tmp_path / "nowhere", ReadOptions()))
 
 
 @pytest.mark.parametrize("format", FORMATS)

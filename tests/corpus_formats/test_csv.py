@@ -2,7 +2,7 @@ import csv as standard_csv
 
 import pytest
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, Records, read_corpus
 from wordclass.corpus_formats import csv
 from wordclass.errors import FormatError, InputError
 
@@ -10,7 +10,7 @@ from wordclass.errors import FormatError, InputError
 def read(tmp_path, content, **options):
     path = tmp_path / "docs.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return csv.read(path, ReadOptions(**options))
+    return Records.joined(csv.read(path, ReadOptions(**options)))
 
 
 def refusal(tmp_path, content, **options):

@@ -1,13 +1,13 @@
 import pytest
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, Records, read_corpus
 from wordclass.corpus_formats import fasttext
 from wordclass.errors import FormatError, InputError
 
 
 def read(tmp_path, content, **options):
     (tmp_path / "docs.txt").write_bytes(content.encode("utf-8"))
-    return fasttext.read(tmp_path / "docs.txt", ReadOptions(**options))
+    return Records.joined(fasttext.read(tmp_path / "docs.txt", ReadOptions(**options)))
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_file_is_no_folder(tmp_path):
 @pytest.mark.parametrize("option", ["text_field", "label_field"])
 def test_names_of_fields_are_refused(tmp_path, option):
     with pytest.raises(InputError, match=f"{option} 'body' does not apply"):
-        folders.read(lay_out(tmp_path, {"a/1": "x"}), ReadOptions(**{option: "body"}))
+        list(folders.read(lay_out(tmp_path, {"a/1": "x"}), ReadOptions(**{option: "body"})))
 
 
 @pytest.mark.parametrize("label", ["", ".", "..", ".hidden", "a/b", "../a", "a\0", "a\\b"])

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, Records, read_corpus
 from wordclass.corpus_formats import jsonl
 from wordclass.errors import FormatError, InputError
 
@@ -12,7 +12,7 @@ GOOD = '{"text": "x", "labels": ["a"]}'
 def read(tmp_path, *lines, **options):
     path = tmp_path / "docs.jsonl"
     path.write_bytes("\n".join(lines).encode("utf-8"))
-    return jsonl.read(path, ReadOptions(**options))
+    return Records.joined(jsonl.read(path, ReadOptions(**options)))
 
 
 def refusal(tmp_path, *lines, **options):

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, Records, read_corpus
 from wordclass.corpus_formats import parquet
 from wordclass.errors import FormatError, InputError
 
@@ -13,7 +13,7 @@ from wordclass.errors import FormatError, InputError
 def read(tmp_path, columns, **options):
     path = tmp_path / "docs.parquet"
     pl.DataFrame(columns).write_parquet(path)
-    return parquet.read(path, ReadOptions(**options))
+    return Records.joined(parquet.read(path, ReadOptions(**options)))
 
 
 def refusal(tmp_path, columns, **options):
@@ -116,7 +116,7 @@ def test_a_file_that_makes_polars_panic_is_an_error_on_one_line(tmp_path, monkey
         raise pl.exceptions.PanicException("invalid\nnum_bits 75")
 
     parquet.write(tmp_path / "x.parquet", LabelledCorpus(["x"], ["a"], False))
-    monkeypatch.setattr(pl, "read_parquet", panic)
+    monkeypatch.setattr(pl, "scan_parquet", panic)
     with pytest.raises(FormatError, match="damaged one: invalid num_bits 75"):
         read_corpus(tmp_path / "x.parquet")
 

@@ -73,7 +73,6 @@ def fit(
     choice = CorpusChoice(
         data, split, text_field, label_field, label_separator, settings.encoding, multilabel
     )
-    corpus = choice.read(usual_split="train")
 
     from wordclass.embedding.estimator import WordClassEmbeddings
 
@@ -91,12 +90,13 @@ def fit(
         seed=settings.seed,
         keep_documents=keep_documents,
         n_jobs=settings.jobs,
-    ).fit(corpus.texts, corpus.labels)
+    )
+    n_docs = _fit(embeddings, choice)
     embeddings.save(output)
     seconds = time.perf_counter() - start
     result = {
         "output": str(output),
-        "n_docs": len(corpus),
+        "n_docs": n_docs,
         "n_classes": len(embeddings.classes_),
         "n_terms": len(embeddings),
         "n_dims": embeddings.vectors_.shape[1],
@@ -106,7 +106,7 @@ def fit(
         settings.show(result, "")
     settings.say(
         f"{output}: {len(embeddings):,} terms by {result['n_dims']} dimensions, from "
-        f"{len(corpus):,} documents of {result['n_classes']} classes, in {seconds:.1f} s"
+        f"{n_docs:,} documents of {result['n_classes']} classes, in {seconds:.1f} s"
     )
 
 
@@ -197,6 +197,18 @@ def demo(
 
     result = demo.run(output, vectors, settings.seed, settings.jobs)
     settings.show(result.to_dict(), result.to_text())
+
+
+def _fit(embeddings: Any, choice: CorpusChoice) -> int:  # noqa: ANN401 - WordClassEmbeddings
+    """Fit, a large file block by block; return the number of documents."""
+    needs_all = embeddings.structural_problems or embeddings.keep_documents
+    if choice.is_large and not needs_all:
+        blocks = choice.blocks(usual_split="train")
+        embeddings.fit_blocks(blocks)
+        return blocks.n_docs
+    corpus = choice.read(usual_split="train")
+    embeddings.fit(corpus.texts, corpus.labels)
+    return len(corpus)
 
 
 def _load(path: Path) -> Any:  # noqa: ANN401 - WordClassEmbeddings, which is slow to import

@@ -3,8 +3,18 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, load_dataset, read_records
+from wordclass.corpus import (
+    CorpusBlocks,
+    LabelledCorpus,
+    ReadOptions,
+    load_dataset,
+    read_records,
+)
 from wordclass.errors import InputError
+from wordclass.storage import COMPRESSIONS
+
+_LARGE = 64 << 20  # bytes
+_COMPRESSION = 4  # how much smaller a compressed text is, about
 
 
 @dataclass(frozen=True)
@@ -19,14 +29,33 @@ class CorpusChoice:
     encoding: str
     is_multilabel: bool | None
 
+    @property
+    def is_large(self) -> bool:
+        """Whether this is a file that had better not be held in memory."""
+        path = Path(self.place)
+        is_compressed = path.suffix.lower() in COMPRESSIONS
+        limit = _LARGE // _COMPRESSION if is_compressed else _LARGE
+        return path.is_file() and path.stat().st_size > limit
+
+    def blocks(self, usual_split: str) -> CorpusBlocks:
+        """Return the corpus as something to be read block by block."""
+        return CorpusBlocks(
+            Path(self.place),
+            self._options,
+            self.split,
+            usual_split,
+            multilabel=self.is_multilabel,
+        )
+
+    @property
+    def _options(self) -> ReadOptions:
+        return ReadOptions(self.text_field, self.label_field, self.label_separator, self.encoding)
+
     def read(self, usual_split: str) -> LabelledCorpus:
         """Read the corpus; where it has splits and none was chosen, the usual one is taken."""
         if self.place.startswith("dataset:"):
             return self._part_of_dataset(usual_split)
-        options = ReadOptions(
-            self.text_field, self.label_field, self.label_separator, self.encoding
-        )
-        records = read_records(Path(self.place), options)
+        records = read_records(Path(self.place), self._options)
         is_multilabel = records.is_multilabel if self.is_multilabel is None else self.is_multilabel
         split = self.split or (usual_split if records.splits is not None else None)
         if split is not None and split != "all":

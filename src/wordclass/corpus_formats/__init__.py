@@ -3,8 +3,8 @@
 Each entry defines
 
 - `ENDINGS`, the endings of file names it claims, in lower case and without .gz or .zst;
-- `read(path, options)`, which gives the `Records` of a file or folder, or says in a `FormatError`
-  which file and line it cannot take, and why;
+- `read(path, options)`, which gives the records of a file or folder as an iterator of `Records`,
+  block by block, or says in a `FormatError` which file and line it cannot take, and why;
 - `write(path, corpus)`, which writes a `LabelledCorpus` so that reading it gives the same corpus,
   whole or not at all. What the format cannot express is an `InputError`.
 """

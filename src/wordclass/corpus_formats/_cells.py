@@ -15,13 +15,13 @@ _LARGEST_CELL = 2**31 - 1  # the most a C long can hold everywhere
 _SEPARATOR = ReadOptions().label_separator
 
 
-def read(path: Path, options: ReadOptions, delimiter: str) -> Records:
+def read(path: Path, options: ReadOptions, delimiter: str) -> Iterator[Records]:
     """Read a table whose cells are quoted as Excel does it."""
     if not options.label_separator:
         raise InputError(
             "label_separator is empty; to keep cells whole, give one that no label holds"
         )
-    return _records.gather(path, _read_records(path, options, delimiter))
+    return _records.in_blocks(path, _read_records(path, options, delimiter))
 
 
 def write(path: Path, corpus: LabelledCorpus, delimiter: str) -> None:

@@ -8,7 +8,8 @@ from wordclass import progress
 from wordclass.corpus import Label, LabelledCorpus, Records, check_lengths
 from wordclass.errors import FormatError, InputError
 
-_REPORT_EVERY = 4096
+_BLOCK = 4 << 20  # characters
+_MOST_RECORDS = 1 << 12
 
 
 class Record(NamedTuple):
@@ -19,26 +20,36 @@ class Record(NamedTuple):
     split: str | None = None
 
 
-def gather(path: Path, records: Iterable[Record], total: int | None = None) -> Records:
-    """Collect the records of a file, each label of a record once, and report progress.
+def in_blocks(path: Path, records: Iterable[Record], total: int | None = None) -> Iterator[Records]:
+    """Collect the records of a file into blocks of a few million characters, and report progress.
 
-    `total` is their number, where it is known beforehand. All records have a split, or none.
+    Each label of a record is kept once. `total` is the number of records, where it is known
+    beforehand. All records have a split, or none.
     """
     step = f"reading {path.name or path}"
-    texts: list[str] = []
-    labels: list[list[Label]] = []
-    splits: list[str] = []
-    for record in records:
-        texts.append(record.text)
-        labels.append(list(dict.fromkeys(record.labels)))
-        if record.split is not None:
-            splits.append(record.split)
-        if len(texts) % _REPORT_EVERY == 0:
-            progress.report(step, len(texts), total)
-    if not texts:
+    n_read = 0
+    for block in _blocks(records):
+        progress.report(step, n_read, total)
+        n_read += len(block)
+        splits = [record.split for record in block if record.split is not None]
+        labels = [list(dict.fromkeys(record.labels)) for record in block]
+        yield Records([record.text for record in block], labels, splits or None)
+    if not n_read:
         raise FormatError(path, None, "no records: expected at least one text")
-    progress.report(step, len(texts), len(texts))
-    return Records(texts, labels, splits or None)
+    progress.report(step, n_read, n_read)
+
+
+def _blocks(records: Iterable[Record]) -> Iterator[list[Record]]:
+    block: list[Record] = []
+    n_characters = 0
+    for record in records:
+        block.append(record)
+        n_characters += len(record.text)
+        if n_characters >= _BLOCK or len(block) == _MOST_RECORDS:
+            yield block
+            block, n_characters = [], 0
+    if block:
+        yield block
 
 
 def spread(corpus: LabelledCorpus) -> Iterator[Record]:

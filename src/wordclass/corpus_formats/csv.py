@@ -1,5 +1,6 @@
 """CSV with a header line; several labels in one cell are separated by `;`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from wordclass.corpus import LabelledCorpus, ReadOptions, Records
@@ -8,7 +9,7 @@ from wordclass.corpus_formats import _cells
 ENDINGS = (".csv",)
 
 
-def read(path: Path, options: ReadOptions) -> Records:
+def read(path: Path, options: ReadOptions) -> Iterator[Records]:
     """Read the rows of a CSV file; all values are str, and an empty label cell is no label."""
     return _cells.read(path, options, delimiter=",")
 

@@ -17,10 +17,10 @@ _SPACE = " \t\v\f\r\0"  # what fastText takes for white space; U+00A0 and the li
 _LABEL = re.compile(rf"{_PREFIX}([^{_SPACE}]*)(?:[{_SPACE}]+|\Z)")
 
 
-def read(path: Path, options: ReadOptions) -> Records:
+def read(path: Path, options: ReadOptions) -> Iterator[Records]:
     """Read one text a line; one without labels has none, and blank lines are skipped."""
     _fields.refuse(options, "fasttext")
-    return _records.gather(path, _read_records(path, options.encoding))
+    return _records.in_blocks(path, _read_records(path, options.encoding))
 
 
 def write(path: Path, corpus: LabelledCorpus) -> None:

@@ -25,7 +25,7 @@ class _Document(NamedTuple):
     split: str | None
 
 
-def read(path: Path, options: ReadOptions) -> Records:
+def read(path: Path, options: ReadOptions) -> Iterator[Records]:
     """Read every file below the folder of a class, sorted by name; hidden ones are ignored.
 
     Where all folders are named train, test or validation, and one of them holds folders, these
@@ -40,7 +40,7 @@ def read(path: Path, options: ReadOptions) -> Records:
         _records.Record("".join(decoded(file, options.encoding)), [label], split)
         for file, label, split in documents
     )
-    return _records.gather(path, records, len(documents))
+    return _records.in_blocks(path, records, len(documents))
 
 
 def write(path: Path, corpus: LabelledCorpus) -> None:

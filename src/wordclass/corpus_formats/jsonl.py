@@ -17,9 +17,9 @@ ENDINGS = (".jsonl", ".ndjson")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def read(path: Path, options: ReadOptions) -> Records:
+def read(path: Path, options: ReadOptions) -> Iterator[Records]:
     """Read one record a line; labels are a list of str or int, or one of them alone."""
-    return _records.gather(path, _read_records(path, options))
+    return _records.in_blocks(path, _read_records(path, options))
 
 
 def write(path: Path, corpus: LabelledCorpus) -> None:

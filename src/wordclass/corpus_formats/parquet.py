@@ -1,6 +1,8 @@
 """Parquet: a column of texts, and one of labels or of lists of labels."""
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +17,32 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet",)
 
 _INT64 = range(-(2**63), 2**63)
+_ROWS = 1 << 14  # to be held at a time
 
 
-def read(path: Path, options: ReadOptions) -> Records:
-    """Read a Parquet file; errors name the row, counted from 1."""
-    table, fields = _table(path, options)
-    texts = _strings(table[fields.text], path)
-    labels = _labels(table[fields.label], path)
-    splits = [None] * len(table) if fields.split is None else _strings(table[fields.split], path)
-    return _records.gather(path, map(_records.Record, texts, labels, splits), len(table))
+def read(path: Path, options: ReadOptions) -> Iterator[Records]:
+    """Read a Parquet file some thousand rows at a time; errors name the row, counted from 1."""
+    source = _source(path)
+    with _format_errors(path):
+        lazy = _scanned(source)
+        fields = _fields.choose(lazy.collect_schema().names(), options, path, None)
+        n_rows = lazy.select(n=_length()).collect()["n"][0]
+    return _records.in_blocks(path, _read_records(path, source, fields, n_rows), n_rows)
+
+
+def _read_records(
+    path: Path, source: Path | io.BytesIO, fields: _fields.Fields, n_rows: int
+) -> Iterator[_records.Record]:
+    wanted = [name for name in (fields.text, fields.label, fields.split) if name is not None]
+    for start in range(0, n_rows, _ROWS):
+        with _format_errors(path):
+            table = _scanned(source).select(wanted).slice(start, _ROWS).collect()
+        texts = _strings(table[fields.text], path, start)
+        labels = _labels(table[fields.label], path, start)
+        splits: list[str] | list[None] = [None] * len(table)
+        if fields.split is not None:
+            splits = _strings(table[fields.split], path, start)
+        yield from map(_records.Record, texts, labels, splits)
 
 
 def write(path: Path, corpus: LabelledCorpus) -> None:
@@ -59,36 +78,51 @@ def _check(number: int, record: _records.Record, is_text: bool) -> None:
             raise _records.cannot_write(number, f"its label {label} has more than 64 bits")
 
 
-def _table(path: Path, options: ReadOptions) -> "tuple[pl.DataFrame, _fields.Fields]":
+def _source(path: Path) -> Path | io.BytesIO:
+    """Return the file itself, or what is in it where it is compressed."""
+    with storage.reading(path) as stream:
+        return io.BytesIO(stream.read()) if path.suffix.lower() in storage.COMPRESSIONS else path
+
+
+def _scanned(source: Path | io.BytesIO) -> "pl.LazyFrame":
     import polars as pl
 
-    with storage.reading(path) as stream:
-        content = io.BytesIO(stream.read())
+    if isinstance(source, io.BytesIO):
+        source.seek(0)
+    return pl.scan_parquet(source, glob=False)
+
+
+def _length() -> "pl.Expr":
+    import polars as pl
+
+    return pl.len()
+
+
+@contextmanager
+def _format_errors(path: Path) -> Iterator[None]:
+    import polars as pl
+
     try:
-        present = list(pl.read_parquet_schema(content))
-        fields = _fields.choose(present, options, path, None)
-        wanted = [name for name in (fields.text, fields.label, fields.split) if name is not None]
-        content.seek(0)
-        return pl.read_parquet(content, columns=wanted), fields
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = " ".join(str(error).split())  # on one line
         raise FormatError(path, None, f"not a Parquet file, or a damaged one: {reason}") from error
 
 
-def _strings(column: "pl.Series", path: Path) -> list[str]:
+def _strings(column: "pl.Series", path: Path, start: int) -> list[str]:
     if not _is_text(column.dtype):
         raise FormatError(
             path, None, f"column {column.name!r} holds {column.dtype}, expected strings"
         )
     values: list[str] = []
-    for row, value in enumerate(column.to_list(), start=1):
+    for row, value in enumerate(column.to_list(), start=start + 1):
         if value is None:
             raise FormatError(path, None, f"row {row}: {column.name!r} is null, expected a string")
         values.append(value)
     return values
 
 
-def _labels(column: "pl.Series", path: Path) -> list[list[Label]]:
+def _labels(column: "pl.Series", path: Path, start: int) -> list[list[Label]]:
     import polars as pl
 
     dtype = column.dtype
@@ -102,7 +136,7 @@ def _labels(column: "pl.Series", path: Path) -> list[list[Label]]:
             f"column {column.name!r} holds {dtype}, expected strings or integers, or lists of them",
         )
     values = column.to_list()
-    for row, value in enumerate(values, start=1):
+    for row, value in enumerate(values, start=start + 1):
         if value is None or (is_nested and None in value):
             hint = "; a text without labels has an empty list" if is_nested else ""
             raise FormatError(path, None, f"row {row}: {column.name!r} holds null{hint}")

@@ -1,6 +1,7 @@
 """Word-class embeddings, as a scikit-learn transformer of texts."""
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -125,6 +126,29 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         listed, encoded = _read(texts, labels, class_names)
         check_class_count(encoded.codeframe)
         learned, _ = self._learner().learn(listed, encoded)
+        self._adopt(learned)
+        return self
+
+    def fit_blocks(self, blocks: Iterable[tuple[Iterable[str], Labels]]) -> Self:
+        """Learn the embeddings from labelled texts that come block by block: only sums are held.
+
+        Parameters
+        ----------
+        blocks
+            Pairs of texts and labels. They are gone through twice, so it must be a list, or an
+            object that starts anew each time it is iterated over; a generator does not.
+            Labels that come as lists are multilabel, unless the object has an attribute
+            `is_multilabel` that says otherwise afterwards, as `CorpusBlocks` has.
+        """
+        if iter(blocks) is blocks:
+            raise InputError("blocks can be gone through only once; expected a list, or the like")
+        learner = self._learner()
+        if learner.structural_problems or learner.keep_documents:
+            raise InputError("structural_problems and keep_documents need all texts at once: fit")
+        learned = learner.learn_blocks(lambda: (_read(*block, None) for block in blocks))
+        if not getattr(blocks, "is_multilabel", True):
+            learned = replace(learned, codeframe=replace(learned.codeframe, kind="single"))
+        check_class_count(learned.codeframe)
         self._adopt(learned)
         return self
 

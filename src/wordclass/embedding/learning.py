@@ -3,11 +3,12 @@
 Nothing is changed in place: each step returns a new `Learned`, so one that fails changes nothing.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wordclass.arrays import Sparse
+from wordclass.arrays import Sparse, to_sparse
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.documents import CountedDocuments, fingerprint_texts
 from wordclass.embedding.recipe import Recipe
@@ -17,6 +18,8 @@ from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.text.counting import CountedTexts
 from wordclass.text.vectorizer import Counted, DocumentVectorizer
 from wordclass.vocabulary import Vocabulary
+
+Block = tuple[list[str], EncodedLabels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,29 @@ class Learner:
         if self.keep_documents:
             return self._learn_again(self._documents(texts, labels))
         return self._learn(self.vectorizer.count(texts), labels)
+
+    def learn_blocks(self, blocks: Callable[[], Iterable[Block]]) -> Learned:
+        """Learn from texts that come block by block, in two passes; only sums are held.
+
+        The first pass finds the vocabulary and the classes, the second makes the sums.
+        """
+        codeframe = Codeframe((), "single")
+
+        def texts_of_blocks() -> Iterator[list[str]]:
+            nonlocal codeframe
+            for texts, labels in blocks():
+                codeframe = codeframe | labels.codeframe if codeframe.classes else labels.codeframe
+                yield texts
+
+        vocabulary = self.vectorizer.fit_blocks(texts_of_blocks()).vocabulary_
+        learned = Learned(vocabulary, codeframe, (), self._no_counts(vocabulary, codeframe))
+        for texts, labels in blocks():
+            learned = _sum(learned, self._counts(learned, texts, labels), labels.codeframe)
+        return learned
+
+    def _no_counts(self, vocabulary: Vocabulary, codeframe: Codeframe) -> WordClassCounts:
+        X = to_sparse(np.zeros((0, len(vocabulary))))
+        return self.recipe.count(X, to_sparse(np.zeros((0, len(codeframe.classes)))))
 
     def add(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
         """Learn from more texts; their classes may be new."""

@@ -5,7 +5,7 @@ that are given. Plain Python is the specification; the engine is tested against 
 """
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +20,8 @@ from wordclass.arrays import Flags, Ints, Sparse, to_sparse
 from wordclass.errors import InputError
 from wordclass.text import native_counting
 from wordclass.text.analyzer import Analyze, Analyzer
-from wordclass.text.native_counting import NativeCountedTexts
-from wordclass.vocabulary import Vocabulary
+from wordclass.text.native_counting import NativeCountedTexts, NativeTermCounter
+from wordclass.vocabulary import TermCounts, Vocabulary
 
 _BLOCK = 2_000  # documents between two reports of progress, and the unit of parallel work
 
@@ -73,6 +73,42 @@ def count_in_python(texts: list[str], analyze: Analyze, n_jobs: int | None = Non
     """Count every term of every text, with any analyzer."""
     blocks = _over_blocks(texts, lambda block: _count_block(block, analyze), n_jobs)
     return merge_counted(blocks)
+
+
+class PythonTermCounter:
+    """Counts the terms of texts that come block by block, and forgets the texts."""
+
+    def __init__(self, analyze: Analyze) -> None:
+        self._analyze = analyze
+        self._n_docs = 0
+        self._doc_freq: Counter[str] = Counter()
+        self._term_freq: Counter[str] = Counter()
+
+    def add(self, texts: list[str]) -> None:
+        """Count some more texts."""
+        for text in texts:
+            tokens = self._analyze(text)
+            self._term_freq.update(tokens)
+            self._doc_freq.update(set(tokens))
+        self._n_docs += len(texts)
+
+    def vocabulary(
+        self, min_docs: int | float, max_df: int | float, max_terms: int | None
+    ) -> Vocabulary:
+        """Return the terms to keep."""
+        terms = sorted(self._doc_freq)
+        doc_freq = np.fromiter((self._doc_freq[term] for term in terms), np.int64, len(terms))
+        term_freq = np.fromiter((self._term_freq[term] for term in terms), np.int64, len(terms))
+        counts = TermCounts(self._n_docs, terms, doc_freq, term_freq)
+        return counts.vocabulary(min_docs, max_df, max_terms)
+
+
+def term_counter(analyze: Analyze, n_jobs: int | None) -> PythonTermCounter | NativeTermCounter:
+    """Return a counter of terms for texts that are not all at hand at once."""
+    if isinstance(analyze, Analyzer) and native_counting.serves(analyze):
+        return NativeTermCounter(analyze, n_jobs)
+    native.warn_if_missing()
+    return PythonTermCounter(analyze)
 
 
 def count_known(

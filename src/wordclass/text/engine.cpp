@@ -958,8 +958,125 @@ Csr write_rows(std::vector<Share>& shares, std::size_t n_columns) {
 
 // ------------------------------------------------------------------------------ counted texts
 
+// Terms with an id each, in no order, and in how many documents and how often they occur.
+class TermTable {
+public:
+    std::size_t n_docs() const { return n_docs_; }
+    std::size_t n_terms() const { return terms_.size(); }
+
+    Array<std::int64_t> doc_freq() const { return copied(doc_freq_); }
+    Array<std::int64_t> term_freq() const { return copied(term_freq_); }
+
+    // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
+    nb::tuple sorted(Input<std::int64_t> ids) const {
+        std::vector<std::pair<std::string, std::int64_t>> found(ids.size());
+        {
+            nb::gil_scoped_release no_gil;
+            for (std::size_t j = 0; j < ids.size(); ++j) {
+                const std::int64_t id = ids.data()[j];
+                if (id < 0 || static_cast<std::size_t>(id) >= terms_.size())
+                    throw nb::value_error("no such term");
+                terms_.append_to(found[j].first, static_cast<Id>(id));
+                found[j].second = id;
+            }
+            std::sort(found.begin(), found.end());
+        }
+        Output<std::int64_t> order(found.size());
+        nb::list names;
+        for (std::size_t j = 0; j < found.size(); ++j) {
+            order.data()[j] = found[j].second;
+            names.append(nb::str(found[j].first.data(), found[j].first.size()));
+        }
+        return nb::make_tuple(order.release(), names);
+    }
+
+protected:
+    static Array<std::int64_t> copied(const std::vector<std::int64_t>& values) {
+        Output<std::int64_t> out(values.size());
+        std::copy(values.begin(), values.end(), out.data());
+        return out.release();
+    }
+
+    std::size_t n_docs_ = 0;
+    Terms terms_;
+    std::vector<std::int64_t> doc_freq_, term_freq_;
+};
+
+// Counts in how many documents terms occur, and forgets the documents: for corpora that are read
+// piece by piece. Each thread has a dictionary of its own until `finish` makes one of them.
+class TermCounter : public TermTable {
+public:
+    TermCounter(const Options& options, std::size_t n_threads)
+        : options_(options), parts_(std::max<std::size_t>(1, std::min(n_threads, MAX_THREADS))) {
+        for (Part& part : parts_) part.n_stop_words = add_stop_words(part.terms, options_);
+    }
+    TermCounter(const TermCounter&) = delete;
+
+    void add(const Documents& documents) {
+        if (parts_.empty()) throw nb::value_error("these counts are finished");
+        nb::gil_scoped_release no_gil;
+        const auto shares = parts_of(documents, parts_.size());
+        in_threads(shares.size(), [&](std::size_t share) {
+            Part& part = parts_[share];
+            Growing growing{part.terms};
+            TermMaker<Growing> make_terms(growing, options_, part.n_stop_words);
+            for (std::size_t k = shares[share].first; k < shares[share].second; ++k) {
+                ++part.document;
+                make_terms(documents[k], [&](Id id) { part.add(id); });
+            }
+        });
+        n_docs_ += documents.size();
+    }
+
+    void finish() {
+        nb::gil_scoped_release no_gil;
+        for (Part& part : parts_) {
+            // the first dictionary is taken as it is, which is all there is to do for one thread
+            std::vector<Id> ids;
+            if (terms_.size() == 0 && &part == &parts_.front())
+                terms_ = std::move(part.terms);
+            else
+                ids = terms_.add_all(part.terms);
+            doc_freq_.resize(terms_.size(), 0);
+            term_freq_.resize(terms_.size(), 0);
+            for (std::size_t id = 0; id < std::min(part.tallies.size(), terms_.size()); ++id) {
+                if (part.tallies[id].doc_freq == 0) continue;
+                const std::size_t merged = ids.empty() ? id : ids[id];
+                doc_freq_[merged] += part.tallies[id].doc_freq;
+                term_freq_[merged] += part.tallies[id].term_freq;
+            }
+        }
+        parts_.clear();
+    }
+
+private:
+    struct Tally {
+        std::uint64_t document = 0;  // the last one it was seen in; they are numbered from 1
+        std::int64_t doc_freq = 0, term_freq = 0;
+    };
+
+    struct Part {
+        Terms terms;
+        std::vector<Tally> tallies;
+        std::size_t n_stop_words = 0;
+        std::uint64_t document = 0;
+
+        void add(Id id) {
+            if (id >= tallies.size())
+                tallies.resize(std::max<std::size_t>(2 * tallies.size(), id + 1024));
+            Tally& tally = tallies[id];
+            tally.doc_freq += tally.document != document;
+            tally.document = document;
+            ++tally.term_freq;
+        }
+    };
+
+    Options options_;
+    std::vector<Part> parts_;
+};
+
 // Every term of every document, each with an id; Python chooses which ids become columns.
-class CountedTexts {
+class CountedTexts : public TermTable {
 public:
     CountedTexts(const CountedTexts&) = delete;
 
@@ -980,35 +1097,6 @@ public:
             }
         });
         merge(terms, counters);
-    }
-
-    std::size_t n_docs() const { return n_docs_; }
-    std::size_t n_terms() const { return terms_.size(); }
-
-    Array<std::int64_t> doc_freq() const { return copied(doc_freq_); }
-    Array<std::int64_t> term_freq() const { return copied(term_freq_); }
-
-    // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
-    nb::tuple sorted(Input<std::int64_t> ids) const {
-        std::vector<std::pair<std::string, std::int64_t>> found(ids.size());
-        {
-            nb::gil_scoped_release no_gil;
-            for (std::size_t j = 0; j < ids.size(); ++j) {
-                const std::int64_t id = ids.data()[j];
-                if (id < 0 || static_cast<std::size_t>(id) >= terms_.size())
-                    throw std::out_of_range("no such term");
-                terms_.append_to(found[j].first, static_cast<Id>(id));
-                found[j].second = id;
-            }
-            std::sort(found.begin(), found.end());
-        }
-        Output<std::int64_t> order(found.size());
-        nb::list names;
-        for (std::size_t j = 0; j < found.size(); ++j) {
-            order.data()[j] = found[j].second;
-            names.append(nb::str(found[j].first.data(), found[j].first.size()));
-        }
-        return nb::make_tuple(order.release(), names);
     }
 
     // The occurrences of the terms that have a column (an entry an id, -1 for none). The counts
@@ -1052,17 +1140,8 @@ private:
         }
     }
 
-    static Array<std::int64_t> copied(const std::vector<std::int64_t>& values) {
-        Output<std::int64_t> out(values.size());
-        std::copy(values.begin(), values.end(), out.data());
-        return out.release();
-    }
-
-    std::size_t n_docs_ = 0;
-    Terms terms_;
     std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
     std::vector<Share> shares_;
-    std::vector<std::int64_t> doc_freq_, term_freq_;
     bool are_handed_over_ = false;
 };
 
@@ -1308,14 +1387,19 @@ NB_MODULE(_engine, module) {
         .def("special", &Documents::special)
         .def("text", &Documents::text)
         .def("replace", &Documents::replace);
-    nb::class_<CountedTexts>(module, "CountedTexts")
+    nb::class_<TermTable>(module, "TermTable")
+        .def_prop_ro("n_docs", &TermTable::n_docs)
+        .def_prop_ro("n_terms", &TermTable::n_terms)
+        .def("doc_freq", &TermTable::doc_freq)
+        .def("term_freq", &TermTable::term_freq)
+        .def("sorted", &TermTable::sorted);
+    nb::class_<CountedTexts, TermTable>(module, "CountedTexts")
         .def(nb::init<const Documents&, const Options&, std::size_t>())
-        .def_prop_ro("n_docs", &CountedTexts::n_docs)
-        .def_prop_ro("n_terms", &CountedTexts::n_terms)
-        .def("doc_freq", &CountedTexts::doc_freq)
-        .def("term_freq", &CountedTexts::term_freq)
-        .def("sorted", &CountedTexts::sorted)
         .def("occurrences", &CountedTexts::occurrences);
+    nb::class_<TermCounter, TermTable>(module, "TermCounter")
+        .def(nb::init<const Options&, std::size_t>())
+        .def("add", &TermCounter::add)
+        .def("finish", &TermCounter::finish);
     nb::class_<FixedVocabulary>(module, "FixedVocabulary")
         .def(nb::init<const std::vector<std::string>&, const Options&>())
         .def("count", &FixedVocabulary::count)

@@ -14,7 +14,7 @@ from wordclass.arrays import Flags, Ints, Sparse
 from wordclass.errors import InputError
 from wordclass.native import engine
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
-from wordclass.vocabulary import Vocabulary
+from wordclass.vocabulary import TermCounts, Vocabulary, kept_terms
 
 _LONGEST_NGRAM = 3
 _WORD = re.compile(r"\w")
@@ -54,6 +54,30 @@ class NativeCountedTexts:
         columns[ids] = np.arange(len(ids), dtype=np.int32)
         parts = self._counted.occurrences(columns, len(ids))
         return terms, ids, _matrix(parts, (self.n_docs, len(ids)))
+
+
+class NativeTermCounter:
+    """Counts the terms of texts that come block by block, and forgets the texts."""
+
+    def __init__(self, analyze: Analyzer, n_jobs: int | None) -> None:
+        self._analyze = analyze
+        self._counter = engine.TermCounter(_options(analyze), n_threads(n_jobs))  # type: ignore[union-attr]
+
+    def add(self, texts: list[str]) -> None:
+        """Count some more texts."""
+        with _told_as_input_errors():
+            self._counter.add(_documents(texts, self._analyze))
+
+    def vocabulary(
+        self, min_docs: int | float, max_df: int | float, max_terms: int | None
+    ) -> Vocabulary:
+        """Return the terms to keep; no texts can be added afterwards."""
+        self._counter.finish()
+        n_docs, doc_freq = self._counter.n_docs, self._counter.doc_freq()
+        kept = kept_terms(n_docs, doc_freq, min_docs, max_df)
+        ids, terms = self._counter.sorted(np.flatnonzero(kept))
+        counts = TermCounts(n_docs, terms, doc_freq[ids], self._counter.term_freq()[ids])
+        return counts.vocabulary(1, 1.0, max_terms)
 
 
 def count_known(

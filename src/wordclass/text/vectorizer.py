@@ -95,6 +95,14 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         """Learn the terms and return X (n, v), reading the texts once."""
         return self.fit_transform_counted(self.count(list_texts(texts)))
 
+    def fit_blocks(self, blocks: Iterable[Iterable[str]]) -> Self:
+        """Learn the terms of texts that come block by block; only their counts are held."""
+        counter = counting.term_counter(self._analyzer(), self.n_jobs)
+        for texts in blocks:
+            counter.add(list_texts(texts))
+        self.vocabulary_ = counter.vocabulary(self.min_docs, self.max_df, self.max_terms)
+        return self
+
     def count(self, texts: list[str]) -> Counted:
         """Count all terms of texts, unweighted, whatever their frequency."""
         return counting.count(texts, self._analyzer(), self.n_jobs)

@@ -4,15 +4,21 @@ from pathlib import Path
 
 from wordclass.errors import FormatError
 
+_MOST_DIGITS = 15  # a number that fits into every integer type
+
 
 def parse(path: Path, line: bytes) -> tuple[int, int]:
     """Return n_terms and n_dims."""
     fields = line.split()
     is_whole = line.endswith(b"\n")
-    if not is_whole or len(fields) != 2 or not all(field.isdigit() for field in fields):
+    if not is_whole or len(fields) != 2 or not all(map(_is_size, fields)):
         shown = line[:40].decode("utf-8", errors="replace").rstrip()
         raise FormatError(path, 1, f"expected a line `n_vectors n_dimensions`, found {shown!r}")
     n_terms, n_dims = int(fields[0]), int(fields[1])
     if n_dims == 0:
         raise FormatError(path, 1, "the vectors have no dimensions")
     return n_terms, n_dims
+
+
+def _is_size(field: bytes) -> bool:
+    return field.isdigit() and len(field) <= _MOST_DIGITS

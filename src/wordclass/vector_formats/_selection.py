@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from wordclass.arrays import Floats32
+from wordclass.arrays import Floats32, Ints
 from wordclass.errors import FormatError
 from wordclass.word_vectors import WordVectors, first_not_finite
 
@@ -36,11 +36,22 @@ class Selection:
         has_lines: bool = False,
     ) -> WordVectors:
         """Put the terms together with their vectors, which must be finite."""
-        if (bad := first_not_finite(matrix)) is not None:
-            term, place = list(self._places.items())[bad]
-            raise FormatError(
-                self._path,
-                place if has_lines else None,
-                f"the vector of {term!r} holds a NaN, an infinity or a number too large",
-            )
-        return WordVectors.of(self._places, matrix, names)
+        places = self.places() if has_lines else None
+        return put_together(self._path, list(self._places), matrix, names, places)
+
+
+def put_together(
+    path: Path,
+    terms: Sequence[str],
+    matrix: Floats32,
+    names: Sequence[str | int] | None,
+    lines: Sequence[int] | Ints | None,
+) -> WordVectors:
+    """Make vectors of what a file held; `lines` are those the terms stood in."""
+    if (bad := first_not_finite(matrix)) is not None:
+        raise FormatError(
+            path,
+            None if lines is None else int(lines[bad]),
+            f"the vector of {terms[bad]!r} holds a NaN, an infinity or a number too large",
+        )
+    return WordVectors.of(terms, matrix, names)

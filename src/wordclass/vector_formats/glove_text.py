@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import reading, replacing
-from wordclass.vector_formats import _dimension_names, _lines, _terms
+from wordclass.vector_formats import _dimension_names, _lines, _numbers, _plain_lines, _terms
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".txt",)
@@ -32,7 +32,8 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         n_dims = _count_dims(sampled)
         if n_dims == 0:
             raise FormatError(path, 1, "expected a term and its numbers, separated by spaces")
-        return _lines.read(path, chain(sampled, stream), n_dims, terms)
+        blocks = chain([b"".join(sampled)], _lines.blocks_of(stream))
+        return _lines.read(path, blocks, n_dims, terms)
 
 
 def write(path: Path, vectors: WordVectors) -> None:
@@ -69,13 +70,13 @@ def _count_dims(lines: Sequence[bytes]) -> int:
 
 
 def _count_numbers(line: bytes) -> int:
-    fields = line.rstrip(_lines.LINE_ENDS).split(b" ")[1:]  # the first is always of the term
+    fields = line.rstrip(_plain_lines.LINE_ENDS).split(b" ")[1:]  # the first is always of the term
     return sum(1 for _ in takewhile(_is_number, reversed(fields)))
 
 
 def _is_number(field: bytes) -> bool:
     try:
-        _lines.to_number(field)
+        _numbers.to_number(field)
     except ValueError:
         return False
     return True

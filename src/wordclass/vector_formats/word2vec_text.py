@@ -25,8 +25,8 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     """
     with reading(path) as stream:
         n_terms, n_dims = _header.parse(path, stream.readline())
-        lines = _counted(path, stream, n_terms)
-        return _lines.read(path, lines, n_dims, terms, first_line=2, n_lines=n_terms)
+        blocks = _counted(path, _lines.blocks_of(stream), n_terms)
+        return _lines.read(path, blocks, n_dims, terms, first_line=2, n_lines=n_terms)
 
 
 def write(path: Path, vectors: WordVectors) -> None:
@@ -41,15 +41,19 @@ def write(path: Path, vectors: WordVectors) -> None:
         out.writelines(_lines.written(terms, vectors.matrix))
 
 
-def _counted(path: Path, lines: Iterable[bytes], n_terms: int) -> Iterator[bytes]:
+def _counted(path: Path, blocks: Iterable[bytes], n_terms: int) -> Iterator[bytes]:
     """Hand the lines on, and see to it that they are as many as the header says."""
     n_lines = 0
-    for line in lines:
-        n_lines += 1
-        if n_lines > n_terms:
-            reason = f"the header says {n_terms} vectors, but here is one more line"
-            raise FormatError(path, n_lines + 1, reason)
-        yield line
+    for block in blocks:
+        n_left = n_terms - n_lines
+        n_lines += block.count(b"\n") + (not block.endswith(b"\n"))
+        if n_lines <= n_terms:
+            yield block
+            continue
+        if n_left:  # these first: what is wrong with them is said first
+            yield b"\n".join(block.split(b"\n", n_left)[:n_left])
+        reason = f"the header says {n_terms} vectors, but here is one more line"
+        raise FormatError(path, n_terms + 2, reason)
     if n_lines < n_terms:
         reason = f"the header says {n_terms} vectors, but the file ends after {n_lines}"
         raise FormatError(path, None, reason)

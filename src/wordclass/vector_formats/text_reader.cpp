@@ -1,0 +1,310 @@
+// Vectors as lines of text, `term v1 ... vq`, at the speed of the machine.
+//
+// What a line may hold is specified by vector_formats/_plain_lines.py, and this file is tested
+// against it. It reads what nearly every line holds; what is left (a bad line, a number that needs
+// more than a double to be rounded rightly, "nan") it only points at, and Python decides. No
+// Python object is touched while lines are read, so the GIL is released. Portable C++17: no
+// std::from_chars, which some compilers lack for floats, and no strtof, which obeys the locale.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace {
+
+// ---------------------------------------------------------------------------------- numbers
+
+constexpr int MOST_DIGITS = 18;  // so many fit into 63 bits
+constexpr int MOST_EXPONENT = 99999;
+
+// Powers of ten that a double holds exactly.
+constexpr double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                             1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                             1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr int LAST_POWER = 22;
+
+// Multiply by a power of ten of at most 2 * LAST_POWER, in one step or two.
+double scaled(double value, int exponent) {
+    const bool is_small = exponent < 0;
+    const int size = is_small ? -exponent : exponent;
+    const int first = std::min(size, LAST_POWER);
+    value = is_small ? value / POWERS[first] : value * POWERS[first];
+    if (size == first) return value;
+    return is_small ? value / POWERS[size - first] : value * POWERS[size - first];
+}
+
+// Whether every number close to this one rounds to the same float. Digits became a double, and
+// were scaled in at most two steps: three roundings, less than 4 units of the double's last place.
+// Between two floats lie 2^29 such units, and what rounds up parts from what rounds down in the
+// middle of them.
+bool is_surely_rounded(double value) {
+    constexpr std::uint64_t MIDDLE = std::uint64_t{1} << 28;
+    constexpr std::uint64_t MARGIN = 8;
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const std::uint64_t below = bits & (2 * MIDDLE - 1);
+    const bool is_near_middle = below - (MIDDLE - MARGIN) <= 2 * MARGIN;
+    // floats below FLT_MIN have fewer bits, and above the largest there are none
+    return !is_near_middle && value >= 2 * static_cast<double>(FLT_MIN) && value <= FLT_MAX / 2;
+}
+
+bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+// Zeros before the first other digit do not count.
+std::ptrdiff_t n_significant(const char* first, const char* last) {
+    while (first < last && (*first == '0' || *first == '.')) ++first;
+    return last - first - (std::find(first, last, '.') != last);
+}
+
+// Read digits into the number and return where they end. Too many of them overflow, which is
+// well defined, and noticed by whoever counts them.
+const char* read_digits(const char* at, const char* end, std::uint64_t& number) {
+    for (; at < end && is_digit(*at); ++at)
+        number = number * 10 + static_cast<std::uint64_t>(*at - '0');
+    return at;
+}
+
+// Read e [+-] digits, which must end at a space or the end of the line, and add it.
+bool read_exponent(const char*& at, const char* end, int& exponent) {
+    if ((*at != 'e' && *at != 'E') || ++at == end) return false;
+    const bool is_small = *at == '-';
+    at += is_small || *at == '+';
+    const char* first = at;
+    std::uint64_t size = 0;
+    at = read_digits(at, end, size);
+    if (at == first || at - first > 5 || (at < end && *at != ' ')) return false;
+    exponent += is_small ? -static_cast<int>(size) : static_cast<int>(size);
+    return true;
+}
+
+// Read [+-] digits [. digits] [e [+-] digits], up to a space or the end of the line, round it to
+// the nearest float and move on to where it ends. False where the field is anything else or
+// rounding is in doubt: Python's float knows more.
+bool read_number(const char*& at, const char* end, float& number) {
+    if (at == end) return false;
+    const bool is_negative = *at == '-';
+    at += is_negative || *at == '+';
+    const char* first = at;
+    std::uint64_t digits = 0;
+    int exponent = 0;
+    at = read_digits(at, end, digits);
+    std::ptrdiff_t n_digits = at - first;
+    if (at < end && *at == '.') {
+        const char* fraction = ++at;
+        at = read_digits(at, end, digits);
+        if (at - fraction > MOST_EXPONENT) return false;
+        exponent = -static_cast<int>(at - fraction);
+        n_digits += at - fraction;
+    }
+    if (n_digits == 0) return false;
+    if (n_digits > MOST_DIGITS && n_significant(first, at) > MOST_DIGITS) return false;
+    if (at < end && *at != ' ' && !read_exponent(at, end, exponent)) return false;
+    // a table, not a branch: signs are as good as random
+    constexpr double SIGNS[] = {1.0, -1.0};
+    if (digits == 0) {
+        number = static_cast<float>(0.0 * SIGNS[is_negative]);
+        return true;
+    }
+    if (exponent < -2 * LAST_POWER || exponent > 2 * LAST_POWER) return false;
+    // through a signed type, which every machine converts in one step
+    const double value = scaled(static_cast<double>(static_cast<std::int64_t>(digits)), exponent);
+    number = static_cast<float>(value * SIGNS[is_negative]);
+    return is_surely_rounded(value);
+}
+
+// ------------------------------------------------------------------------------------ terms
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// Whether bytes are UTF-8 as Python means it: no overlong forms, surrogates or loose bytes.
+bool is_utf8(std::string_view text) {
+    for (std::size_t i = 0; i < text.size();) {
+        const auto lead = static_cast<unsigned char>(text[i]);
+        const std::size_t size = lead < 0x80                   ? 1
+                                 : lead >= 0xC2 && lead < 0xE0 ? 2
+                                 : lead >= 0xE0 && lead < 0xF0 ? 3
+                                 : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                               : 0;
+        if (size == 0 || size > text.size() - i) return false;
+        for (std::size_t k = 1; k < size; ++k)
+            if (!is_continuation(text[i + k])) return false;
+        if (size > 2) {
+            const auto second = static_cast<unsigned char>(text[i + 1]);
+            const bool is_overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+            const bool is_surrogate = lead == 0xED && second >= 0xA0;
+            const bool is_too_large = lead == 0xF4 && second >= 0x90;
+            if (is_overlong || is_surrogate || is_too_large) return false;
+        }
+        i += size;
+    }
+    return true;
+}
+
+// Which vectors to keep: of every term the first, and only of wanted terms where some are named.
+class Selection {
+public:
+    Selection() = default;
+    Selection(Selection&&) = default;  // copies would point into the original
+    Selection& operator=(Selection&&) = default;
+
+    explicit Selection(nb::list wanted) : is_open_(false) {
+        for (nb::handle term : wanted) {
+            const auto bytes = nb::cast<nb::bytes>(term);
+            add({bytes.c_str(), bytes.size()});
+        }
+    }
+
+    bool takes(std::string_view term) {
+        return is_open_ ? known_.count(term) == 0 && (add(term), true) : known_.erase(term) == 1;
+    }
+
+private:
+    void add(std::string_view term) {
+        owned_.emplace_back(term);
+        known_.insert(owned_.back());
+    }
+
+    bool is_open_ = true;
+    std::deque<std::string> owned_;               // stay where they are as more are added
+    std::unordered_set<std::string_view> known_;  // terms taken; or those still wanted
+};
+
+// ------------------------------------------------------------------------------------ lines
+
+std::size_t count_spaces(const char* at, const char* end) {
+    std::size_t total = 0;
+    while (at < end) {
+        // by bytes, which compilers turn into vector instructions; as many as a byte can count
+        const char* stop = at + std::min<std::ptrdiff_t>(end - at, 255);
+        std::uint8_t some = 0;
+        for (; at < stop; ++at) some = static_cast<std::uint8_t>(some + (*at == ' '));
+        total += some;
+    }
+    return total;
+}
+
+// The space before the last n fields of a line that has at least n spaces, n_spaces in all.
+const char* end_of_term(const char* line, const char* end, std::size_t n, std::size_t n_spaces) {
+    if (n_spaces == n)
+        return static_cast<const char*>(std::memchr(line, ' ', static_cast<std::size_t>(end - line)));
+    while (n > 0) n -= *--end == ' ';
+    return end;
+}
+
+template <class Value>
+nb::ndarray<nb::numpy, Value, nb::ndim<1>> to_numpy(std::vector<Value>&& values) {
+    auto kept = std::make_unique<std::vector<Value>>(std::move(values));
+    Value* data = kept->data();
+    const std::size_t size = kept->size();
+    nb::capsule owner(kept.get(), [](void* memory) noexcept {
+        delete static_cast<std::vector<Value>*>(memory);
+    });
+    kept.release();
+    return {data, {size}, owner};
+}
+
+// A field that is left to Python: where its number belongs, and where its text stands.
+struct Unread {
+    std::size_t place, line, start, end;
+};
+
+// What the lines of a block hold.
+struct Block {
+    std::string terms;                // of the kept vectors, each with a newline behind it
+    std::vector<std::int64_t> lines;  // where they stood, counted from 0
+    std::vector<float> values;
+    std::vector<Unread> unread;
+    std::size_t n_lines = 0;  // that are good; where not all are, the next one is bad
+    bool has_bad_line = false;
+};
+
+class TextReader {
+public:
+    TextReader(std::size_t n_dims, nb::object wanted) : n_dims_(n_dims) {
+        if (n_dims == 0) throw nb::value_error("vectors have at least one dimension");
+        if (!wanted.is_none()) selection_ = Selection(nb::cast<nb::list>(wanted));
+    }
+
+    // (terms, lines, values, fields left to Python, number of good lines, whether one is bad)
+    nb::tuple read(nb::bytes bytes) {
+        Block block;
+        {
+            nb::gil_scoped_release no_gil;
+            block = read_lines(bytes.c_str(), bytes.c_str() + bytes.size());
+        }
+        nb::list unread;
+        for (const Unread& field : block.unread)
+            unread.append(nb::make_tuple(field.place, field.line, field.start, field.end));
+        return nb::make_tuple(nb::bytes(block.terms.data(), block.terms.size()),
+                              to_numpy(std::move(block.lines)), to_numpy(std::move(block.values)),
+                              unread, block.n_lines, block.has_bad_line);
+    }
+
+private:
+    Block read_lines(const char* start, const char* end) {
+        Block block;
+        for (const char* line = start; line < end; ++block.n_lines) {
+            const auto left = static_cast<std::size_t>(end - line);
+            const void* newline = std::memchr(line, '\n', left);
+            const char* next = newline ? static_cast<const char*>(newline) : end;
+            const char* last = next;
+            while (last > line && (last[-1] == ' ' || last[-1] == '\r')) --last;
+            if (!read_line(block, start, line, last)) {
+                block.has_bad_line = true;
+                break;
+            }
+            line = newline ? next + 1 : end;
+        }
+        return block;
+    }
+
+    // Keep the vector of a line, if it is to be kept; false where the line is bad.
+    bool read_line(Block& block, const char* start, const char* line, const char* last) {
+        const std::size_t n_spaces = count_spaces(line, last);
+        if (n_spaces < n_dims_) return false;
+        const char* space = end_of_term(line, last, n_dims_, n_spaces);
+        const std::string_view term(line, static_cast<std::size_t>(space - line));
+        if (!is_utf8(term)) return false;
+        if (!selection_.takes(term)) return true;
+        block.terms.append(term).push_back('\n');
+        block.lines.push_back(static_cast<std::int64_t>(block.n_lines));
+        const std::size_t first = block.values.size();
+        block.values.resize(first + n_dims_);
+        const char* field = space + 1;
+        for (std::size_t place = first; place < first + n_dims_; ++place) {
+            const char* stop = field;
+            if (!read_number(stop, last, block.values[place])) {
+                stop = std::find(field, last, ' ');
+                block.unread.push_back({place, block.n_lines,
+                                        static_cast<std::size_t>(field - start),
+                                        static_cast<std::size_t>(stop - start)});
+            }
+            field = stop + 1;
+        }
+        return true;
+    }
+
+    std::size_t n_dims_;
+    Selection selection_;
+};
+
+}  // namespace
+
+NB_MODULE(_text_reader, module) {
+    nb::class_<TextReader>(module, "TextReader")
+        .def(nb::init<std::size_t, nb::object>(), nb::arg("n_dims"), nb::arg("wanted").none())
+        .def("read", &TextReader::read);
+}

@@ -1,0 +1,53 @@
+import warnings
+
+import numpy as np
+import pytest
+from nasty_documents import documents
+
+import wordclass as wc
+from wordclass import native
+from wordclass.text import counting, native_counting
+from wordclass.text.analyzer import Analyzer
+
+
+@pytest.fixture
+def without_engine(monkeypatch):
+    def remove():
+        monkeypatch.setattr(native, "engine", None)
+        monkeypatch.setattr(native_counting, "engine", None)
+        monkeypatch.setattr(native, "_has_warned", False)
+
+    return remove
+
+
+def test_the_engine_is_here_so_that_no_slow_path_hides_a_broken_build():
+    assert native.engine is not None
+    assert native_counting.engine is native.engine
+    assert isinstance(counting.count(["aa"], Analyzer()), native_counting.NativeCountedTexts)
+
+
+def test_weights_are_the_same_to_the_bit_with_and_without_the_engine(without_engine):
+    texts = documents(600, seed=5)
+    with_engine = wc.DocumentVectorizer(min_docs=2).fit(texts)
+    X = with_engine.transform(texts)
+    without_engine()
+    with pytest.warns(native.SlowPathWarning):
+        without = wc.DocumentVectorizer(min_docs=2).fit(texts)
+    assert without.vocabulary_.terms == with_engine.vocabulary_.terms
+    assert without.transform(texts).data.tobytes() == X.data.tobytes()
+
+
+def test_without_the_engine_everything_works_and_one_warning_says_so(without_engine):
+    texts = ["aa bb", "bb cc", "aa cc dd"] * 4
+    labels = ["x", "y", "x"] * 4
+    expected = wc.WordClassEmbeddings(min_docs=1).fit(texts, labels)
+    without_engine()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        embeddings = wc.WordClassEmbeddings(min_docs=1).fit(texts, labels)
+        embeddings.transform(texts)
+        wc.DocumentVectorizer(ngrams=(1, 2)).fit(texts).transform(texts)
+    assert [each.category for each in caught] == [native.SlowPathWarning]
+    assert embeddings.terms_ == expected.terms_
+    np.testing.assert_allclose(embeddings.vectors_, expected.vectors_, atol=1e-6)
+    np.testing.assert_allclose(embeddings.transform(texts), expected.transform(texts), atol=1e-6)

@@ -1,0 +1,299 @@
+"""The engine against plain Python: no difference in terms or counts, whatever the text is."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+from nasty_documents import documents, spliced_with_numbers
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+import wordclass as wc
+from wordclass.text import counting, native_counting
+from wordclass.text.analyzer import Analyzer
+from wordclass.text.native_counting import NativeCountedTexts
+from wordclass.vocabulary import Vocabulary
+
+NGRAMS = [(1, 1), (1, 2), (2, 2), (1, 3), (2, 3), (3, 3)]
+ODD_STOP_WORDS = frozenset(
+    {"", " ", "a", "aa", "aa bb", "AA", "numbermask", "ab\0", "ab", "ab\0cd", "\0", "\ud800"}
+    | {"ς", "σσ", "i\u0307", "éé", "\U00010428\U00010428", "١", "x" * 10_000, "y" * 16, "z" * 17}
+)
+STOP_WORDS = [frozenset(), frozenset(ENGLISH_STOP_WORDS), ODD_STOP_WORDS]
+OPTIONS = [
+    Analyzer(masks, lower, ngrams=ngrams, stop_words=stop_words)
+    for masks, lower, ngrams, stop_words in itertools.product(
+        (True, False), (True, False), NGRAMS, STOP_WORDS
+    )
+]
+EACH = 20_000 // len(OPTIONS) + 1  # documents, so that all options together have 20,000
+
+
+def options_of(analyze):
+    return (
+        f"{'masked' if analyze.mask_numbers else 'raw'}-{'lower' if analyze.lowercase else 'case'}"
+        f"-{analyze.ngrams[0]}to{analyze.ngrams[1]}-{len(analyze.stop_words)}stops"
+    )
+
+
+def vocabulary_of(terms):
+    ones = np.ones(len(terms), np.int64)
+    return Vocabulary(list(terms), ones, ones, 1)
+
+
+def assert_same_matrix(ours, expected):
+    assert ours.shape == expected.shape
+    assert ours.has_sorted_indices
+    np.testing.assert_array_equal(ours.indptr, expected.indptr)
+    np.testing.assert_array_equal(ours.indices, expected.indices)
+    np.testing.assert_array_equal(ours.data, expected.data)
+    assert ours.data.dtype == expected.data.dtype
+
+
+def assert_counted_alike(texts, analyze, n_jobs=(1,)):
+    expected = counting.count_in_python(texts, analyze)
+    for threads in n_jobs:
+        counted = NativeCountedTexts(texts, analyze, threads)
+        assert counted.n_docs == expected.n_docs
+        terms, ids, occurrences = counted.select(counted.doc_freq > 0)
+        assert terms == expected.terms
+        assert_same_matrix(occurrences, expected.occurrences)
+        np.testing.assert_array_equal(counted.doc_freq[ids], expected.doc_freq)
+        np.testing.assert_array_equal(counted.term_freq[ids], expected.term_freq)
+    return expected
+
+
+def assert_known_alike(texts, analyze, terms, n_jobs=(1,)):
+    vocabulary = vocabulary_of(terms)
+    expected = counting.count_known_in_python(texts, analyze, vocabulary.index)
+    for threads in n_jobs:
+        ours = native_counting.count_known(texts, analyze, vocabulary, threads)
+        assert_same_matrix(ours, expected)
+
+
+def assert_indexed_alike(texts, analyze, terms, n_jobs=(1,)):
+    vocabulary = vocabulary_of(terms)
+    rows = [[vocabulary.index.get(token, -1) for token in analyze(text)] for text in texts]
+    ends = np.cumsum([0, *map(len, rows)])
+    for threads in n_jobs:
+        columns, our_ends = native_counting.index_texts(texts, analyze, vocabulary, threads)
+        np.testing.assert_array_equal(our_ends, ends)
+        np.testing.assert_array_equal(columns, list(itertools.chain.from_iterable(rows)))
+        assert columns.dtype == np.int32
+
+
+# --- nasty documents, all options --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("analyze", OPTIONS, ids=options_of)
+def test_every_option_counts_as_plain_python_does(analyze):
+    seed = OPTIONS.index(analyze)
+    texts = documents(EACH, seed)
+    counted = assert_counted_alike(texts, analyze, (None, 2, 5))
+    known = [*counted.terms[::3], "", " ", "never seen", "aa  bb", " aa", "aa ", "ab\0", "\ud800"]
+    known = sorted(set(known))
+    assert_known_alike(documents(EACH // 2, seed + 1000) + texts[::2], analyze, known, (1, 2, 5))
+
+
+@pytest.mark.parametrize("stop_words", STOP_WORDS, ids=len)
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("masks", [True, False])
+def test_every_token_has_the_column_of_its_term_or_none(masks, lowercase, stop_words):
+    analyze = Analyzer(masks, lowercase, stop_words=stop_words)
+    texts = documents(400, seed=7)
+    terms = counting.count_in_python(texts[::2], analyze).terms[::2]
+    odd = ["", "ab\0", "the", "zz top", "\udc80"]
+    assert_indexed_alike(texts, analyze, sorted({*terms, *odd}), (1, 2, 5))
+
+
+@pytest.mark.parametrize("ngrams", NGRAMS[1:])
+def test_ngrams_have_no_order_so_they_have_no_ids(ngrams):
+    with pytest.raises(wc.InputError, match="single words"):
+        native_counting.index_texts(["aa bb"], Analyzer(ngrams=ngrams), vocabulary_of(["aa"]), 1)
+
+
+@pytest.mark.parametrize("ngrams", NGRAMS)
+@pytest.mark.parametrize("stop_words", [frozenset(), frozenset({"ab", "cd"})], ids=len)
+def test_numbers_of_one_digit_leave_room_for_all_their_ngrams(ngrams, stop_words):
+    analyze = Analyzer(ngrams=ngrams, stop_words=stop_words)
+    # a number is a word of one character: more terms a character than words have
+    for text in spliced_with_numbers(40, seed=3):
+        counted = assert_counted_alike([text], analyze)
+        assert_known_alike([text], analyze, counted.terms)
+
+
+@pytest.mark.slow
+def test_a_million_documents_count_as_plain_python_does():
+    for batch in range(100):
+        analyze = OPTIONS[batch * 7 % len(OPTIONS)]
+        texts = documents(10_000, seed=100_000 + batch)
+        counted = assert_counted_alike(texts, analyze, (1, 3))
+        assert_known_alike(texts[::10], analyze, counted.terms[::2])
+        assert_indexed_alike(texts[1::20], Analyzer(), counted.terms[::5])
+
+
+# --- every character ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("width", ["own", "four bytes"])
+def test_every_code_point_is_a_word_character_or_not_and_lowercased_as_python_does(
+    lowercase, width
+):
+    """Each between letters, so that it splits a word or not: a document for each 16 of them."""
+    analyze = Analyzer(lowercase=lowercase, mask_numbers=False)
+    more = "" if width == "own" else "\U0010ffff"
+    glued = [f"a{char}b" for char in map(chr, range(0x110000))]
+    texts = [" ".join(glued[k : k + 16]) + more for k in range(0, len(glued), 16)]
+    known = {token for text in texts[::3] for token in analyze(text)}
+    assert_indexed_alike(texts, analyze, sorted(known))
+    assert_counted_alike(texts, analyze)
+
+
+@pytest.mark.parametrize("char", ["\u0130", "\u03a3", "\ud800", "\U00010400", "\u0660", "\0"])
+@pytest.mark.parametrize("frame", ["{}", "a{}", "{}b", "1{}", "{}1", "1.{}", "{}.1", "{0}{0}"])
+def test_an_odd_character_beside_letters_and_numbers(char, frame):
+    texts = [frame.format(char), f"x {frame.format(char)} y", frame.format(char) * 9]
+    for analyze in OPTIONS[:: len(STOP_WORDS)]:
+        assert_counted_alike(texts, analyze)
+
+
+@pytest.mark.parametrize("size", [*range(1, 41), 63, 64, 65, 127, 128, 129, 4095, 4096, 10_000])
+def test_words_of_every_length_at_every_place(size):
+    words = [letter * size for letter in "aZé中\U00010400"]
+    for word in words:
+        texts = [word, f"{word} ", f" {word}", f"{'.' * (size % 9)}{word}", f"{word} {word[:-1]}"]
+        texts += [f"1-{word}", f"1{word}", f"{word}1", f"{word}-1", f"{word} {word}x {word}"]
+        assert_counted_alike(texts, Analyzer())
+        assert_counted_alike(["".join(texts)], Analyzer(lowercase=False))
+
+
+# --- few, none, many ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, 40, -1])
+@pytest.mark.parametrize("texts", [[], [""], ["", ""], ["a"], ["aa", "", "bb aa"]], ids=str)
+def test_few_texts_and_more_threads_than_texts(texts, n_jobs):
+    for analyze in (Analyzer(), Analyzer(ngrams=(1, 3), stop_words=frozenset({"aa"}))):
+        assert_counted_alike(texts, analyze, (n_jobs,))
+        for terms in ([], ["aa"], ["aa", "aa bb", "bb"]):
+            assert_known_alike(texts, analyze, terms, (n_jobs,))
+        assert_indexed_alike(texts, Analyzer(), ["aa"], (n_jobs,))
+
+
+def test_a_silly_number_of_threads_still_counts():
+    assert_counted_alike(["aa bb", "cc"], Analyzer(), (100_000,))
+
+
+def test_the_bits_do_not_depend_on_the_number_of_threads():
+    texts = documents(3_000, seed=11)
+    analyze = Analyzer(ngrams=(1, 2))
+    X, *others = (
+        wc.DocumentVectorizer(ngrams=analyze.ngrams, n_jobs=n_jobs, min_docs=2).fit_transform(texts)
+        for n_jobs in (None, 2, 3, 7)
+    )
+    for other in others:
+        assert X.data.tobytes() == other.data.tobytes()
+        np.testing.assert_array_equal(X.indices, other.indices)
+        np.testing.assert_array_equal(X.indptr, other.indptr)
+
+
+def test_many_texts_in_many_blocks_with_all_their_words_rare():
+    # rows are sorted one by one where a block has few values for many columns
+    texts = [f"word{k} w{k % 17} word{k // 2} Éa{k % 5}" for k in range(9_000)]
+    assert_counted_alike(texts, Analyzer(), (1, 4))
+    terms = sorted({f"word{k}" for k in range(0, 200_000, 7)} | {"w3", "éa4"})
+    assert_known_alike(texts, Analyzer(), terms, (1, 4))
+
+
+def test_a_word_that_comes_a_hundred_thousand_times():
+    assert_counted_alike(["aa " * 100_000, "Aa" + " aa" * 70_000 + " é"], Analyzer(ngrams=(1, 2)))
+
+
+def test_selected_terms_are_sorted_by_code_point():
+    texts = ["zz \U00010400a \uffdca \ud800 éa ab a_ a0 ab1 Ab"]
+    analyze = Analyzer(lowercase=False, mask_numbers=False)
+    counted = NativeCountedTexts(texts, analyze, 1)
+    terms, _, _ = counted.select(counted.doc_freq > 0)
+    assert terms == sorted(analyze(texts[0]))
+
+
+def test_counting_in_several_python_threads_at_once():
+    shards = [documents(300, seed) for seed in range(8)]
+    expected = [counting.count_in_python(shard, Analyzer()) for shard in shards]
+    terms, found = expected[0].terms, [None] * len(shards)
+    vocabulary = vocabulary_of(terms)
+
+    def work(k):
+        counted = NativeCountedTexts(shards[k], Analyzer(), 2)
+        known = native_counting.count_known(shards[k], Analyzer(), vocabulary, 2)
+        found[k] = (*counted.select(counted.doc_freq > 0), known)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(shards))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for shard, one, expects in zip(shards, found, expected, strict=True):
+        assert one[0] == expects.terms
+        assert_same_matrix(one[2], expects.occurrences)
+        assert_same_matrix(
+            one[3], counting.count_known_in_python(shard, Analyzer(), vocabulary.index)
+        )
+
+
+# --- what cannot be counted --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [None, b"bytes", 5, float("nan"), ["aa"]])
+def test_what_is_no_text_is_an_input_error_that_says_which(wrong):
+    texts = ["aa", wrong]
+    vocabulary = vocabulary_of(["aa"])
+    for attempt in (
+        lambda: NativeCountedTexts(texts, Analyzer(), 1),
+        lambda: native_counting.count_known(texts, Analyzer(), vocabulary, 1),
+        lambda: native_counting.index_texts(texts, Analyzer(), vocabulary, 1),
+    ):
+        with pytest.raises(wc.InputError, match=f"text 1 is a {type(wrong).__name__}, not a str"):
+            attempt()
+
+
+@pytest.mark.parametrize("n_jobs", ["two", 1.5, 10**30])
+def test_a_number_of_jobs_that_is_none_is_an_input_error(n_jobs):
+    with pytest.raises(wc.InputError):
+        NativeCountedTexts(["aa"], Analyzer(), n_jobs)
+
+
+def test_counts_are_handed_over_once():
+    counted = NativeCountedTexts(["aa bb"], Analyzer(), 1)
+    counted.select(np.ones(2, bool))
+    with pytest.raises(ValueError, match="handed over"):
+        counted.select(np.ones(2, bool))
+
+
+def test_an_analyzer_that_was_made_to_do_otherwise_is_not_replaced():
+    class Shouting(Analyzer):
+        def __call__(self, text):
+            return text.upper().split()
+
+    assert list(counting.count(["aa bb"], Shouting()).terms) == ["AA", "BB"]
+
+
+def test_texts_of_a_subclass_of_str_are_texts():
+    class Text(str):
+        __slots__ = ()
+
+    assert_counted_alike([Text("aa Éé"), np.str_("bb 中文")], Analyzer())
+
+
+# --- when it is used ---------------------------------------------------------------------------
+
+
+def test_what_the_engine_serves():
+    assert native_counting.serves(Analyzer(ngrams=(1, 3)))
+    assert not native_counting.serves(Analyzer(ngrams=(1, 4)))
+    assert not native_counting.serves(Analyzer(token_pattern=r"\w+"))
+    assert not native_counting.serves(Analyzer(strip_accents="ascii"))
+    assert not native_counting.serves(str.split)
+    assert isinstance(counting.count(["aa"], Analyzer()), NativeCountedTexts)
+    assert isinstance(counting.count(["aa"], str.split), counting.CountedTexts)

@@ -1,0 +1,151 @@
+"""The engine built with sanitizers, fed with nasty documents: no error may be reported."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+N_DOCS = 20_000
+
+# loads the engine given as argument in place of the installed one, then compares with Python
+FUZZ = """
+import importlib.util, os, sys
+
+path, tests, n_docs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+name = "wordclass.text._engine"
+spec = importlib.util.spec_from_file_location(name, path)
+sys.modules[name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules[name])
+sys.path[:0] = [tests, os.path.join(tests, "text")]
+
+from wordclass import native
+assert native.engine is sys.modules[name] and native.engine.__spec__.origin == path
+import test_engine, test_native_counting as fuzz
+from nasty_documents import documents, encodable, spliced_with_numbers
+import wordclass as wc
+
+each = n_docs // len(fuzz.OPTIONS) + 1
+for seed, analyze in enumerate(fuzz.OPTIONS):
+    texts = documents(each, seed + 500)
+    counted = fuzz.assert_counted_alike(texts, analyze, (1, 3))
+    fuzz.assert_known_alike(texts, analyze, counted.terms[::3], (1, 3))
+for ngrams in fuzz.NGRAMS:
+    for text in spliced_with_numbers(10, 1):
+        fuzz.assert_counted_alike([text], fuzz.Analyzer(ngrams=ngrams))
+texts = documents(2_000, 1)
+fuzz.assert_indexed_alike(texts, fuzz.Analyzer(), counted.terms[::3], (1, 3))
+texts = encodable(texts)
+from_buffer = test_engine.counted(texts, buffer=True, threads=3)
+assert from_buffer == test_engine.counted(texts, buffer=False)
+for wrong in test_engine.INVALID.values():
+    try:
+        native.engine.Documents(*test_engine.buffer_of([b"aa", wrong]))
+    except ValueError:
+        continue
+    raise AssertionError(wrong)
+for size in (1, 7, 8, 9, 15, 16, 17, 64, 1000):
+    fuzz.test_words_of_every_length_at_every_place(size)
+labels = [f"c{k % 5}" for k in range(len(texts))]
+wc.WordClassEmbeddings(min_docs=1, n_jobs=3).fit(texts, labels).transform(texts)
+names = {}
+exec(test_engine.SETUP, names)
+for code in (*test_engine.MUST_RAISE, *test_engine.MAY_RAISE):
+    if "__new__" in code or "10**6" in code or "learn_characters(0x400" in code:
+        continue
+    try:
+        exec(code, dict(names))
+    except Exception:
+        pass
+print("all the same")
+"""
+
+
+@pytest.fixture
+def build(tmp_path):
+    def built_with(flags):
+        for tool in ("g++", "cmake"):
+            if shutil.which(tool) is None and not (Path(sys.executable).parent / tool).exists():
+                pytest.skip(f"{tool} is not installed")
+        cmake = shutil.which("cmake") or str(Path(sys.executable).parent / "cmake")
+        configure = [
+            cmake,
+            *("-S", str(ROOT), "-B", str(tmp_path)),
+            f"-DPython_EXECUTABLE={sys.executable}",
+            "-DCMAKE_CXX_COMPILER=g++",
+            "-DCMAKE_BUILD_TYPE=Debug",
+            f"-DCMAKE_CXX_FLAGS={flags} -g1 -fno-omit-frame-pointer",
+        ]
+        for command in (configure, [cmake, "--build", str(tmp_path)]):
+            done = subprocess.run(command, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+        return next(tmp_path.glob("_engine*.so"))
+
+    return built_with
+
+
+def library(name):
+    """Return where g++ keeps a library, or skip."""
+    found = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True)
+    path = found.stdout.strip()
+    if not os.path.isabs(path):
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def run_fuzz(engine, preloaded, n_docs=N_DOCS, **variables):
+    environment = {
+        **os.environ,
+        # with libstdc++ behind it, so that the sanitizer sees exceptions
+        "LD_PRELOAD": " ".join([preloaded, library("libstdc++.so")]),
+        "PYTHONMALLOC": "malloc",  # so that it sees every str
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        **variables,
+    }
+    tests = str(ROOT / "tests")
+    return subprocess.run(
+        [sys.executable, "-c", FUZZ, str(engine), tests, str(n_docs)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1_800,
+    )
+
+
+@pytest.mark.slow
+def test_no_byte_out_of_bounds_and_nothing_undefined(build):
+    engine = build("-fsanitize=address,undefined -fno-sanitize-recover=all")
+    done = run_fuzz(
+        engine,
+        library("libasan.so"),
+        # attempts at absurd sizes are part of the fuzz: they end in a MemoryError
+        ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096",
+        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
+    )
+    assert "runtime error" not in done.stderr, done.stderr[-4_000:]
+    assert "ERROR: AddressSanitizer" not in done.stderr, done.stderr[-4_000:]
+    assert done.returncode == 0, done.stderr[-4_000:]
+    assert done.stdout.endswith("all the same\n")
+
+
+@pytest.mark.slow
+def test_no_two_threads_touch_the_same_memory(build):
+    engine = build("-fsanitize=thread")
+    try:
+        done = run_fuzz(
+            engine,
+            library("libtsan.so"),
+            n_docs=N_DOCS // 4,
+            TSAN_OPTIONS="halt_on_error=0:report_bugs=1:exitcode=66",
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip("the thread sanitizer takes too long here")
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("the thread sanitizer does not run on this kernel")
+    races = [part for part in done.stderr.split("=" * 18) if "_engine" in part]
+    assert not races, races[0]
+    assert done.returncode in (0, 66), done.stderr[-4_000:]
