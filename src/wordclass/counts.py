@@ -1,15 +1,15 @@
 """The sums over labelled documents from which every word-class embedding is made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from wordclass import native
-from wordclass.arrays import Flags, Floats, Matrix, Sparse, dense, to_sparse
+from wordclass.arrays import Flags, Floats, Ints, Matrix, Sparse, dense, to_sparse
 from wordclass.errors import InputError
 from wordclass.labels import with_columns
 
@@ -49,7 +49,7 @@ class WordClassCounts:
 
     @classmethod
     def of(
-        cls, X: ArrayLike | Sparse, Y: ArrayLike | Sparse, needs: Iterable[str] = JOINTS
+        cls, X: ArrayLike | Sparse, Y: ArrayLike | Sparse, needs: Collection[str] = JOINTS
     ) -> "WordClassCounts":
         """Count weighted documents X (n, v) and their labels Y (n, m), sparse or dense.
 
@@ -63,12 +63,36 @@ class WordClassCounts:
             weights = weights.copy()
             weights.eliminate_zeros()
         labels = to_sparse(Y)
-        class_docs = np.asarray(labels.sum(axis=0), dtype=np.float64).ravel()
-        if native.engine is not None and weights.shape[1] * labels.shape[1] <= _MOST_CELLS:
-            by_term, joints = _native_sums(native.engine, weights, labels, needs)
+        if native.engine is not None and fits_dense_table(weights.shape[1], labels.shape[1]):
+            sums = native.engine.sum_documents(
+                weights.data,
+                weights.indices.astype(np.int32, copy=False),
+                weights.indptr.astype(np.int64),
+                *label_arrays(labels),
+                weights.shape[1],
+                labels.shape[1],
+                *("joint_weight" in needs, "joint_docs" in needs),
+            )
         else:
-            by_term, joints = _sums(weights, labels, needs)
-        return cls(float(weights.shape[0]), class_docs, *by_term, joints=joints)
+            sums = _sums(weights, labels, needs)
+        return cls.of_sums(labels, sums)
+
+    @classmethod
+    def of_sums(cls, Y: Sparse, sums: Sequence[Any]) -> "WordClassCounts":
+        """Make the record of documents labelled by Y (n, m) from sums over them.
+
+        `sums` are documents, weights and squares of each term, then `joint_weight` and
+        `joint_docs` as CSR matrices or their parts; None for one that was not made.
+        """
+        docs, weights, squares, *joints = sums
+        shape = (len(docs), Y.shape[1])
+        made = {
+            name: sparse.csr_matrix(joint, shape=shape)
+            for name, joint in zip(("joint_weight", "joint_docs"), joints, strict=True)
+            if joint is not None
+        }
+        class_docs = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
+        return cls(float(Y.shape[0]), class_docs, docs, weights, squares, made)
 
     @property
     def n_terms(self) -> int:
@@ -161,41 +185,26 @@ class WordClassCounts:
         return bool(lowest < 0 or self.term_weight.min(initial=0) < -1e-6)
 
 
-def _sums(
-    weights: Sparse, labels: Sparse, needs: Iterable[str]
-) -> tuple[tuple[Floats, Floats, Floats], dict[str, Matrix]]:
-    """Return documents, weights and squares of each term, and the v x m sums."""
+def fits_dense_table(n_terms: int, n_classes: int) -> bool:
+    """Whether the native engine should add up v x m sums in a dense table."""
+    return n_terms * n_classes <= _MOST_CELLS
+
+
+def label_arrays(Y: Sparse) -> tuple[NDArray[np.int32], Ints]:
+    """Return the classes of all documents, one after the other, and where each document ends."""
+    return Y.indices.astype(np.int32, copy=False), Y.indptr.astype(np.int64)
+
+
+def _sums(weights: Sparse, labels: Sparse, needs: Collection[str]) -> list[Any]:
+    """Return documents, weights and squares of each term, and the v x m sums that are needed."""
     n_terms, columns = weights.shape[1], weights.indices
-    by_term = (
+    return [
         np.bincount(columns, minlength=n_terms).astype(np.float64),
         _column_sums(columns, weights.data, n_terms),
         _column_sums(columns, weights.data**2, n_terms),
-    )
-    joints: dict[str, Matrix] = {}
-    for name in sorted(needs):
-        factor = _presence(weights) if name == "joint_docs" else weights
-        joints[name] = sparse.csr_matrix(factor.T @ labels)
-    return by_term, joints
-
-
-def _native_sums(
-    engine: ModuleType, weights: Sparse, labels: Sparse, needs: Iterable[str]
-) -> tuple[tuple[Floats, Floats, Floats], dict[str, Matrix]]:
-    """Do the same in the native engine: the same additions in the same order, the same bits."""
-    shape = (weights.shape[1], labels.shape[1])
-    sums = engine.Sums(
-        weights.data,
-        weights.indices.astype(np.int32, copy=False),
-        weights.indptr.astype(np.int64),
-        labels.indices.astype(np.int32, copy=False),
-        labels.indptr.astype(np.int64),
-        *shape,
-    )
-    joints: dict[str, Matrix] = {
-        name: sparse.csr_matrix(sums.by_class(name == "joint_docs"), shape=shape)
-        for name in sorted(needs)
-    }
-    return sums.by_term(), joints
+        weights.T @ labels if "joint_weight" in needs else None,
+        _presence(weights).T @ labels if "joint_docs" in needs else None,
+    ]
 
 
 def _column_sums(columns: NDArray[np.integer], values: Floats, n_terms: int) -> Floats:

@@ -125,8 +125,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         """
         listed, encoded = _read(texts, labels, class_names)
         check_class_count(encoded.codeframe)
-        learned, _ = self._learner().learn(listed, encoded)
-        self._adopt(learned)
+        self._adopt(self._learner().learn_sums(listed, encoded))
         return self
 
     def fit_blocks(self, blocks: Iterable[tuple[Iterable[str], Labels]]) -> Self:
@@ -183,7 +182,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         if hasattr(self, "learned_"):
             self._adopt(learner.add(self.learned_, listed, encoded))
         else:
-            self._adopt(learner.learn(listed, encoded)[0])
+            self._adopt(learner.learn_sums(listed, encoded))
         return self
 
     def merge(self, other: "WordClassEmbeddings") -> Self:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wordclass.arrays import Sparse, to_sparse
-from wordclass.counts import WordClassCounts
+from wordclass.counts import WordClassCounts, fits_dense_table
 from wordclass.embedding.documents import CountedDocuments, fingerprint_texts
 from wordclass.embedding.recipe import Recipe
 from wordclass.embedding.structural_problems import telling_terms, with_structural_columns
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.text.counting import CountedTexts
+from wordclass.text.native_counting import NativeCountedTexts
 from wordclass.text.vectorizer import Counted, DocumentVectorizer
 from wordclass.vocabulary import Vocabulary
 
@@ -52,6 +53,21 @@ class Learner:
     recipe: Recipe
     structural_problems: int
     keep_documents: bool
+
+    def learn_sums(self, texts: list[str], labels: EncodedLabels) -> Learned:
+        """Learn everything; X is not made where its sums can be had without it."""
+        needs_X = self.keep_documents or self.structural_problems
+        if needs_X or self.vectorizer.weighting != "tfidf":
+            return self.learn(texts, labels)[0]
+        counted = self.vectorizer.count(texts)
+        if not isinstance(counted, NativeCountedTexts):
+            return self._learn(counted, labels)[0]
+        places = self.vectorizer.fit_counted(counted)
+        vocabulary = self.vectorizer.vocabulary_
+        if not fits_dense_table(len(vocabulary), len(labels.codeframe.classes)):
+            return self._learn(counted, labels)[0]
+        counts = counted.tfidf_counts(places, vocabulary, labels.Y, self.recipe.needs)
+        return Learned(vocabulary, labels.codeframe, (), counts)
 
     def learn(self, texts: list[str], labels: EncodedLabels) -> tuple[Learned, Sparse]:
         """Learn everything, vocabulary included; return it with the X of the texts."""
@@ -123,7 +139,8 @@ class Learner:
     def _documents(self, texts: list[str], labels: EncodedLabels) -> CountedDocuments:
         """Count texts so that they can be kept: all terms, and a fingerprint of each text."""
         counted = self.vectorizer.count(texts)
-        terms, _, occurrences = counted.select(counted.doc_freq > 0)
+        terms, places = counted.sorted_terms(counted.doc_freq > 0)
+        occurrences = counted.occurrences_of(places)
         return CountedDocuments(terms, occurrences, labels, fingerprint_texts(texts))
 
     def _learn_again(self, documents: CountedDocuments) -> tuple[Learned, Sparse]:

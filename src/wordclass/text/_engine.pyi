@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 _Ints32 = NDArray[np.int32]
 _Ints64 = NDArray[np.int64]
 _Csr = tuple[_Ints32, _Ints32, _Ints64]
+_Floats = NDArray[np.float64]
+_Joint = tuple[_Floats, _Ints32, _Ints64] | None
+_Sums = tuple[_Floats, _Floats, _Floats, _Joint, _Joint]
 
 def learn_characters(first: int, folded: NDArray[np.uint32], /) -> None: ...
 def tfidf(
@@ -16,21 +19,18 @@ def tfidf(
     damped: NDArray[np.float64],
     /,
 ) -> NDArray[np.float64]: ...
-
-class Sums:
-    def __init__(
-        self,
-        weights: NDArray[np.float64],
-        columns: _Ints32,
-        ends: _Ints64,
-        classes: _Ints32,
-        class_ends: _Ints64,
-        n_terms: int,
-        n_classes: int,
-        /,
-    ) -> None: ...
-    def by_term(self) -> tuple[NDArray[np.float64], ...]: ...
-    def by_class(self, of_documents: bool, /) -> tuple[NDArray[np.float64], _Ints32, _Ints64]: ...
+def sum_documents(
+    weights: NDArray[np.float64],
+    columns: _Ints32,
+    ends: _Ints64,
+    classes: _Ints32,
+    class_ends: _Ints64,
+    n_terms: int,
+    n_classes: int,
+    of_weights: bool,
+    of_documents: bool,
+    /,
+) -> _Sums: ...
 
 class Options: ...
 
@@ -62,7 +62,21 @@ class TermCounter(TermTable):
 
 class CountedTexts(TermTable):
     def __init__(self, documents: Documents, options: Options, n_threads: int, /) -> None: ...
+    @property
+    def max_count(self) -> int: ...
     def occurrences(self, column_of: _Ints32, n_columns: int, /) -> _Csr: ...
+    def tfidf_sums(
+        self,
+        column_of: _Ints32,
+        idf: _Floats,
+        damped: _Floats,
+        classes: _Ints32,
+        class_ends: _Ints64,
+        n_classes: int,
+        of_weights: bool,
+        of_documents: bool,
+        /,
+    ) -> _Sums: ...
 
 class FixedVocabulary:
     def __init__(self, terms: list[str], options: Options, /) -> None: ...

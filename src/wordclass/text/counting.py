@@ -51,12 +51,14 @@ class CountedTexts:
         columns, counts = self.occurrences.indices, self.occurrences.data
         return np.bincount(columns, counts, minlength=len(self.terms)).astype(np.int64)
 
-    def select(self, kept: Flags) -> tuple[list[str], Ints, Sparse]:
-        """Return the kept terms, sorted, their places here, and their occurrences."""
-        columns = np.flatnonzero(kept)
-        if len(columns) == len(self.terms):
-            return self.terms, columns, self.occurrences
-        return [self.terms[j] for j in columns], columns, self.occurrences[:, columns]
+    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
+        """Return the kept terms, sorted by code point, and their places here."""
+        places = np.flatnonzero(kept)
+        return [self.terms[j] for j in places], places
+
+    def occurrences_of(self, places: Ints) -> Sparse:
+        """Return the occurrences (n, len(places)) of terms."""
+        return self.occurrences[:, places]
 
 
 def count(

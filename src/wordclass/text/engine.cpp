@@ -36,6 +36,7 @@ constexpr std::size_t MAX_TERMS = std::size_t{1} << 31;
 constexpr std::size_t MAX_DOCUMENT = std::size_t{1} << 32;  // characters
 constexpr std::size_t BLOCK = 4096;                         // documents whose counts lie together
 constexpr std::size_t MAX_THREADS = 256;
+constexpr std::size_t LONGEST_NGRAM = 3;
 constexpr char NUMBER_MASK[] = "numbermask";
 constexpr std::size_t MASK_SIZE = sizeof(NUMBER_MASK) - 1;
 
@@ -509,7 +510,7 @@ public:
     }
 
 private:
-    static constexpr int FIRST_SHIFT = 54;
+    static constexpr int FIRST_SHIFT = 52;
 
     std::vector<Slot> slots_;
     int shift_ = FIRST_SHIFT;  // the place of a key is the upper bits of its hash
@@ -642,9 +643,7 @@ public:
         const bool is_full = blocks_.empty() || blocks_.back().ends.size() == BLOCK ||
                              n_entries_ > MAX_TERMS / 2;
         if (is_full) begin_block();
-        std::vector<Entry>& entries = blocks_.back().entries;
-        if (entries.size() < n_entries_ + most) entries.resize(2 * entries.size() + most);
-        entries_ = entries.data();
+        if (entries_.size() < n_entries_ + most) entries_.resize(2 * (n_entries_ + most));
         ++document_;
     }
 
@@ -676,19 +675,19 @@ private:
     void begin_block() {
         end_block();
         blocks_.emplace_back();
+        blocks_.back().ends.reserve(BLOCK);
         n_entries_ = 0;
     }
 
     void end_block() {
         if (blocks_.empty()) return;
-        std::vector<Entry>& entries = blocks_.back().entries;
-        entries.resize(n_entries_);
-        entries.shrink_to_fit();
+        const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(n_entries_);
+        blocks_.back().entries.assign(entries_.begin(), end);
     }
 
     std::vector<Mark> marks_;
     std::vector<Block> blocks_;
-    Entry* entries_ = nullptr;  // of the current block
+    std::vector<Entry> entries_;  // of the current block, and room for more
     std::size_t n_entries_ = 0;
     std::uint32_t document_ = 0;
 };
@@ -956,6 +955,87 @@ Csr write_rows(std::vector<Share>& shares, std::size_t n_columns) {
     return nb::make_tuple(counts.release(), columns.release(), ends.release());
 }
 
+// --------------------------------------------------------------------------- sums over documents
+
+void check_rows(const Input<std::int32_t>& columns, const Input<std::int64_t>& ends,
+                std::size_t n_columns) {
+    const std::int64_t* end = ends.data() + ends.size();
+    if (ends.size() == 0 || ends.data()[0] != 0 || !std::is_sorted(ends.data(), end) ||
+        static_cast<std::size_t>(*(end - 1)) != columns.size())
+        throw nb::value_error("the ends of rows do not fit the values");
+    for (std::size_t place = 0; place < columns.size(); ++place)
+        if (columns.data()[place] < 0 ||
+            static_cast<std::size_t>(columns.data()[place]) >= n_columns)
+            throw nb::value_error("no such column");
+}
+
+// What word-class embeddings are made of, added up in the order of the documents: of each term
+// the documents, weights and squares; where asked for, weights or documents in each class too.
+class Sums {
+public:
+    Sums(std::size_t n_terms, std::size_t n_classes, bool of_weights, bool of_documents)
+        : n_terms_(n_terms), n_classes_(n_classes), of_weights_(of_weights),
+          of_documents_(of_documents), docs_(n_terms), weights_(n_terms), squares_(n_terms) {
+        if (n_classes != 0 && n_terms > MAX_TERMS / n_classes)
+            throw nb::value_error("too many terms and classes for a dense table");
+        std::fill_n(docs_.data(), n_terms, 0.0);
+        std::fill_n(weights_.data(), n_terms, 0.0);
+        std::fill_n(squares_.data(), n_terms, 0.0);
+        joint_weight_.resize(of_weights ? n_terms * n_classes : 0, 0.0);
+        joint_docs_.resize(of_documents ? n_terms * n_classes : 0, 0.0);
+    }
+
+    void add(const std::int32_t* columns, const double* weights, std::size_t n,
+             const std::int32_t* labels, std::size_t n_labels) {
+        for (std::size_t place = 0; place < n; ++place) {
+            const auto term = static_cast<std::size_t>(columns[place]);
+            const double weight = weights[place];
+            docs_.data()[term] += 1;
+            weights_.data()[term] += weight;
+            squares_.data()[term] += weight * weight;
+            for (std::size_t label = 0; label < n_labels; ++label) {
+                const std::size_t cell = term * n_classes_ + static_cast<std::size_t>(labels[label]);
+                if (of_weights_) joint_weight_[cell] += weight;
+                if (of_documents_) joint_docs_[cell] += 1;
+            }
+        }
+    }
+
+    // (documents, weights, squares, weights by class, documents by class); the last two as CSR
+    // (values, columns, ends), or None
+    nb::tuple release() {
+        return nb::make_tuple(docs_.release(), weights_.release(), squares_.release(),
+                              of_weights_ ? compressed(joint_weight_) : nb::none(),
+                              of_documents_ ? compressed(joint_docs_) : nb::none());
+    }
+
+private:
+    nb::object compressed(const std::vector<double>& cells) const {
+        const auto n_values = static_cast<std::size_t>(
+            std::count_if(cells.begin(), cells.end(), [](double cell) { return cell != 0; }));
+        Output<double> values(n_values);
+        Output<std::int32_t> columns(n_values);
+        Output<std::int64_t> ends(n_terms_ + 1);
+        std::size_t place = 0;
+        for (std::size_t term = 0; term < n_terms_; ++term) {
+            ends.data()[term] = static_cast<std::int64_t>(place);
+            for (std::size_t label = 0; label < n_classes_; ++label) {
+                const double cell = cells[term * n_classes_ + label];
+                if (cell == 0) continue;
+                values.data()[place] = cell;
+                columns.data()[place++] = static_cast<std::int32_t>(label);
+            }
+        }
+        ends.data()[n_terms_] = static_cast<std::int64_t>(place);
+        return nb::make_tuple(values.release(), columns.release(), ends.release());
+    }
+
+    std::size_t n_terms_, n_classes_;
+    bool of_weights_, of_documents_;
+    Output<double> docs_, weights_, squares_;
+    std::vector<double> joint_weight_, joint_docs_;
+};
+
 // ------------------------------------------------------------------------------ counted texts
 
 // Terms with an id each, in no order, and in how many documents and how often they occur.
@@ -1099,9 +1179,76 @@ public:
         merge(terms, counters);
     }
 
+    std::uint32_t max_count() const { return max_count_; }
+
     // The occurrences of the terms that have a column (an entry an id, -1 for none). The counts
     // are handed over: they can be had once.
     Csr occurrences(Input<std::int32_t> column_of, std::size_t n_columns) {
+        hand_over(column_of, n_columns);
+        nb::gil_scoped_release no_gil;
+        return write_rows(shares_, n_columns);
+    }
+
+    // The sums over documents weighted by sublinear tf-idf with rows of length 1, without making
+    // the matrix of weights. The counts are handed over here, too.
+    nb::tuple tfidf_sums(Input<std::int32_t> column_of, Input<double> idf, Input<double> damped,
+                         Input<std::int32_t> classes, Input<std::int64_t> class_ends,
+                         std::size_t n_classes, bool of_weights, bool of_documents) {
+        check_rows(classes, class_ends, n_classes);
+        if (class_ends.size() != n_docs_ + 1) throw nb::value_error("labels of other documents");
+        if (damped.size() <= max_count_) throw nb::value_error("a count without damping");
+        hand_over(column_of, idf.size());
+        Sums sums(idf.size(), n_classes, of_weights, of_documents);
+        {
+            nb::gil_scoped_release no_gil;
+            WeightedDocument document;
+            std::size_t row = 0;
+            for (const Share& share : shares_)
+                for (const Block& block : share.blocks)
+                    for (std::size_t k = 0; k < block.ends.size(); ++k, ++row) {
+                        const std::size_t start = k == 0 ? 0 : block.ends[k - 1];
+                        document.weigh(block.entries.data() + start, block.ends[k] - start,
+                                       share.column_of, idf.data(), damped.data());
+                        const std::int64_t label = class_ends.data()[row];
+                        sums.add(document.columns.data(), document.weights.data(), document.size,
+                                 classes.data() + label,
+                                 static_cast<std::size_t>(class_ends.data()[row + 1] - label));
+                    }
+            shares_.clear();
+        }
+        return sums.release();
+    }
+
+private:
+    // The known terms of one document, with weights.
+    struct WeightedDocument {
+        std::vector<std::int32_t> columns;
+        std::vector<double> weights;
+        std::size_t size = 0;
+
+        void weigh(const Entry* entries, std::size_t n, const std::vector<std::int32_t>& column_of,
+                   const double* idf, const double* damped) {
+            if (columns.size() < n) {
+                columns.resize(2 * n);
+                weights.resize(2 * n);
+            }
+            size = 0;
+            double squares = 0;
+            for (std::size_t entry = 0; entry < n; ++entry) {
+                const std::int32_t column = column_of[entries[entry].id];
+                if (column < 0) continue;
+                const double weight = damped[entries[entry].count] * idf[column];
+                squares += weight * weight;
+                columns[size] = column;
+                weights[size++] = weight;
+            }
+            const double length = std::sqrt(squares);
+            for (std::size_t place = 0; place < size; ++place) weights[place] /= length;
+        }
+    };
+
+    // Tell every share the columns of its own ids; to be done once.
+    void hand_over(const Input<std::int32_t>& column_of, std::size_t n_columns) {
         if (column_of.size() != terms_.size()) throw nb::value_error("expected one column a term");
         for (std::size_t id = 0; id < column_of.size(); ++id)
             if (column_of.data()[id] < -1 ||
@@ -1109,7 +1256,6 @@ public:
                 throw nb::value_error("no such column");
         if (are_handed_over_) throw nb::value_error("these counts were handed over before");
         are_handed_over_ = true;
-        nb::gil_scoped_release no_gil;
         for (std::size_t part = 0; part < shares_.size(); ++part) {
             const std::vector<Id>& merged = merged_ids_[part];
             std::vector<std::int32_t>& columns = shares_[part].column_of;
@@ -1117,10 +1263,8 @@ public:
             for (std::size_t id = 0; id < columns.size(); ++id)
                 columns[id] = column_of.data()[part == 0 ? id : merged[id]];
         }
-        return write_rows(shares_, n_columns);
     }
 
-private:
     // The dictionary of the first thread takes in those of the others; its own ids stay.
     void merge(std::vector<Terms>& terms, std::vector<Counter>& counters) {
         terms_ = std::move(terms[0]);
@@ -1136,12 +1280,14 @@ private:
                     const Id id = part == 0 ? entry.id : merged_ids_[part][entry.id];
                     ++doc_freq_[id];
                     term_freq_[id] += entry.count;
+                    max_count_ = std::max(max_count_, entry.count);
                 }
         }
     }
 
     std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
     std::vector<Share> shares_;
+    std::uint32_t max_count_ = 0;
     bool are_handed_over_ = false;
 };
 
@@ -1268,105 +1414,33 @@ Array<double> tfidf(Input<std::int32_t> counts, Input<std::int32_t> columns,
     return weights.release();
 }
 
-// Sums over documents, added in their order: of each term's weights and squares, of the documents
-// it is in, and, where they are asked for, of its weights (or documents) in each class.
-class Sums {
-public:
-    Sums(Input<double> weights, Input<std::int32_t> columns, Input<std::int64_t> ends,
-         Input<std::int32_t> classes, Input<std::int64_t> class_ends, std::size_t n_terms,
-         std::size_t n_classes)
-        : weights_(weights), columns_(columns), ends_(ends), classes_(classes),
-          class_ends_(class_ends), n_terms_(n_terms), n_classes_(n_classes) {
-        if (ends.size() != class_ends.size() || ends.size() == 0 ||
-            columns.size() != weights.size())
-            throw nb::value_error("weights and labels of different documents");
-        check(columns, ends, n_terms);
-        check(classes, class_ends, n_classes);
-    }
-
-    // (documents, weights, squares), each of n_terms
-    nb::tuple by_term() const {
-        Output<double> docs(n_terms_), sums(n_terms_), squares(n_terms_);
-        std::fill_n(docs.data(), n_terms_, 0.0);
-        std::fill_n(sums.data(), n_terms_, 0.0);
-        std::fill_n(squares.data(), n_terms_, 0.0);
-        for (std::size_t place = 0; place < weights_.size(); ++place) {
-            const double weight = weights_.data()[place];
-            const std::int32_t column = columns_.data()[place];
-            docs.data()[column] += 1;
-            sums.data()[column] += weight;
-            squares.data()[column] += weight * weight;
-        }
-        return nb::make_tuple(docs.release(), sums.release(), squares.release());
-    }
-
-    // The n_terms x n_classes sums as CSR (values, columns, ends); of documents or of weights.
-    nb::tuple by_class(bool of_documents) const {
-        std::vector<double> cells(n_terms_ * n_classes_, 0.0);
-        {
-            nb::gil_scoped_release no_gil;
-            for (std::size_t row = 0; row + 1 < ends_.size(); ++row)
-                for (std::int64_t label = class_ends_.data()[row];
-                     label < class_ends_.data()[row + 1]; ++label)
-                    add_row(cells, row, classes_.data()[label], of_documents);
-        }
-        return compressed(cells);
-    }
-
-private:
-    static void check(const Input<std::int32_t>& columns, const Input<std::int64_t>& ends,
-                      std::size_t n_columns) {
-        for (std::size_t row = 0; row + 1 < ends.size(); ++row)
-            if (ends.data()[row] < 0 || ends.data()[row] > ends.data()[row + 1])
-                throw nb::value_error("row ends do not rise");
-        if (static_cast<std::size_t>(ends.data()[ends.size() - 1]) != columns.size())
-            throw nb::value_error("the last row does not end with the values");
-        for (std::size_t place = 0; place < columns.size(); ++place)
-            if (columns.data()[place] < 0 ||
-                static_cast<std::size_t>(columns.data()[place]) >= n_columns)
-                throw nb::value_error("no such column");
-    }
-
-    void add_row(std::vector<double>& cells, std::size_t row, std::int32_t label,
-                 bool of_documents) const {
-        for (std::int64_t place = ends_.data()[row]; place < ends_.data()[row + 1]; ++place) {
-            const auto term = static_cast<std::size_t>(columns_.data()[place]);
-            cells[term * n_classes_ + static_cast<std::size_t>(label)] +=
-                of_documents ? 1.0 : weights_.data()[place];
+// Sums over documents whose weights are there already: X and Y as CSR without the values of Y.
+nb::tuple sum_documents(Input<double> weights, Input<std::int32_t> columns,
+                        Input<std::int64_t> ends, Input<std::int32_t> classes,
+                        Input<std::int64_t> class_ends, std::size_t n_terms, std::size_t n_classes,
+                        bool of_weights, bool of_documents) {
+    if (ends.size() != class_ends.size() || columns.size() != weights.size())
+        throw nb::value_error("weights and labels of different documents");
+    check_rows(columns, ends, n_terms);
+    check_rows(classes, class_ends, n_classes);
+    Sums sums(n_terms, n_classes, of_weights, of_documents);
+    {
+        nb::gil_scoped_release no_gil;
+        for (std::size_t row = 0; row + 1 < ends.size(); ++row) {
+            const std::int64_t start = ends.data()[row], label = class_ends.data()[row];
+            sums.add(columns.data() + start, weights.data() + start,
+                     static_cast<std::size_t>(ends.data()[row + 1] - start),
+                     classes.data() + label,
+                     static_cast<std::size_t>(class_ends.data()[row + 1] - label));
         }
     }
-
-    nb::tuple compressed(const std::vector<double>& cells) const {
-        const auto n_values = static_cast<std::size_t>(
-            std::count_if(cells.begin(), cells.end(), [](double cell) { return cell != 0; }));
-        Output<double> values(n_values);
-        Output<std::int32_t> columns(n_values);
-        Output<std::int64_t> ends(n_terms_ + 1);
-        std::size_t place = 0;
-        for (std::size_t term = 0; term < n_terms_; ++term) {
-            ends.data()[term] = static_cast<std::int64_t>(place);
-            for (std::size_t label = 0; label < n_classes_; ++label) {
-                const double cell = cells[term * n_classes_ + label];
-                if (cell == 0) continue;
-                values.data()[place] = cell;
-                columns.data()[place++] = static_cast<std::int32_t>(label);
-            }
-        }
-        ends.data()[n_terms_] = static_cast<std::int64_t>(place);
-        return nb::make_tuple(values.release(), columns.release(), ends.release());
-    }
-
-    Input<double> weights_;
-    Input<std::int32_t> columns_;
-    Input<std::int64_t> ends_;
-    Input<std::int32_t> classes_;
-    Input<std::int64_t> class_ends_;
-    std::size_t n_terms_, n_classes_;
-};
+    return sums.release();
+}
 
 Options made_options(bool mask_numbers, bool lowercase, std::size_t shortest, std::size_t longest,
                      const std::vector<std::string>& stop_words) {
-    if (shortest < 1 || longest < shortest) throw std::invalid_argument("no such n-grams");
+    if (shortest < 1 || longest < shortest || longest > LONGEST_NGRAM)
+        throw nb::value_error("no such n-grams");
     return {mask_numbers, lowercase, shortest, longest, stop_words};
 }
 
@@ -1395,7 +1469,9 @@ NB_MODULE(_engine, module) {
         .def("sorted", &TermTable::sorted);
     nb::class_<CountedTexts, TermTable>(module, "CountedTexts")
         .def(nb::init<const Documents&, const Options&, std::size_t>())
-        .def("occurrences", &CountedTexts::occurrences);
+        .def_prop_ro("max_count", &CountedTexts::max_count)
+        .def("occurrences", &CountedTexts::occurrences)
+        .def("tfidf_sums", &CountedTexts::tfidf_sums);
     nb::class_<TermCounter, TermTable>(module, "TermCounter")
         .def(nb::init<const Options&, std::size_t>())
         .def("add", &TermCounter::add)
@@ -1405,9 +1481,5 @@ NB_MODULE(_engine, module) {
         .def("count", &FixedVocabulary::count)
         .def("index", &FixedVocabulary::index);
     module.def("tfidf", &tfidf);
-    nb::class_<Sums>(module, "Sums")
-        .def(nb::init<Input<double>, Input<std::int32_t>, Input<std::int64_t>, Input<std::int32_t>,
-                      Input<std::int64_t>, std::size_t, std::size_t>())
-        .def("by_term", &Sums::by_term)
-        .def("by_class", &Sums::by_class);
+    module.def("sum_documents", &sum_documents);
 }

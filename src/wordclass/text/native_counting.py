@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass.arrays import Flags, Ints, Sparse
+from wordclass.counts import WordClassCounts, label_arrays
 from wordclass.errors import InputError
 from wordclass.native import engine
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
 from wordclass.vocabulary import TermCounts, Vocabulary, kept_terms
+from wordclass.weightings import tfidf
 
 _LONGEST_NGRAM = 3
 _WORD = re.compile(r"\w")
 _WIDTH_ENDS = {1: 0x100, 2: 0x10000, 4: 0x110000}  # the characters of texts, by bytes a character
 _learned = 0x80  # ASCII is known to the engine
+_learning = Lock()
 
 
 def serves(analyze: Analyze) -> bool:
@@ -44,16 +48,38 @@ class NativeCountedTexts:
         self.doc_freq: Ints = self._counted.doc_freq()
         self.term_freq: Ints = self._counted.term_freq()
 
-    def select(self, kept: Flags) -> tuple[list[str], Ints, Sparse]:
-        """Return the kept terms, sorted by code point, their ids, and their occurrences.
-
-        The counts are handed over: a second call is an error.
-        """
+    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
+        """Return the kept terms, sorted by code point, and their ids."""
         ids, terms = self._counted.sorted(np.flatnonzero(kept))
-        columns = np.full(len(kept), -1, np.int32)
+        return terms, ids
+
+    def occurrences_of(self, ids: Ints) -> Sparse:
+        """Return the occurrences (n, len(ids)) of terms; they can be had once."""
+        with _told_as_input_errors():
+            parts = self._counted.occurrences(self._columns(ids), len(ids))
+        return _matrix(parts, (self.n_docs, len(ids)))
+
+    def tfidf_counts(
+        self, ids: Ints, vocabulary: Vocabulary, Y: Sparse, needs: Collection[str]
+    ) -> WordClassCounts:
+        """Return the sums over documents weighted by tf-idf, without making X.
+
+        In place of `occurrences_of`; `ids` are the terms of the vocabulary.
+        """
+        sums = self._counted.tfidf_sums(
+            self._columns(ids),
+            tfidf.inverse_document_frequency(vocabulary),
+            tfidf.damped_counts(self._counted.max_count),
+            *label_arrays(Y),
+            Y.shape[1],
+            *("joint_weight" in needs, "joint_docs" in needs),
+        )
+        return WordClassCounts.of_sums(Y, sums)
+
+    def _columns(self, ids: Ints) -> NDArray[np.int32]:
+        columns = np.full(len(self.doc_freq), -1, np.int32)
         columns[ids] = np.arange(len(ids), dtype=np.int32)
-        parts = self._counted.occurrences(columns, len(ids))
-        return terms, ids, _matrix(parts, (self.n_docs, len(ids)))
+        return columns
 
 
 class NativeTermCounter:
@@ -125,9 +151,10 @@ def _documents(texts: list[str], analyze: Analyzer) -> Any:  # noqa: ANN401 - of
 def _learn_characters(end: int) -> None:
     """Tell the engine which characters make words, and their lower case, up to `end`."""
     global _learned
-    if end > _learned:
-        engine.learn_characters(_learned, folded_characters(_learned, end))  # type: ignore[union-attr]
-        _learned = end
+    with _learning:  # each range is written once, before anybody reads it
+        if end > _learned:
+            engine.learn_characters(_learned, folded_characters(_learned, end))  # type: ignore[union-attr]
+            _learned = end
 
 
 def folded_characters(first: int, end: int) -> NDArray[np.uint32]:

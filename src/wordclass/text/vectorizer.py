@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
-from wordclass.arrays import Sparse, to_sparse
+from wordclass.arrays import Ints, Sparse, to_sparse
 from wordclass.corpus import list_texts
 from wordclass.errors import InputError
 from wordclass.text import counting
@@ -109,16 +109,21 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
+        return self._weighted(counted.occurrences_of(self.fit_counted(counted)))
+
+    def fit_counted(self, counted: Counted) -> Ints:
+        """Learn which of the counted terms to keep; return their places in what was counted."""
         kept = kept_terms(counted.n_docs, counted.doc_freq, self.min_docs, self.max_df)
-        terms, places, occurrences = counted.select(kept)
-        term_freq = counted.term_freq[places]
-        chosen = most_frequent(np.ones(len(terms), bool), term_freq, self.max_terms)
+        terms, places = counted.sorted_terms(kept)
+        all_terms = np.ones(len(terms), bool)
+        chosen = most_frequent(all_terms, counted.term_freq[places], self.max_terms)
         if not chosen.all():
             terms = [term for term, is_chosen in zip(terms, chosen, strict=True) if is_chosen]
-            occurrences = occurrences[:, np.flatnonzero(chosen)]
-        doc_freq = counted.doc_freq[places][chosen]
-        self.vocabulary_ = Vocabulary(terms, doc_freq, term_freq[chosen], counted.n_docs)
-        return self._weighted(occurrences)
+            places = places[chosen]
+        self.vocabulary_ = Vocabulary(
+            terms, counted.doc_freq[places], counted.term_freq[places], counted.n_docs
+        )
+        return places
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
         """Return a vectorizer with the same options, fitted by a vocabulary learned before."""

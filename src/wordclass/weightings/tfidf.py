@@ -16,7 +16,7 @@ def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
     A document without a known term keeps a row of zeros. Equal to scikit-learn's TfidfVectorizer
     with `sublinear_tf=True`.
     """
-    idf = np.log((1 + vocabulary.n_docs) / (1 + vocabulary.doc_freq)) + 1  # (v,)
+    idf = inverse_document_frequency(vocabulary)
     if native.engine is not None and occurrences.indices.dtype == np.int32:
         return _weight_natively(native.engine, occurrences, idf)
     weights = (1 + np.log(occurrences.data)) * idf[occurrences.indices]
@@ -28,11 +28,21 @@ def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
     return sparse.csr_matrix(parts, shape=occurrences.shape)
 
 
+def inverse_document_frequency(vocabulary: Vocabulary) -> Floats:
+    """Return the smoothed idf of each term (v,)."""
+    return np.log((1 + vocabulary.n_docs) / (1 + vocabulary.doc_freq)) + 1
+
+
+def damped_counts(largest: int) -> Floats:
+    """Return 1 + ln tf for each tf up to the largest; 0 for 0."""
+    return np.append(0.0, 1 + np.log(np.arange(1, largest + 1)))
+
+
 def _weight_natively(engine: ModuleType, occurrences: Sparse, idf: Floats) -> Sparse:
     """Do the same in one pass. The logarithms are numpy's, so that the bits are the same."""
     counts = occurrences.data.astype(np.int32, copy=False)
-    damped = 1 + np.log(np.arange(1, counts.max(initial=0) + 1))
+    damped = damped_counts(int(counts.max(initial=0)))
     ends = occurrences.indptr.astype(np.int64)
-    weights = engine.tfidf(counts, occurrences.indices, ends, idf, np.append(0.0, damped))
+    weights = engine.tfidf(counts, occurrences.indices, ends, idf, damped)
     parts = (weights, occurrences.indices, occurrences.indptr)
     return sparse.csr_matrix(parts, shape=occurrences.shape)
