@@ -90,7 +90,8 @@ bool needs_python(const Char* data, std::size_t n) {
     return std::any_of(data, data + n, [](Char c) { return c == 0x130 || c == 0x3A3; });
 }
 
-// Texts that stay where they are; whatever owns them is kept alive.
+// Texts that stay where they are; whatever owns them is kept alive. All together they must have
+// fewer than 2^33 characters, so that no term occurs 2^32 times.
 class Documents {
 public:
     Documents(const Documents&) = delete;
@@ -111,6 +112,13 @@ public:
             documents_.push_back(decode(k, bytes.data() + ends[k],
                                         static_cast<std::size_t>(ends[k + 1] - ends[k])));
         }
+    }
+
+    void check_total() const {
+        std::size_t total = 0;
+        for (const Document& document : documents_) total += document.length;
+        if (total >= 2 * MAX_DOCUMENT)
+            throw nb::value_error("8 GB of text or more at once: give it in blocks (fit_blocks)");
     }
 
     std::size_t size() const { return documents_.size(); }
@@ -483,6 +491,8 @@ public:
 
     HashTable() : slots_(std::size_t{1} << (64 - FIRST_SHIFT)) {}
 
+    const Slot& first(std::uint64_t hash) const { return slots_[hash >> shift_]; }
+
     // The slot that holds the key, or the free one where it belongs.
     template <class Same>
     Slot& find(std::uint64_t hash, const SlotKey& key, const Same& same) {
@@ -539,7 +549,21 @@ public:
         return id;
     }
 
-    Id find_pair(Id term, Id word) { return pair_slot(pair_key(term, word)).id; }
+    // The n-grams that terms make with the words behind them, NO_ID for one that is not there or
+    // has an unknown part. There are so many n-grams that their slots are far away in memory:
+    // all are looked at first, which the processor does for many at a time, then used.
+    void find_pairs(const std::vector<Id>& terms, const Id* words, std::vector<Id>& pairs) {
+        touch_pairs(terms, words);
+        for (std::size_t k = 0; k < pairs.size(); ++k)
+            pairs[k] = terms[k] == NO_ID || words[k] == NO_ID
+                           ? NO_ID
+                           : pair_slot(pair_key(terms[k], words[k])).id;
+    }
+
+    void add_pairs(const std::vector<Id>& terms, const Id* words, std::vector<Id>& pairs) {
+        touch_pairs(terms, words);
+        for (std::size_t k = 0; k < pairs.size(); ++k) pairs[k] = add_pair(terms[k], words[k]);
+    }
 
     Id add_pair(Id term, Id word) {
         const std::uint64_t key = pair_key(term, word);
@@ -598,6 +622,13 @@ private:
         });
     }
 
+    void touch_pairs(const std::vector<Id>& terms, const Id* words) {
+        Id seen = 0;
+        for (std::size_t k = 0; k < terms.size(); ++k)
+            seen |= pairs_.first(pair_hash(pair_key(terms[k], words[k]))).id;
+        touched_ = seen;  // so that the look is not left out
+    }
+
     HashTable<std::uint64_t>::Slot& pair_slot(std::uint64_t key) {
         return pairs_.find(pair_hash(key), key, [](Id) { return true; });
     }
@@ -619,6 +650,7 @@ private:
     HashTable<std::uint64_t> pairs_;
     std::vector<Node> nodes_;
     std::vector<char> arena_;
+    volatile Id touched_ = 0;
 };
 
 // --------------------------------------------------------------------------------- counting
@@ -654,7 +686,7 @@ public:
         const bool is_new = mark.document != document_;
         const std::uint32_t place = is_new ? static_cast<std::uint32_t>(n_entries_) : mark.place;
         n_entries_ += is_new;
-        mark = {document_, place};
+        mark = {document_, place, mark.doc_freq + is_new, mark.term_freq + 1};
         Entry& entry = entries_[place];
         entry = {id, (is_new ? 0 : entry.count) + 1};
     }
@@ -666,10 +698,16 @@ public:
         return std::move(blocks_);
     }
 
+    // Of how many ids something is known, and what.
+    std::size_t n_marks() const { return marks_.size(); }
+    std::uint32_t doc_freq(std::size_t id) const { return marks_[id].doc_freq; }
+    std::uint32_t term_freq(std::size_t id) const { return marks_[id].term_freq; }
+
 private:
     struct Mark {
         std::uint32_t document = 0;  // the last one it was seen in; they are numbered from 1
         std::uint32_t place = 0;     // of its entry in the block
+        std::uint32_t doc_freq = 0, term_freq = 0;
     };
 
     void begin_block() {
@@ -721,15 +759,16 @@ public:
             const Id id = vocabulary_.word(word);
             if (id == NO_ID || id >= n_stop_words_) words_.push_back(id);
         });
-        for (std::size_t start = 0; start < words_.size(); ++start) {
-            Id term = words_[start];
-            if (shortest_ == 1) sink(term);
-            const std::size_t end = std::min(words_.size(), start + longest_);
-            for (std::size_t next = start + 1; next < end; ++next) {
-                if (term == NO_ID || words_[next] == NO_ID) break;
-                term = vocabulary_.pair(term, words_[next]);
-                if (next - start + 1 >= shortest_) sink(term);
-            }
+        if (shortest_ == 1)
+            for (const Id word : words_) sink(word);
+        terms_ = words_;
+        for (std::size_t n = 2; n <= std::min(longest_, words_.size()); ++n) {
+            terms_.pop_back();  // there is no word behind the last
+            longer_.resize(terms_.size());
+            vocabulary_.pairs(terms_, words_.data() + n - 1, longer_);
+            terms_.swap(longer_);
+            if (n >= shortest_)
+                for (const Id term : terms_) sink(term);
         }
     }
 
@@ -737,19 +776,23 @@ private:
     Vocabulary& vocabulary_;
     std::size_t shortest_, longest_, n_stop_words_;
     Tokenizer tokenizer_;
-    std::vector<Id> words_;
+    std::vector<Id> words_, terms_, longer_;
 };
 
 struct Growing {
     Terms& terms;
     Id word(const Word& word) { return terms.add_word(word); }
-    Id pair(Id term, Id next) { return terms.add_pair(term, next); }
+    void pairs(const std::vector<Id>& firsts, const Id* words, std::vector<Id>& found) {
+        terms.add_pairs(firsts, words, found);
+    }
 };
 
 struct Fixed {
     Terms& terms;
     Id word(const Word& word) { return terms.find_word(word); }
-    Id pair(Id term, Id next) { return terms.find_pair(term, next); }
+    void pairs(const std::vector<Id>& firsts, const Id* words, std::vector<Id>& found) {
+        terms.find_pairs(firsts, words, found);
+    }
 };
 
 // The stop words come first, so that a word is one where its id is below their number, which is
@@ -1161,6 +1204,7 @@ public:
     CountedTexts(const CountedTexts&) = delete;
 
     CountedTexts(const Documents& documents, const Options& options, std::size_t n_threads) {
+        documents.check_total();
         nb::gil_scoped_release no_gil;
         n_docs_ = documents.size();
         const auto parts = parts_of(documents, n_threads);
@@ -1179,7 +1223,14 @@ public:
         merge(terms, counters);
     }
 
-    std::uint32_t max_count() const { return max_count_; }
+    // The largest number of times that a term occurs in one document.
+    std::uint32_t max_count() const {
+        std::uint32_t largest = 0;
+        for (const Share& share : shares_)
+            for (const Block& block : share.blocks)
+                for (const Entry& entry : block.entries) largest = std::max(largest, entry.count);
+        return largest;
+    }
 
     // The occurrences of the terms that have a column (an entry an id, -1 for none). The counts
     // are handed over: they can be had once.
@@ -1196,7 +1247,7 @@ public:
                          std::size_t n_classes, bool of_weights, bool of_documents) {
         check_rows(classes, class_ends, n_classes);
         if (class_ends.size() != n_docs_ + 1) throw nb::value_error("labels of other documents");
-        if (damped.size() <= max_count_) throw nb::value_error("a count without damping");
+        if (damped.size() <= max_count()) throw nb::value_error("a count without damping");
         hand_over(column_of, idf.size());
         Sums sums(idf.size(), n_classes, of_weights, of_documents);
         {
@@ -1275,19 +1326,17 @@ private:
         term_freq_.assign(terms_.size(), 0);
         for (std::size_t part = 0; part < terms.size(); ++part) {
             shares_.push_back({counters[part].release(), {}});
-            for (const Block& block : shares_.back().blocks)
-                for (const Entry& entry : block.entries) {
-                    const Id id = part == 0 ? entry.id : merged_ids_[part][entry.id];
-                    ++doc_freq_[id];
-                    term_freq_[id] += entry.count;
-                    max_count_ = std::max(max_count_, entry.count);
-                }
+            const std::size_t n_ids = part == 0 ? terms_.size() : merged_ids_[part].size();
+            for (std::size_t id = 0; id < std::min(n_ids, counters[part].n_marks()); ++id) {
+                const std::size_t merged = part == 0 ? id : merged_ids_[part][id];
+                doc_freq_[merged] += counters[part].doc_freq(id);
+                term_freq_[merged] += counters[part].term_freq(id);
+            }
         }
     }
 
     std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
     std::vector<Share> shares_;
-    std::uint32_t max_count_ = 0;
     bool are_handed_over_ = false;
 };
 
