@@ -6,6 +6,8 @@ from nasty_documents import documents
 
 import wordclass as wc
 from wordclass import native
+from wordclass.counts import WordClassCounts
+from wordclass.labels import encode
 from wordclass.text import counting, native_counting
 from wordclass.text.analyzer import Analyzer
 
@@ -51,3 +53,32 @@ def test_without_the_engine_everything_works_and_one_warning_says_so(without_eng
     assert embeddings.terms_ == expected.terms_
     np.testing.assert_allclose(embeddings.vectors_, expected.vectors_, atol=1e-6)
     np.testing.assert_allclose(embeddings.transform(texts), expected.transform(texts), atol=1e-6)
+
+
+@pytest.mark.parametrize("is_multilabel", [False, True])
+@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
+def test_sums_are_the_same_with_and_without_the_engine(ngrams, is_multilabel, without_engine):
+    texts = documents(600, seed=6)
+    labels = (
+        [("x", "y", "z")[k % 4 % 3 :] for k in range(len(texts))]
+        if is_multilabel
+        else ([k % 7 for k in range(len(texts))])
+    )
+
+    def fitted(n_jobs=None):
+        return wc.WordClassEmbeddings(
+            ngrams=ngrams, min_docs=2, correlation="information_gain", n_jobs=n_jobs
+        ).fit(texts, labels)
+
+    ours, in_threads = fitted(), fitted(n_jobs=3)
+    X = wc.DocumentVectorizer(ngrams=ngrams, min_docs=2).fit_transform(texts)
+    Y = encode(labels).Y
+    sums = WordClassCounts.of(X, Y)
+    without_engine()
+    expected = WordClassCounts.of(X, Y)
+    for name in ("joint_weight", "joint_docs", "term_docs", "term_weight", "term_squares"):
+        np.testing.assert_array_equal(getattr(sums, name), getattr(expected, name))
+    with pytest.warns(native.SlowPathWarning):
+        slow = fitted()
+    assert ours.vectors_.tobytes() == in_threads.vectors_.tobytes()
+    np.testing.assert_allclose(ours.vectors_, slow.vectors_, atol=1e-4)

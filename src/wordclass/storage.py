@@ -73,6 +73,34 @@ def reading(path: Path) -> Iterator[BinaryIO]:
         raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+@contextmanager
+def unchanged(*paths: Path) -> Iterator[None]:
+    """See to it that nobody changes files while the block reads them.
+
+    Raises
+    ------
+    StorageError
+        Size or time of a file is not what it was; also where the block already stumbled over it.
+    """
+    before = [_state(path) for path in paths]
+    try:
+        yield
+    finally:
+        for path, state in zip(paths, before, strict=True):
+            if _state(path) != state:
+                raise StorageError(
+                    f"{path}: changed while it was read; read it again once it is complete"
+                )
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
 def _decompressed(raw: BinaryIO, path: Path) -> BinaryIO:
     ending = path.suffix.lower()
     if ending == ".gz":

@@ -1,4 +1,4 @@
-"""Which format a file of vectors has: by its ending, and for text by its first line."""
+"""Which format a file of vectors has: by its first bytes, its ending, or its first line."""
 
 import codecs
 from pathlib import Path
@@ -13,14 +13,17 @@ _SAMPLE = 1 << 16  # bytes looked at where the ending does not tell
 def format_to_read(path: Path) -> str:
     """Find the format of a file that is there.
 
-    Text files are told apart by their first line, whatever their ending: two integers and nothing
-    else are the header of word2vec's format.
+    The first bytes decide where a format claims them; then the ending. Text files are told apart
+    by their first line, whatever their ending: two integers and nothing else are the header of
+    word2vec's format.
     """
     by_ending = _format_by_ending(path)
-    if by_ending not in (None, "glove_text", "word2vec_text"):
-        return by_ending
     with reading(path) as stream:
         sample = stream.read(_SAMPLE)
+    if (by_start := _format_by_start(sample)) is not None:
+        return by_start
+    if by_ending not in (None, "glove_text", "word2vec_text"):
+        return by_ending
     if by_ending is None and not _is_text(sample):
         raise InputError(f"{path}: neither its ending nor its bytes tell; {_known_formats()}")
     fields = sample.split(b"\n", 1)[0].split()
@@ -60,6 +63,14 @@ def _endings() -> dict[str, str]:
 def _format_by_ending(path: Path) -> str | None:
     name = uncompressed_name(path).lower()
     return next((format for ending, format in _endings().items() if name.endswith(ending)), None)
+
+
+def _format_by_start(sample: bytes) -> str | None:
+    for name in naming.names("vector_formats"):
+        magic: bytes | None = getattr(naming.entry("vector_formats", name), "MAGIC", None)
+        if magic is not None and sample.startswith(magic):
+            return name
+    return None
 
 
 def _known_formats() -> str:

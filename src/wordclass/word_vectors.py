@@ -10,10 +10,12 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wordclass import naming
+from wordclass import naming, vector_cache
 from wordclass.arrays import Floats, Floats32, Ints
 from wordclass.errors import InputError
 from wordclass.neighbors import nearest_rows, unit, unit_rows
+from wordclass.storage import unchanged
+from wordclass.subwords import Subwords
 from wordclass.vector_files import format_to_read, format_to_write
 
 Default = TypeVar("Default")
@@ -39,6 +41,9 @@ class WordVectors:
         Float32 of shape (n_terms, n_dims), read-only.
     dimension_names
         What the columns stand for, such as the classes of word-class vectors; mostly None.
+    subwords
+        What makes vectors for other terms (`vectors["unseen"]`), as models of fastText have it;
+        mostly None. Such terms are not among `terms`, and have no row.
 
     Examples
     --------
@@ -50,6 +55,7 @@ class WordVectors:
     terms: Sequence[str]
     matrix: Floats32
     dimension_names: tuple[str | int, ...] | None = None
+    subwords: Subwords | None = None
 
     @classmethod
     def of(
@@ -57,6 +63,7 @@ class WordVectors:
         terms: Iterable[str],
         matrix: ArrayLike,
         dimension_names: Iterable[str | int] | None = None,
+        subwords: Subwords | None = None,
     ) -> Self:
         """Check terms and vectors, and put them together.
 
@@ -72,7 +79,8 @@ class WordVectors:
         rows = _as_float32(matrix)
         if len(listed) != len(rows):
             raise InputError(f"{len(listed)} terms but {len(rows)} vectors: expected one a term")
-        vectors = cls(listed, rows, _checked_names(dimension_names, rows.shape[1]))
+        names = _checked_names(dimension_names, rows.shape[1])
+        vectors = cls(listed, rows, names, subwords)
         if len(vectors.index) != len(listed):
             twice = next(term for k, term in enumerate(listed) if vectors.index[term] != k)
             raise InputError(f"the term {twice!r} occurs more than once; expected distinct terms")
@@ -89,23 +97,43 @@ class WordVectors:
         path: str | PathLike[str],
         terms: Iterable[str] | None = None,
         format: str | None = None,
+        cache: bool = True,
     ) -> "WordVectors":
         """Read vectors from a file.
 
         Parameters
         ----------
         path
-            By its ending; a text file by its first line, which in word2vec's format holds two
-            integers. A .gz or .zst file is decompressed on the way.
+            By its ending or first bytes; a text file by its first line, which in word2vec's
+            format holds two integers. A .gz or .zst file is decompressed on the way.
         terms
             Keep only these, in the order of the file; terms without a vector are left out.
         format
             The name of a file in `vector_formats/`, where the ending does not tell.
+        cache
+            Keep what was read from a large file as `<path>.wcache`, which the next time is there
+            at once; it is made again when the file changes.
+
+        Raises
+        ------
+        FormatError
+            The file does not hold what its format promises.
+        MissingDataError, StorageError
+            There is no such file; it cannot be read, or changed while it was read.
         """
         wanted = None if terms is None else frozenset(_list_terms(terms))
         place = Path(path)
-        reader = naming.entry("vector_formats", format or format_to_read(place))
-        vectors: WordVectors = reader.read(place, wanted)
+        name = format or format_to_read(place)
+        reader = naming.entry("vector_formats", name)
+        sources = reader.sources(place) if hasattr(reader, "sources") else [place]
+        is_cached = cache and hasattr(reader, "sources")
+        source = vector_cache.look_at(name, sources) if is_cached else None
+        if source is not None and (kept := vector_cache.find(source)) is not None:
+            return cls(*kept)._only(wanted)
+        with unchanged(*sources):
+            vectors: WordVectors = reader.read(place, wanted)
+        if source is not None and wanted is None:
+            vector_cache.keep(source, vectors._to_keep())
         return vectors
 
     def save(self, path: str | PathLike[str], format: str | None = None) -> None:
@@ -124,7 +152,7 @@ class WordVectors:
     @cached_property
     def index(self) -> Mapping[str, int]:
         """The row of each term."""
-        return {term: row for row, term in enumerate(self.terms)}
+        return dict(zip(self.terms, range(len(self.terms)), strict=True))
 
     def rows(self, terms: Iterable[str]) -> Ints:
         """Return the row of each term, -1 where it has none."""
@@ -134,8 +162,15 @@ class WordVectors:
 
     def get(self, term: str, default: Default | None = None) -> Floats32 | Default | None:
         """Return the vector of a term, or the default where it has none."""
+        vector = self._find(term)
+        return default if vector is None else vector
+
+    def _find(self, term: str) -> Floats32 | None:
         row = self.index.get(_key(term))
-        return default if row is None else self.matrix[row]
+        if row is not None:
+            vector: Floats32 = self.matrix[row]
+            return vector
+        return None if self.subwords is None else self.subwords.vector(term)
 
     def nearest(self, term_or_vector: str | ArrayLike, n: int = 10) -> list[tuple[str, float]]:
         """Find the terms whose vectors have the largest cosine with a vector, best first.
@@ -154,7 +189,7 @@ class WordVectors:
             raise InputError(f"n is {n!r}; expected a whole number, 1 or more")
         left_out = None
         if isinstance(term_or_vector, str):
-            vector, left_out = self[term_or_vector], self.index[term_or_vector]
+            vector, left_out = self[term_or_vector], self.index.get(term_or_vector)
         else:
             vector = _as_float32([term_or_vector])[0]
         found = nearest_rows(self.matrix, self._unit_rows, self._direction(vector), n, left_out)
@@ -170,15 +205,27 @@ class WordVectors:
         direction: Floats = unit(vector[None].astype(np.float64))[0]
         return direction
 
+    def _only(self, wanted: frozenset[str] | None) -> Self:
+        """Return the vectors of these terms, in the order they have here; of all for None."""
+        if wanted is None:
+            return self
+        rows = [row for row, term in enumerate(self.terms) if term in wanted]
+        matrix = self.matrix[rows]
+        matrix.flags.writeable = False
+        terms = [self.terms[row] for row in rows]
+        return type(self)(terms, matrix, self.dimension_names, self.subwords)
+
+    def _to_keep(self) -> vector_cache.Kept:
+        return vector_cache.Kept(self.terms, self.matrix, self.dimension_names, self.subwords)
+
     @cached_property
     def _unit_rows(self) -> Floats32:
         return unit_rows(self.matrix)
 
     def __getitem__(self, term: str) -> Floats32:
-        row = self.index.get(_key(term))
-        if row is None:
+        vector = self._find(term)
+        if vector is None:
             raise UnknownTermError(f"there is no vector of {term!r}")
-        vector: Floats32 = self.matrix[row]
         return vector
 
     def __contains__(self, term: object) -> bool:
@@ -201,7 +248,12 @@ class WordVectors:
 
     def __reduce__(self) -> tuple[object, ...]:
         # through `of`: a pickled array forgets that it is read-only, and caches need not travel
-        return type(self).of, (self.terms, self.matrix, self.dimension_names)
+        return type(self).of, (
+            self.terms,
+            self.matrix,
+            self.dimension_names,
+            self.subwords,
+        )
 
 
 def first_not_finite(matrix: Floats32) -> int | None:
@@ -223,6 +275,8 @@ def _list_terms(terms: Iterable[str]) -> list[str]:
     if isinstance(terms, str | bytes) or not isinstance(terms, Iterable):
         raise InputError(f"terms is one {type(terms).__name__}; expected several str: [term]")
     listed = list(terms)
+    if set(map(type, listed)) <= {str}:
+        return listed
     for k, term in enumerate(listed):
         if not isinstance(term, str):
             raise InputError(f"term {k} is a {type(term).__name__}, not a str")

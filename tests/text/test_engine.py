@@ -201,7 +201,10 @@ documents = e.Documents(["aa bb", "bb cc"])
 counted = e.CountedTexts(documents, options, 1)
 fixed = e.FixedVocabulary(["aa", "bb"], options)
 buffer = np.frombuffer(b"aa bb", np.uint8)
-fits = [floats(1, 2, 3), ints(0, 1, 0), longs(0, 2, 3), ints(0, 1), longs(0, 1, 2), 2, 2]
+fits = [floats(1, 2, 3), ints(0, 1, 0), longs(0, 2, 3), ints(0, 1), longs(0, 1, 2), 2, 2, True]
+fits.append(True)
+sums = [ints(0, 1, -1), floats(1, 1), floats(0, 1, 2), ints(0, 1), longs(0, 1, 2), 2, True, True]
+counter = e.TermCounter(options, 2)
 weights = [ints(1, 2, 1), ints(0, 1, 0), longs(0, 2, 3), floats(1, 1), floats(0, 1, 2)]
 
 def put(arguments, place, value):
@@ -323,27 +326,47 @@ MUST_RAISE = [
     "e.tfidf(*put(weights, 3, np.ones((2, 2))))",
     "e.tfidf(*put(weights, 3, None))",
     # sums
-    "e.Sums(*put(fits, 0, floats(1, 2)))",
-    "e.Sums(*put(fits, 1, ints(0, 1)))",
-    "e.Sums(*put(fits, 1, ints(0, 2, 0)))",
-    "e.Sums(*put(fits, 1, ints(0, -1, 0)))",
-    "e.Sums(*put(fits, 2, longs()))",
-    "e.Sums(*put(fits, 2, longs(0, 3)))",
-    "e.Sums(*put(fits, 2, longs(0, 4, 3)))",
-    "e.Sums(*put(fits, 2, longs(0, 2, 4)))",
-    "e.Sums(*put(fits, 2, longs(-1, 2, 3)))",
-    "e.Sums(*put(fits, 3, ints(0, 2)))",
-    "e.Sums(*put(fits, 3, ints(0, -1)))",
-    "e.Sums(*put(fits, 4, longs(0, 1, 3)))",
-    "e.Sums(*put(fits, 4, longs(0, 2)))",
-    "e.Sums(*put(fits, 5, 1))",
-    "e.Sums(*put(fits, 5, -1))",
-    "e.Sums(*put(fits, 6, 1))",
-    "e.Sums(*put(fits, 5, None))",
-    "e.Sums(*put(put(fits, 5, 2**32), 6, 2**32)).by_class(False)",
-    "e.Sums(*put(put(fits, 5, 2**63), 6, 2)).by_class(True)",
-    "e.Sums(*put(fits, 5, 2**62)).by_term()",
-    "e.Sums.__new__(e.Sums).by_term()",
+    *(
+        f"e.sum_documents(*put(fits, {place}, {value}))"
+        for place, value in (
+            *((0, "floats(1, 2)"), (0, "floats()"), (0, "None"), (0, "np.ones((3, 1))")),
+            *((1, "ints(0, 1)"), (1, "ints(0, 2, 0)"), (1, "ints(0, -1, 0)")),
+            *((2, "longs()"), (2, "longs(0, 3)"), (2, "longs(0, 4, 3)"), (2, "longs(0, 2, 4)")),
+            *((2, "longs(-1, 2, 3)"), (2, "longs(0, 2**62, 3)"), (2, "longs(1, 2, 3)")),
+            *((3, "ints(0, 2)"), (3, "ints(0, -1)"), (3, "ints()"), (3, "ints(0, 2**31 - 1)")),
+            *((4, "longs(0, 1, 3)"), (4, "longs(0, 2)"), (4, "longs()"), (4, "longs(0, 3, 2)")),
+            *((5, "1"), (5, "-1"), (5, "None"), (5, "2**62"), (5, "2**64 - 1"), (5, "2**31")),
+            *((6, "1"), (6, "0"), (6, "-1"), (6, "2**63"), (6, "2**64 - 1"), (6, "2**31")),
+        )
+    ),
+    "e.sum_documents(*put(put(fits, 5, 2**32), 6, 2**32))",
+    "e.sum_documents(*put(put(fits, 5, 2**63), 6, 2))",
+    *(
+        f"counted.tfidf_sums(*put(sums, {place}, {value}))"
+        for place, value in (
+            *((0, "ints(0, 1)"), (0, "ints(0, 1, 2)"), (0, "ints(0, 1, -2)"), (0, "ints()")),
+            *((1, "floats(1)"), (1, "floats()"), (1, "None"), (1, "np.ones((2, 2))")),
+            *((2, "floats(0)"), (2, "floats()")),
+            *((3, "ints(0, 2)"), (3, "ints(0, -1)"), (3, "ints(0)"), (3, "ints(0, 1, 1)")),
+            *((4, "longs(0, 1)"), (4, "longs(0, 2, 1)"), (4, "longs(0, 1, 3)"), (4, "longs()")),
+            *((4, "longs(0, 1, 1, 2)"), (4, "longs(-1, 1, 2)"), (4, "longs(0, 0, 0)")),
+            *((5, "1"), (5, "0"), (5, "-1"), (5, "2**63"), (5, "2**31"), (5, "2**64 - 1")),
+        )
+    ),
+    "counted.tfidf_sums(*sums); counted.tfidf_sums(*sums)",
+    "counted.tfidf_sums(*sums); counted.occurrences(ints(0, 1, -1), 2)",
+    "counted.occurrences(ints(0, 1, -1), 2); counted.tfidf_sums(*sums)",
+    # terms block by block
+    "e.TermCounter(options, -1)",
+    "e.TermCounter(None, 1)",
+    "counter.add(None)",
+    "counter.add(['aa'])",
+    "counter.finish(); counter.add(documents)",
+    "counter.add(documents); counter.sorted(longs(0))",
+    "counter.add(documents); counter.finish(); counter.sorted(longs(3))",
+    "e.TermTable()",
+    "e.TermTable.__new__(e.TermTable).doc_freq()",
+    "e.TermCounter.__new__(e.TermCounter).finish()",
 ]
 MAY_RAISE = [
     # of another type: taken over number by number, or refused
@@ -374,9 +397,18 @@ MAY_RAISE = [
     "e.tfidf(ints(), ints(), longs(0, 0, 0), floats(), floats())",
     "e.tfidf(*put(weights, 3, floats(0, 0)))",
     "e.tfidf(*put(weights, 3, floats(np.nan, np.inf)))",
-    "e.Sums(floats(), ints(), longs(0), ints(), longs(0), 0, 0).by_class(True)",
-    "e.Sums(*put(fits, 6, 2**61)).by_class(True)",
-    "e.Sums(*fits).by_class(False); e.Sums(*fits).by_term()",
+    "e.sum_documents(floats(), ints(), longs(0), ints(), longs(0), 0, 0, True, True)",
+    "e.sum_documents(*fits)",
+    "e.sum_documents(*put(fits, 0, np.ones(3, np.float32)))",
+    "e.sum_documents(*put(fits, 7, False))",
+    "counted.tfidf_sums(*sums)",
+    "counted.tfidf_sums(*put(sums, 1, floats(0, 0)))",
+    "counted.tfidf_sums(*put(sums, 0, ints(1, 1, 1)))",
+    "counter.finish(); counter.finish(); counter.sorted(longs()); counter.doc_freq()",
+    "[counter.add(documents) for _ in range(50)]; counter.add(e.Documents([])); counter.finish(); "
+    "counter.sorted(longs(2, 1, 0))",
+    "e.TermCounter(options, 0).add(documents)",
+    "e.TermCounter(options, 10**6).add(documents)",
     # threads, n-grams and words beyond reason
     "e.CountedTexts(documents, options, 0)",
     "e.CountedTexts(documents, options, 10**6)",

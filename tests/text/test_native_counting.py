@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 import wordclass as wc
 from wordclass.text import counting, native_counting
 from wordclass.text.analyzer import Analyzer
-from wordclass.text.native_counting import NativeCountedTexts
+from wordclass.text.native_counting import NativeCountedTexts, NativeTermCounter
 from wordclass.vocabulary import Vocabulary
 
 NGRAMS = [(1, 1), (1, 2), (2, 2), (1, 3), (2, 3), (3, 3)]
@@ -55,9 +55,9 @@ def assert_counted_alike(texts, analyze, n_jobs=(1,)):
     for threads in n_jobs:
         counted = NativeCountedTexts(texts, analyze, threads)
         assert counted.n_docs == expected.n_docs
-        terms, ids, occurrences = counted.select(counted.doc_freq > 0)
+        terms, ids = counted.sorted_terms(counted.doc_freq > 0)
         assert terms == expected.terms
-        assert_same_matrix(occurrences, expected.occurrences)
+        assert_same_matrix(counted.occurrences_of(ids), expected.occurrences)
         np.testing.assert_array_equal(counted.doc_freq[ids], expected.doc_freq)
         np.testing.assert_array_equal(counted.term_freq[ids], expected.term_freq)
     return expected
@@ -110,6 +110,19 @@ def test_every_token_has_the_column_of_its_term_or_none(masks, lowercase, stop_w
 def test_ngrams_have_no_order_so_they_have_no_ids(ngrams):
     with pytest.raises(wc.InputError, match="single words"):
         native_counting.index_texts(["aa bb"], Analyzer(ngrams=ngrams), vocabulary_of(["aa"]), 1)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2, 5])
+@pytest.mark.parametrize("analyze", OPTIONS[::5], ids=options_of)
+def test_terms_that_come_block_by_block_are_counted_as_plain_python_does(analyze, n_jobs):
+    ours, expected = NativeTermCounter(analyze, n_jobs), counting.PythonTermCounter(analyze)
+    texts = documents(400, seed=13)
+    for start, end in itertools.pairwise([0, 1, 1, 3, 200, 201, 400]):
+        ours.add(texts[start:end])
+        expected.add(texts[start:end])
+    one, other = (each.vocabulary(2, 0.9, 300) for each in (ours, expected))
+    assert one.terms == other.terms
+    assert one.agrees_with(other)
 
 
 @pytest.mark.parametrize("ngrams", NGRAMS)
@@ -214,20 +227,21 @@ def test_selected_terms_are_sorted_by_code_point():
     texts = ["zz \U00010400a \uffdca \ud800 éa ab a_ a0 ab1 Ab"]
     analyze = Analyzer(lowercase=False, mask_numbers=False)
     counted = NativeCountedTexts(texts, analyze, 1)
-    terms, _, _ = counted.select(counted.doc_freq > 0)
+    terms, _ = counted.sorted_terms(counted.doc_freq > 0)
     assert terms == sorted(analyze(texts[0]))
 
 
 def test_counting_in_several_python_threads_at_once():
     shards = [documents(300, seed) for seed in range(8)]
     expected = [counting.count_in_python(shard, Analyzer()) for shard in shards]
-    terms, found = expected[0].terms, [None] * len(shards)
-    vocabulary = vocabulary_of(terms)
+    found = [None] * len(shards)
+    vocabulary = vocabulary_of(expected[0].terms)
 
     def work(k):
         counted = NativeCountedTexts(shards[k], Analyzer(), 2)
         known = native_counting.count_known(shards[k], Analyzer(), vocabulary, 2)
-        found[k] = (*counted.select(counted.doc_freq > 0), known)
+        terms, ids = counted.sorted_terms(counted.doc_freq > 0)
+        found[k] = terms, counted.occurrences_of(ids), known
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(len(shards))]
     for thread in threads:
@@ -236,10 +250,9 @@ def test_counting_in_several_python_threads_at_once():
         thread.join()
     for shard, one, expects in zip(shards, found, expected, strict=True):
         assert one[0] == expects.terms
-        assert_same_matrix(one[2], expects.occurrences)
-        assert_same_matrix(
-            one[3], counting.count_known_in_python(shard, Analyzer(), vocabulary.index)
-        )
+        assert_same_matrix(one[1], expects.occurrences)
+        known = counting.count_known_in_python(shard, Analyzer(), vocabulary.index)
+        assert_same_matrix(one[2], known)
 
 
 # --- what cannot be counted --------------------------------------------------------------------
@@ -250,6 +263,7 @@ def test_what_is_no_text_is_an_input_error_that_says_which(wrong):
     texts = ["aa", wrong]
     vocabulary = vocabulary_of(["aa"])
     for attempt in (
+        lambda: NativeTermCounter(Analyzer(), 1).add(texts),
         lambda: NativeCountedTexts(texts, Analyzer(), 1),
         lambda: native_counting.count_known(texts, Analyzer(), vocabulary, 1),
         lambda: native_counting.index_texts(texts, Analyzer(), vocabulary, 1),
@@ -258,17 +272,19 @@ def test_what_is_no_text_is_an_input_error_that_says_which(wrong):
             attempt()
 
 
-@pytest.mark.parametrize("n_jobs", ["two", 1.5, 10**30])
+@pytest.mark.parametrize("n_jobs", ["two", 1.5, 0, True])
 def test_a_number_of_jobs_that_is_none_is_an_input_error(n_jobs):
     with pytest.raises(wc.InputError):
         NativeCountedTexts(["aa"], Analyzer(), n_jobs)
+    with pytest.raises(wc.InputError):
+        NativeTermCounter(Analyzer(), n_jobs)
 
 
 def test_counts_are_handed_over_once():
     counted = NativeCountedTexts(["aa bb"], Analyzer(), 1)
-    counted.select(np.ones(2, bool))
-    with pytest.raises(ValueError, match="handed over"):
-        counted.select(np.ones(2, bool))
+    counted.occurrences_of(np.arange(2))
+    with pytest.raises(wc.InputError, match="handed over"):
+        counted.occurrences_of(np.arange(2))
 
 
 def test_an_analyzer_that_was_made_to_do_otherwise_is_not_replaced():

@@ -28,6 +28,7 @@ import test_engine, test_native_counting as fuzz
 from nasty_documents import documents, encodable, spliced_with_numbers
 import wordclass as wc
 
+fuzz.test_counting_in_several_python_threads_at_once()  # first: no characters are known yet
 each = n_docs // len(fuzz.OPTIONS) + 1
 for seed, analyze in enumerate(fuzz.OPTIONS):
     texts = documents(each, seed + 500)
@@ -140,12 +141,13 @@ def test_no_two_threads_touch_the_same_memory(build):
             engine,
             library("libtsan.so"),
             n_docs=N_DOCS // 4,
-            TSAN_OPTIONS="halt_on_error=0:report_bugs=1:exitcode=66",
+            TSAN_OPTIONS="allocator_may_return_null=1",
         )
     except subprocess.TimeoutExpired:
         pytest.skip("the thread sanitizer takes too long here")
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("the thread sanitizer does not run on this kernel")
+    # Python itself is not built for it, so what it reports outside the engine is not ours
     races = [part for part in done.stderr.split("=" * 18) if "_engine" in part]
     assert not races, races[0]
-    assert done.returncode in (0, 66), done.stderr[-4_000:]
+    assert done.stdout.endswith("all the same\n"), done.stderr[-4_000:]

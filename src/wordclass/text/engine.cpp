@@ -622,11 +622,12 @@ private:
         });
     }
 
-    void touch_pairs(const std::vector<Id>& terms, const Id* words) {
+    void touch_pairs(const std::vector<Id>& terms, const Id* words) const {
         Id seen = 0;
         for (std::size_t k = 0; k < terms.size(); ++k)
             seen |= pairs_.first(pair_hash(pair_key(terms[k], words[k]))).id;
-        touched_ = seen;  // so that the look is not left out
+        volatile Id used = seen;  // so that no compiler leaves the look out
+        static_cast<void>(used);
     }
 
     HashTable<std::uint64_t>::Slot& pair_slot(std::uint64_t key) {
@@ -650,7 +651,6 @@ private:
     HashTable<std::uint64_t> pairs_;
     std::vector<Node> nodes_;
     std::vector<char> arena_;
-    volatile Id touched_ = 0;
 };
 
 // --------------------------------------------------------------------------------- counting

@@ -29,7 +29,7 @@ class NativeLines:
         )
         self._n_lines = 0
         self._terms = bytearray()
-        self._places: list[Ints] = []
+        self._places: list[Ints] = [np.empty(0, dtype=np.int64)]
         self._values = bytearray()
 
     def add(self, block: bytes) -> int:

@@ -45,7 +45,7 @@ class PlainLines:
         FormatError
             For the first bad line.
         """
-        lines = block.removesuffix(b"\n").split(b"\n")
+        lines = block.removesuffix(b"\n").split(b"\n") if block else []
         try:
             for line in lines:
                 self._add_line(line.rstrip(LINE_ENDS))

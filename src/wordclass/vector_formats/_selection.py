@@ -5,6 +5,7 @@ from pathlib import Path
 
 from wordclass.arrays import Floats32, Ints
 from wordclass.errors import FormatError
+from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors, first_not_finite
 
 
@@ -34,10 +35,11 @@ class Selection:
         matrix: Floats32,
         names: Sequence[str | int] | None,
         has_lines: bool = False,
+        subwords: Subwords | None = None,
     ) -> WordVectors:
         """Put the terms together with their vectors, which must be finite."""
         places = self.places() if has_lines else None
-        return put_together(self._path, list(self._places), matrix, names, places)
+        return put_together(self._path, list(self._places), matrix, names, places, subwords)
 
 
 def put_together(
@@ -45,7 +47,8 @@ def put_together(
     terms: Sequence[str],
     matrix: Floats32,
     names: Sequence[str | int] | None,
-    lines: Sequence[int] | Ints | None,
+    lines: Sequence[int] | Ints | None = None,
+    subwords: Subwords | None = None,
 ) -> WordVectors:
     """Make vectors of what a file held; `lines` are those the terms stood in."""
     if (bad := first_not_finite(matrix)) is not None:
@@ -54,4 +57,4 @@ def put_together(
             None if lines is None else int(lines[bad]),
             f"the vector of {terms[bad]!r} holds a NaN, an infinity or a number too large",
         )
-    return WordVectors.of(terms, matrix, names)
+    return WordVectors.of(terms, matrix, names, subwords)

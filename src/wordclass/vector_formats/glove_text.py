@@ -36,6 +36,11 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         return _lines.read(path, blocks, n_dims, terms)
 
 
+def sources(path: Path) -> list[Path]:
+    """Return the files that decide what is read: a cache of it depends on them."""
+    return [path, _dimension_names.side_file(path)]
+
+
 def write(path: Path, vectors: WordVectors) -> None:
     """Write the vectors; terms with spaces are written as they are.
 

@@ -19,7 +19,6 @@ from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".bin",)
 
-_FASTTEXT = (793712314).to_bytes(4, "little")
 _CHUNK = 1 << 22
 _REPORT_EVERY = 10_000
 
@@ -30,13 +29,13 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     Raises
     ------
     FormatError
-        The file is cut short, holds more than its header says, is a model of fastText, or has a
-        number that is not finite or a term that is not UTF-8.
+        The file is cut short, holds more than its header says, or has a number that is not finite
+        or a term that is not UTF-8.
     """
     selection = Selection(path, terms)
     values = bytearray()
     with reading(path) as stream:
-        n_terms, n_dims = _read_header(path, stream)
+        n_terms, n_dims = _header.parse(path, stream.readline(100))
         for row, (raw, vector) in enumerate(_pairs(path, stream, n_terms, 4 * n_dims), start=1):
             if selection.takes(_terms.decoded(path, None, raw, row), row):
                 values += vector
@@ -44,6 +43,11 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
                 progress.report(f"reading {path.name}", row, n_terms)
     matrix = np.frombuffer(values, dtype="<f4").reshape(-1, n_dims)
     return selection.to_vectors(matrix, _dimension_names.read_beside(path, n_dims))
+
+
+def sources(path: Path) -> list[Path]:
+    """Return the files that decide what is read: a cache of it depends on them."""
+    return [path, _dimension_names.side_file(path)]
 
 
 def write(path: Path, vectors: WordVectors) -> None:
@@ -59,15 +63,6 @@ def write(path: Path, vectors: WordVectors) -> None:
             out.write(b"%s %s" % (term, vector.astype("<f4").tobytes()))
 
 
-def _read_header(path: Path, stream: BinaryIO) -> tuple[int, int]:
-    line = stream.readline(100)
-    if line.startswith(_FASTTEXT):
-        raise FormatError(
-            path, None, "binary models of fastText are not read yet; export its vectors as a .vec"
-        )
-    return _header.parse(path, line)
-
-
 def _pairs(
     path: Path, stream: BinaryIO, n_terms: int, n_bytes: int
 ) -> Iterator[tuple[bytes, bytes]]:
@@ -79,7 +74,7 @@ def _pairs(
             end = space + 1 + n_bytes
             if space >= 0 and end <= len(buffer):
                 break
-            chunk = stream.read(max(_CHUNK, n_bytes))
+            chunk = stream.read(_CHUNK)
             if not chunk:
                 reason = f"cut short: the header says {n_terms} vectors, but {row} are complete"
                 raise FormatError(path, None, reason)

@@ -29,6 +29,11 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         return _lines.read(path, blocks, n_dims, terms, first_line=2, n_lines=n_terms)
 
 
+def sources(path: Path) -> list[Path]:
+    """Return the files that decide what is read: a cache of it depends on them."""
+    return [path, _dimension_names.side_file(path)]
+
+
 def write(path: Path, vectors: WordVectors) -> None:
     """Write the vectors; spaces in terms become underscores."""
     terms = _terms.encoded(_terms.without_spaces(vectors.terms))
