@@ -17,7 +17,8 @@ $(VENV)/.tools: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
 	touch $@
 
-$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt src/wordclass/text/engine.cpp
+$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt src/wordclass/text/engine.cpp \
+		src/wordclass/vector_formats/text_reader.cpp
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[all]'
 	touch $@

@@ -1,14 +1,9 @@
 """What the benchmarks share: a corpus, contestants taking turns, one line of JSON."""
 
-import os
-
-# before numpy is imported, which reads it once: CPU time of one thread is what is compared
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
-
 import argparse
 import gc
 import json
+import os
 import re
 import resource
 import subprocess
@@ -17,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import one_thread  # noqa: F401 - first of all
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import wordclass as wc
@@ -83,8 +79,8 @@ def print_result(benchmark: str, **measured: object) -> None:
     line = {
         "benchmark": benchmark,
         "commit": _commit(),
-        **measured,
         "peak_megabytes": peak_memory() / 1e6,
+        **measured,
         "python": ".".join(map(str, sys.version_info[:3])),
         "load": os.getloadavg()[0],
     }

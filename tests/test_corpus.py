@@ -165,3 +165,9 @@ def test_texts_and_labels_must_be_as_many_and_at_least_one():
 def test_a_part_of_the_records_has_no_splits_of_its_own():
     records = Records(["x", "y"], [["a"], []], ["train", "test"])
     assert records.part("test") == Records(["y"], [[]], None)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"text": ["x"]}), {"text": "x"}])
+def test_a_table_is_no_list_of_texts(table):
+    with pytest.raises(InputError, match="expected an iterable of str"):
+        list_texts(table)

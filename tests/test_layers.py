@@ -13,8 +13,8 @@ ROWS = [
     {"errors"},
     {
         "arrays", "corpus", "counts", "labels", "measures", "naming", "native", "neighbors",
-        "progress", "storage", "subwords", "tensor_file", "vector_cache", "vector_files",
-        "vocabulary", "word_vectors",
+        "progress", "storage", "subwords", "tensor_file", "vector_cache", "vector_checks",
+        "vector_files", "vocabulary", "word_vectors",
     },
     {"corpus_formats", "correlations", "projectors", "vector_formats", "weightings"},
     {"text"},

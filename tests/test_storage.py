@@ -236,3 +236,49 @@ def test_zstandard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch):
     monkeypatch.setattr(naming, "extra", fail)
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"x"))
     assert read(tmp_path / "x.gz") == b"x"
+
+
+@pytest.mark.parametrize("change", ["size", "time", "gone", "new"])
+def test_a_file_that_changes_inside_the_block_is_an_error(tmp_path, change):
+    path, beside = tmp_path / "x", tmp_path / "y"
+    path.write_bytes(b"ab")
+
+    def meddle():
+        if change == "size":
+            path.write_bytes(b"abc")
+        elif change == "time":
+            os.utime(path, ns=(1, 1))
+        elif change == "gone":
+            path.unlink()
+        else:
+            beside.touch()
+
+    with (
+        pytest.raises(StorageError, match="changed while it was read"),
+        storage.unchanged(path, beside),
+    ):
+        meddle()
+
+
+def test_what_a_change_led_to_is_not_said_in_its_place(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"ab")
+
+    def stumble():
+        path.write_bytes(b"a")
+        raise FormatError(path, None, "cut short")
+
+    with pytest.raises(StorageError, match="changed") as caught, storage.unchanged(path):
+        stumble()
+    assert isinstance(caught.value.__context__, FormatError)
+
+
+def test_errors_of_files_that_do_not_change_stay_as_they_are(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"ab")
+    with storage.unchanged(path, tmp_path / "missing"):
+        assert read(path) == b"ab"
+    with pytest.raises(FormatError, match="cut short"), storage.unchanged(path):
+        raise FormatError(path, None, "cut short")
+    with pytest.raises(MissingDataError), storage.unchanged(tmp_path / "missing"):
+        read(tmp_path / "missing")

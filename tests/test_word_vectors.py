@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from wordclass.errors import FormatError, InputError, MissingDataError, WordClassError
+from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors
 
 VECTORS = WordVectors.of(["moon", "lunar", "tax", "zero"], [[2, 1], [4, 2], [-1, 2], [0, 0]])
@@ -194,6 +195,20 @@ def test_pickling_keeps_everything_and_leaves_caches_behind():
     assert restored.dimension_names == ("x", 5)
     assert not restored.matrix.flags.writeable
     assert "_unit_rows" not in vars(restored)
+
+
+def test_subwords_make_vectors_of_other_terms_and_travel_with_the_rest():
+    subwords = Subwords(np.array([[3.0, 4.0]], dtype=np.float32), 3, 4)
+    vectors = WordVectors.of(["moon", "tax"], [[3.0, 4.0], [-4.0, 3.0]], subwords=subwords)
+    for each in (vectors, pickle.loads(pickle.dumps(vectors))):
+        assert each["sun"].tolist() == [3, 4]
+        assert each.get("sun", 0).tolist() == [3, 4]
+        assert "sun" not in each
+        assert each.rows(["sun"]).tolist() == [-1]
+        assert each.nearest("sun") == [("moon", 1.0), ("tax", 0.0)]
+        assert each.get("") is None
+        with pytest.raises(KeyError, match="no vector of ''"):
+            each[""]
 
 
 def test_the_ending_decides_what_is_written_and_read(tmp_path):

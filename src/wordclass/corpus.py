@@ -1,6 +1,6 @@
 """Labelled texts: what a corpus is, and how one is read from a file, a folder or a data set."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -253,7 +253,9 @@ def list_texts(texts: Iterable[str]) -> list[str]:
     """
     if isinstance(texts, str | bytes):
         raise InputError(f"texts is one {type(texts).__name__}; expected a list of str: [text]")
-    if texts is None or not isinstance(texts, Iterable):
+    # a table or a dict would give its column names or keys
+    is_table = getattr(texts, "ndim", 1) != 1 or isinstance(texts, Mapping)
+    if texts is None or is_table or not isinstance(texts, Iterable):
         raise InputError(f"texts is {_described(texts)}; expected an iterable of str")
     # an Arrow column iterates over scalars of its own
     listed = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)

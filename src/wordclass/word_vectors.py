@@ -16,6 +16,7 @@ from wordclass.errors import InputError
 from wordclass.neighbors import nearest_rows, unit, unit_rows
 from wordclass.storage import unchanged
 from wordclass.subwords import Subwords
+from wordclass.vector_checks import as_float32, checked_names, first_not_finite, list_terms
 from wordclass.vector_files import format_to_read, format_to_write
 
 Default = TypeVar("Default")
@@ -75,11 +76,11 @@ class WordVectors:
             The numbers of terms and rows differ, a term is no str or occurs twice, or a vector
             holds a NaN, an infinity or a number too large for float32.
         """
-        listed = _list_terms(terms)
-        rows = _as_float32(matrix)
+        listed = list_terms(terms)
+        rows = as_float32(matrix)
         if len(listed) != len(rows):
             raise InputError(f"{len(listed)} terms but {len(rows)} vectors: expected one a term")
-        names = _checked_names(dimension_names, rows.shape[1])
+        names = checked_names(dimension_names, rows.shape[1])
         vectors = cls(listed, rows, names, subwords)
         if len(vectors.index) != len(listed):
             twice = next(term for k, term in enumerate(listed) if vectors.index[term] != k)
@@ -121,7 +122,7 @@ class WordVectors:
         MissingDataError, StorageError
             There is no such file; it cannot be read, or changed while it was read.
         """
-        wanted = None if terms is None else frozenset(_list_terms(terms))
+        wanted = None if terms is None else frozenset(list_terms(terms))
         place = Path(path)
         name = format or format_to_read(place)
         reader = naming.entry("vector_formats", name)
@@ -191,7 +192,7 @@ class WordVectors:
         if isinstance(term_or_vector, str):
             vector, left_out = self[term_or_vector], self.index.get(term_or_vector)
         else:
-            vector = _as_float32([term_or_vector])[0]
+            vector = as_float32([term_or_vector])[0]
         found = nearest_rows(self.matrix, self._unit_rows, self._direction(vector), n, left_out)
         return [(self.terms[row], cosine) for row, cosine in found]
 
@@ -256,57 +257,7 @@ class WordVectors:
         )
 
 
-def first_not_finite(matrix: Floats32) -> int | None:
-    """Return the first row that holds a NaN or an infinity, or None."""
-    with np.errstate(invalid="ignore"):
-        # finite float32 values never add up to an infinity in float64, and no mask is needed
-        sums = matrix.sum(axis=1, dtype=np.float64)
-    bad = np.flatnonzero(~np.isfinite(sums))
-    return int(bad[0]) if len(bad) else None
-
-
 def _key(term: object) -> str:
     if not isinstance(term, str):
         raise TypeError(f"a term is a str, not a {type(term).__name__}")
     return term
-
-
-def _list_terms(terms: Iterable[str]) -> list[str]:
-    if isinstance(terms, str | bytes) or not isinstance(terms, Iterable):
-        raise InputError(f"terms is one {type(terms).__name__}; expected several str: [term]")
-    listed = list(terms)
-    if set(map(type, listed)) <= {str}:
-        return listed
-    for k, term in enumerate(listed):
-        if not isinstance(term, str):
-            raise InputError(f"term {k} is a {type(term).__name__}, not a str")
-    return [str(term) for term in listed]  # numpy's str are a subclass
-
-
-def _as_float32(matrix: object) -> Floats32:
-    """Return a read-only float32 matrix in C order, the caller's own memory where it is so."""
-    try:
-        given = np.asarray(matrix)
-    except ValueError as error:
-        raise InputError("the vectors differ in length; expected a matrix of numbers") from error
-    if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "fiu":
-        raise InputError(
-            f"the matrix has shape {given.shape} and type {given.dtype}; expected numbers, "
-            "one row a term and at least one column"
-        )
-    with np.errstate(over="ignore"):  # an infinity then, which is refused
-        rows = np.ascontiguousarray(given, dtype=np.float32).view()
-    rows.flags.writeable = False
-    return rows
-
-
-def _checked_names(names: Iterable[str | int] | None, n_dims: int) -> tuple[str | int, ...] | None:
-    if names is None:
-        return None
-    listed = tuple(names)
-    if len(listed) != n_dims:
-        raise InputError(f"{len(listed)} dimension names for {n_dims} dimensions")
-    for name in listed:
-        if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
-            raise InputError(f"the dimension name {name!r} is neither a str nor an int")
-    return tuple(str(name) if isinstance(name, str) else int(name) for name in listed)

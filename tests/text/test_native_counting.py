@@ -130,7 +130,7 @@ def test_terms_that_come_block_by_block_are_counted_as_plain_python_does(analyze
 def test_numbers_of_one_digit_leave_room_for_all_their_ngrams(ngrams, stop_words):
     analyze = Analyzer(ngrams=ngrams, stop_words=stop_words)
     # a number is a word of one character: more terms a character than words have
-    for text in spliced_with_numbers(40, seed=3):
+    for text in spliced_with_numbers():
         counted = assert_counted_alike([text], analyze)
         assert_known_alike([text], analyze, counted.terms)
 
@@ -278,6 +278,12 @@ def test_a_number_of_jobs_that_is_none_is_an_input_error(n_jobs):
         NativeCountedTexts(["aa"], Analyzer(), n_jobs)
     with pytest.raises(wc.InputError):
         NativeTermCounter(Analyzer(), n_jobs)
+
+
+def test_more_text_at_once_than_can_be_counted_is_refused():
+    text = "a " * 5_000_000
+    with pytest.raises(wc.InputError, match="8 GB"):
+        NativeCountedTexts([text] * 860, Analyzer(), 1)
 
 
 def test_counts_are_handed_over_once():

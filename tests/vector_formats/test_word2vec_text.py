@@ -57,6 +57,10 @@ def test_terms_that_do_not_fit_are_refused(tmp_path, terms, message):
         ("2 2\na 1 2\nb 3\n", 3, "found 2 fields"),
         ("2 2\na 1 2\nb 3 x\n", 3, "not a number"),
         ("1 1\na nan\n", 2, "NaN"),
+        ("1 1\na x\nb 2\n", 2, "not a number"),  # before the line that is one too many
+        ("0 1\na 1\n", 2, "0 vectors, but here is one more"),
+        (f"1 {'9' * 30}\na 1\n", 1, "n_vectors"),
+        ("1 999999999999999\na 1\n", 2, "found 2 fields"),
         ("a 1 2\n", 1, "found 'a 1 2'"),
         ("2 0\na\nb\n", 1, "no dimensions"),
         ("-1 2\n", 1, "n_vectors"),

@@ -66,7 +66,11 @@ def count(
 ) -> CountedTexts | NativeCountedTexts:
     """Count every term of every text."""
     if isinstance(analyze, Analyzer) and native_counting.serves(analyze):
-        return NativeCountedTexts(texts, analyze, n_jobs)
+        # the engine says nothing on the way; a bar shows at least that it is at work
+        progress.report("counting words", 0, 1)
+        counted = NativeCountedTexts(texts, analyze, n_jobs)
+        progress.report("counting words", 1, 1)
+        return counted
     native.warn_if_missing()
     return count_in_python(texts, analyze, n_jobs)
 

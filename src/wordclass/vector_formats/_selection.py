@@ -6,7 +6,8 @@ from pathlib import Path
 from wordclass.arrays import Floats32, Ints
 from wordclass.errors import FormatError
 from wordclass.subwords import Subwords
-from wordclass.word_vectors import WordVectors, first_not_finite
+from wordclass.vector_checks import first_not_finite
+from wordclass.word_vectors import WordVectors
 
 
 class Selection:

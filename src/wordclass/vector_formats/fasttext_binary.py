@@ -15,8 +15,9 @@ from wordclass.arrays import Floats32
 from wordclass.errors import FormatError
 from wordclass.storage import reading
 from wordclass.subwords import Subwords
+from wordclass.vector_checks import first_not_finite
 from wordclass.vector_formats._selection import Selection
-from wordclass.word_vectors import WordVectors, first_not_finite
+from wordclass.word_vectors import WordVectors
 
 ENDINGS = ()
 MAGIC = (793712314).to_bytes(4, "little")
