@@ -85,6 +85,11 @@ def test_integers_sort_as_numbers_and_numpy_ones_become_plain():
     assert all(type(label) is int for label in encoded.codeframe.classes)
 
 
+def test_true_and_false_are_the_classes_1_and_0():
+    assert encode([True, False]).codeframe.classes == (0, 1)
+    assert dense(np.array([True, False])) == [[0, 1], [1, 0]]
+
+
 def test_class_names_fix_the_codeframe():
     assert dense(["b"], class_names=["c", "b", "a"]) == [[0, 1, 0]]
     with pytest.raises(InputError, match="unknown class 'd'"):

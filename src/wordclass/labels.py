@@ -236,9 +236,7 @@ def _checked(label: object, what: str) -> Label:
     """Return a label as a plain str or int; anything else is the user's mistake."""
     if isinstance(label, str):
         return str(label)
-    if isinstance(label, int | np.integer) and not isinstance(label, bool):
-        return int(label)
-    if isinstance(label, bool | np.bool_):
+    if isinstance(label, int | np.integer | np.bool_):  # True is the class 1
         return int(label)
     if label is None or (isinstance(label, float | np.floating) and np.isnan(label)):
         raise InputError(f"{what} is {'None' if label is None else 'NaN'}; expected a str or int")

@@ -11,6 +11,11 @@ from wordclass.storage import reading, replacing, uncompressed_name
 Names = tuple[str | int, ...]
 
 
+def sources(path: Path) -> list[Path]:
+    """Return the files that decide what is read: a cache of it depends on them."""
+    return [path, side_file(path)]
+
+
 def side_file(path: Path) -> Path:
     """Return the place of the names that go with a file of vectors, compressed or not.
 

@@ -1,8 +1,13 @@
 """The first line of word2vec's formats: how many vectors there are, and of what length."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from wordclass.arrays import Floats32
 from wordclass.errors import FormatError
+from wordclass.storage import replacing
+from wordclass.vector_formats import _dimension_names, _terms
+from wordclass.word_vectors import WordVectors
 
 _MOST_DIGITS = 15  # a number that fits into every integer type
 
@@ -18,6 +23,23 @@ def parse(path: Path, line: bytes) -> tuple[int, int]:
     if n_dims == 0:
         raise FormatError(path, 1, "the vectors have no dimensions")
     return n_terms, n_dims
+
+
+def write(
+    path: Path, vectors: WordVectors, written: Callable[[list[bytes], Floats32], Iterable[bytes]]
+) -> None:
+    """Write the line and, below it, what is `written` for terms and vectors.
+
+    Spaces in terms become underscores; the names of the dimensions go beside the file.
+    """
+    terms = _terms.encoded(_terms.without_spaces(vectors.terms))
+    with (
+        _dimension_names.beside(path, vectors.dimension_names),
+        replacing(path) as temporary,
+        temporary.open("wb") as out,
+    ):
+        out.write(b"%d %d\n" % vectors.matrix.shape)
+        out.writelines(written(terms, vectors.matrix))
 
 
 def _is_size(field: bytes) -> bool:

@@ -15,6 +15,7 @@ from wordclass.vector_formats import _dimension_names, _lines, _numbers, _plain_
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".txt",)
+sources = _dimension_names.sources
 
 _N_SAMPLED = 200  # lines that decide what q is
 
@@ -34,11 +35,6 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
             raise FormatError(path, 1, "expected a term and its numbers, separated by spaces")
         blocks = chain([b"".join(sampled)], _lines.blocks_of(stream))
         return _lines.read(path, blocks, n_dims, terms)
-
-
-def sources(path: Path) -> list[Path]:
-    """Return the files that decide what is read: a cache of it depends on them."""
-    return [path, _dimension_names.side_file(path)]
 
 
 def write(path: Path, vectors: WordVectors) -> None:

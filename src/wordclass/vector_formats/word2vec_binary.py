@@ -11,13 +11,15 @@ from typing import BinaryIO
 import numpy as np
 
 from wordclass import progress
+from wordclass.arrays import Floats32
 from wordclass.errors import FormatError
-from wordclass.storage import reading, replacing
+from wordclass.storage import reading
 from wordclass.vector_formats import _dimension_names, _header, _terms
 from wordclass.vector_formats._selection import Selection
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".bin",)
+sources = _dimension_names.sources
 
 _CHUNK = 1 << 22
 _REPORT_EVERY = 10_000
@@ -45,22 +47,14 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     return selection.to_vectors(matrix, _dimension_names.read_beside(path, n_dims))
 
 
-def sources(path: Path) -> list[Path]:
-    """Return the files that decide what is read: a cache of it depends on them."""
-    return [path, _dimension_names.side_file(path)]
-
-
 def write(path: Path, vectors: WordVectors) -> None:
     """Write the vectors without newlines behind them; spaces in terms become underscores."""
-    terms = _terms.encoded(_terms.without_spaces(vectors.terms))
-    with (
-        _dimension_names.beside(path, vectors.dimension_names),
-        replacing(path) as temporary,
-        temporary.open("wb") as out,
-    ):
-        out.write(b"%d %d\n" % vectors.matrix.shape)
-        for term, vector in zip(terms, vectors.matrix, strict=True):
-            out.write(b"%s %s" % (term, vector.astype("<f4").tobytes()))
+    _header.write(path, vectors, _written)
+
+
+def _written(terms: list[bytes], matrix: Floats32) -> Iterator[bytes]:
+    for term, vector in zip(terms, matrix, strict=True):
+        yield b"%s %s" % (term, vector.astype("<f4").tobytes())
 
 
 def _pairs(

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from wordclass.errors import FormatError
-from wordclass.storage import reading, replacing
-from wordclass.vector_formats import _dimension_names, _header, _lines, _terms
+from wordclass.storage import reading
+from wordclass.vector_formats import _dimension_names, _header, _lines
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".vec",)
+sources = _dimension_names.sources
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
@@ -29,21 +30,9 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         return _lines.read(path, blocks, n_dims, terms, first_line=2, n_lines=n_terms)
 
 
-def sources(path: Path) -> list[Path]:
-    """Return the files that decide what is read: a cache of it depends on them."""
-    return [path, _dimension_names.side_file(path)]
-
-
 def write(path: Path, vectors: WordVectors) -> None:
     """Write the vectors; spaces in terms become underscores."""
-    terms = _terms.encoded(_terms.without_spaces(vectors.terms))
-    with (
-        _dimension_names.beside(path, vectors.dimension_names),
-        replacing(path) as temporary,
-        temporary.open("wb") as out,
-    ):
-        out.write(b"%d %d\n" % vectors.matrix.shape)
-        out.writelines(_lines.written(terms, vectors.matrix))
+    _header.write(path, vectors, _lines.written)
 
 
 def _counted(path: Path, blocks: Iterable[bytes], n_terms: int) -> Iterator[bytes]:
