@@ -319,3 +319,24 @@ def test_what_the_engine_serves():
     assert not native_counting.serves(str.split)
     assert isinstance(counting.count(["aa"], Analyzer()), NativeCountedTexts)
     assert isinstance(counting.count(["aa"], str.split), counting.CountedTexts)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_more_rows_than_are_sorted_together_are_sorted_all_the_same(n_jobs):
+    words = [f"w{k}" for k in range(50)]
+    texts = [" ".join(words[k % 7 : k % 50 + 1 : 1 + k % 3]) for k in range(9_001)]
+    ours = wc.DocumentVectorizer(min_docs=2, n_jobs=n_jobs).fit_transform(texts)
+    theirs = wc.DocumentVectorizer(min_docs=2, analyzer=lambda text: Analyzer()(text))
+    assert ours.has_sorted_indices
+    assert (ours != theirs.fit_transform(texts)).nnz == 0
+
+
+@pytest.mark.slow
+def test_more_entries_than_lie_together_are_counted_all_the_same():
+    texts = [" ".join(f"w{k * j % 1_000_003}" for j in range(100_000)) for k in range(1, 120)]
+    counted = NativeCountedTexts(texts, Analyzer(), 1)
+    kept = counted.doc_freq > 0
+    terms, places = counted.sorted_terms(kept)
+    plain = counting.count_in_python(texts, Analyzer())
+    assert terms == plain.terms
+    assert (counted.occurrences_of(places) != plain.occurrences).nnz == 0

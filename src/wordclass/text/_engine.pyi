@@ -65,6 +65,9 @@ class CountedTexts(TermTable):
     @property
     def max_count(self) -> int: ...
     def occurrences(self, column_of: _Ints32, n_columns: int, /) -> _Csr: ...
+    def tfidf_rows(
+        self, column_of: _Ints32, idf: _Floats, damped: _Floats, /
+    ) -> tuple[_Floats, _Ints32, _Ints64]: ...
     def tfidf_sums(
         self,
         column_of: _Ints32,

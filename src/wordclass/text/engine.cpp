@@ -34,7 +34,10 @@ using Id = std::uint32_t;
 constexpr Id NO_ID = std::numeric_limits<Id>::max();
 constexpr std::size_t MAX_TERMS = std::size_t{1} << 31;
 constexpr std::size_t MAX_DOCUMENT = std::size_t{1} << 32;  // characters
-constexpr std::size_t BLOCK = 4096;                         // documents whose counts lie together
+// Entries that lie together. So many bytes are given back to the system when they are freed,
+// which smaller pieces are not: at a million documents that is a gigabyte.
+constexpr std::size_t BLOCK = std::size_t{5} << 20;
+constexpr std::size_t SORTED_ROWS = 4096;  // documents whose entries fit into the cache
 constexpr std::size_t MAX_THREADS = 256;
 constexpr std::size_t LONGEST_NGRAM = 3;
 constexpr char NUMBER_MASK[] = "numbermask";
@@ -671,10 +674,7 @@ class Counter {
 public:
     // `most` is the largest number of terms that the document may have.
     void begin_document(std::size_t most) {
-        // a place within a block is a 32-bit number
-        const bool is_full = blocks_.empty() || blocks_.back().ends.size() == BLOCK ||
-                             n_entries_ > MAX_TERMS / 2;
-        if (is_full) begin_block();
+        if (blocks_.empty() || n_entries_ >= BLOCK) begin_block();
         if (entries_.size() < n_entries_ + most) entries_.resize(2 * (n_entries_ + most));
         ++document_;
     }
@@ -713,7 +713,6 @@ private:
     void begin_block() {
         end_block();
         blocks_.emplace_back();
-        blocks_.back().ends.reserve(BLOCK);
         n_entries_ = 0;
     }
 
@@ -876,7 +875,7 @@ private:
 
 // ------------------------------------------------------------------------ occurrence matrices
 
-using Csr = nb::tuple;  // (counts int32, columns int32, ends int64), as scipy's CSR wants them
+using Csr = nb::tuple;  // (values, columns int32, ends int64), as scipy's CSR wants them
 
 // Keep the entries that have a column, with the column in place of the id; note the row sizes.
 void keep_columns(Block& block, const std::vector<std::int32_t>& column_of,
@@ -895,52 +894,92 @@ void keep_columns(Block& block, const std::vector<std::int32_t>& column_of,
     block.entries.resize(kept);
 }
 
+// What becomes of a count: itself, or its weight by sublinear tf-idf with rows of length 1, in the
+// order of additions of weightings/tfidf.py.
+struct Counts {
+    using Value = std::int32_t;
+    Value operator()(std::size_t, std::uint32_t count) const { return static_cast<Value>(count); }
+    void finish_row(Value*, std::size_t) const {}
+};
+
+struct Tfidf {
+    using Value = double;
+    const double *idf, *damped;
+    Value operator()(std::size_t column, std::uint32_t count) const {
+        return damped[count] * idf[column];
+    }
+    void finish_row(Value* row, std::size_t n) const {
+        double squares = 0;
+        for (std::size_t place = 0; place < n; ++place) squares += row[place] * row[place];
+        const double length = std::sqrt(squares);
+        for (std::size_t place = 0; place < n; ++place) row[place] /= length;
+    }
+};
+
 // Writes the rows of a block into a CSR matrix, columns rising within each row.
+template <class Weighting>
 class RowWriter {
 public:
-    RowWriter(std::size_t n_columns, std::int32_t* columns, std::int32_t* counts)
-        : n_columns_(n_columns), columns_(columns), counts_(counts) {}
+    using Value = typename Weighting::Value;
+
+    RowWriter(std::size_t n_columns, const Weighting& weighting, std::int32_t* columns,
+              Value* values)
+        : n_columns_(n_columns), weighting_(weighting), columns_(columns), values_(values) {}
 
     // The ids of the block's entries are columns; row k starts at row_starts[k] of the matrix.
     void write(Block& block, const std::int64_t* row_starts) {
-        if (block.entries.size() < n_columns_ / 8)
-            sort_each_row(block, row_starts);
-        else
-            sort_by_two_passes(block, row_starts);
+        const std::size_t n_rows = block.ends.size();
+        for (std::size_t first = 0; first < n_rows; first += SORTED_ROWS) {
+            const std::size_t last = std::min(n_rows, first + SORTED_ROWS);
+            const std::size_t start = first == 0 ? 0 : block.ends[first - 1];
+            if (block.ends[last - 1] - start < n_columns_ / 8)
+                sort_each_row(block, first, last, start, row_starts);
+            else
+                sort_by_two_passes(block, first, last, start, row_starts);
+            for (std::size_t row = first; row < last; ++row)
+                weighting_.finish_row(values_ + row_starts[row], static_cast<std::size_t>(
+                                                                     row_starts[row + 1] -
+                                                                     row_starts[row]));
+        }
     }
 
 private:
     void put(std::int64_t place, std::size_t column, std::uint32_t count) {
         columns_[place] = static_cast<std::int32_t>(column);
-        counts_[place] = static_cast<std::int32_t>(count);
+        values_[place] = weighting_(column, count);
     }
 
-    void sort_each_row(Block& block, const std::int64_t* row_starts) {
-        std::size_t start = 0;
-        for (std::size_t row = 0; row < block.ends.size(); ++row) {
-            const auto first = block.entries.begin() + static_cast<std::ptrdiff_t>(start);
-            const auto last = block.entries.begin() + static_cast<std::ptrdiff_t>(block.ends[row]);
-            std::sort(first, last, [](const Entry& a, const Entry& b) { return a.id < b.id; });
+    void sort_each_row(Block& block, std::size_t first, std::size_t last, std::size_t start,
+                       const std::int64_t* row_starts) {
+        for (std::size_t row = first; row < last; ++row) {
+            Entry* begin = block.entries.data() + start;
+            Entry* end = block.entries.data() + block.ends[row];
+            std::sort(begin, end, [](const Entry& a, const Entry& b) { return a.id < b.id; });
             std::int64_t place = row_starts[row];
-            for (auto entry = first; entry != last; ++entry) put(place++, entry->id, entry->count);
+            for (const Entry* entry = begin; entry != end; ++entry)
+                put(place++, entry->id, entry->count);
             start = block.ends[row];
         }
     }
 
     // Into buckets by column, then from the buckets, lowest column first, into the rows: no
-    // comparison, and a block is small enough to stay in the cache.
-    void sort_by_two_passes(const Block& block, const std::int64_t* row_starts) {
+    // comparison, and so few rows that they stay in the cache.
+    void sort_by_two_passes(const Block& block, std::size_t first, std::size_t last,
+                            std::size_t start, const std::int64_t* row_starts) {
+        const Entry* entries = block.entries.data();
+        const std::size_t end = block.ends[last - 1];
         bucket_.assign(n_columns_ + 1, 0);
-        for (const Entry& entry : block.entries) ++bucket_[entry.id + 1];
+        for (std::size_t entry = start; entry < end; ++entry) ++bucket_[entries[entry].id + 1];
         for (std::size_t column = 1; column <= n_columns_; ++column)
             bucket_[column] += bucket_[column - 1];
-        cells_.resize(block.entries.size());
-        std::size_t entry = 0;
-        for (std::uint32_t row = 0; row < block.ends.size(); ++row)
+        cells_.resize(end - start);
+        std::size_t entry = start;
+        for (std::size_t row = first; row < last; ++row)
             for (; entry < block.ends[row]; ++entry)
-                cells_[bucket_[block.entries[entry].id]++] = {row, block.entries[entry].count};
+                cells_[bucket_[entries[entry].id]++] = {static_cast<std::uint32_t>(row - first),
+                                                        entries[entry].count};
         // the bucket of a column now ends where the next one starts
-        next_.assign(row_starts, row_starts + block.ends.size());
+        next_.assign(row_starts + first, row_starts + last);
         std::size_t cell = 0;
         for (std::size_t column = 0; column < n_columns_; ++column)
             for (; cell < bucket_[column]; ++cell)
@@ -952,7 +991,9 @@ private:
     };
 
     std::size_t n_columns_;
-    std::int32_t *columns_, *counts_;
+    Weighting weighting_;
+    std::int32_t* columns_;
+    Value* values_;
     std::vector<Cell> cells_;
     std::vector<std::uint32_t> bucket_;
     std::vector<std::int64_t> next_;
@@ -966,7 +1007,8 @@ struct Share {
 
 // Write the rows of all shares, each in a thread of its own. A block is gone once it is written:
 // at a million documents the blocks weigh as much as the matrix.
-Csr write_rows(std::vector<Share>& shares, std::size_t n_columns) {
+template <class Weighting>
+Csr write_rows(std::vector<Share>& shares, std::size_t n_columns, const Weighting& weighting) {
     std::vector<std::size_t> first_row(shares.size() + 1, 0);
     for (std::size_t part = 0; part < shares.size(); ++part) {
         first_row[part + 1] = first_row[part];
@@ -984,9 +1026,10 @@ Csr write_rows(std::vector<Share>& shares, std::size_t n_columns) {
     ends.data()[0] = 0;
     for (std::size_t row = 0; row < n_rows; ++row) ends.data()[row + 1] += ends.data()[row];
     const auto n_values = static_cast<std::size_t>(ends.data()[n_rows]);
-    Output<std::int32_t> counts(n_values), columns(n_values);
+    Output<typename Weighting::Value> values(n_values);
+    Output<std::int32_t> columns(n_values);
     in_threads(shares.size(), [&](std::size_t part) {
-        RowWriter writer(n_columns, columns.data(), counts.data());
+        RowWriter<Weighting> writer(n_columns, weighting, columns.data(), values.data());
         const std::int64_t* starts = ends.data() + first_row[part];
         for (Block& block : shares[part].blocks) {
             writer.write(block, starts);
@@ -995,7 +1038,7 @@ Csr write_rows(std::vector<Share>& shares, std::size_t n_columns) {
         }
     });
     nb::gil_scoped_acquire gil;
-    return nb::make_tuple(counts.release(), columns.release(), ends.release());
+    return nb::make_tuple(values.release(), columns.release(), ends.release());
 }
 
 // --------------------------------------------------------------------------- sums over documents
@@ -1237,7 +1280,15 @@ public:
     Csr occurrences(Input<std::int32_t> column_of, std::size_t n_columns) {
         hand_over(column_of, n_columns);
         nb::gil_scoped_release no_gil;
-        return write_rows(shares_, n_columns);
+        return write_rows(shares_, n_columns, Counts{});
+    }
+
+    // The same, weighted by sublinear tf-idf with rows of length 1.
+    Csr tfidf_rows(Input<std::int32_t> column_of, Input<double> idf, Input<double> damped) {
+        if (damped.size() <= max_count()) throw nb::value_error("a count without damping");
+        hand_over(column_of, idf.size());
+        nb::gil_scoped_release no_gil;
+        return write_rows(shares_, idf.size(), Tfidf{idf.data(), damped.data()});
     }
 
     // The sums over documents weighted by sublinear tf-idf with rows of length 1, without making
@@ -1373,7 +1424,7 @@ public:
             }
             shares[part] = {counter.release(), column_of_};
         });
-        return write_rows(shares, n_columns_);
+        return write_rows(shares, n_columns_, Counts{});
     }
 
     // (columns int32, -1 for a token outside the vocabulary; ends int64 of the documents)
@@ -1520,6 +1571,7 @@ NB_MODULE(_engine, module) {
         .def(nb::init<const Documents&, const Options&, std::size_t>())
         .def_prop_ro("max_count", &CountedTexts::max_count)
         .def("occurrences", &CountedTexts::occurrences)
+        .def("tfidf_rows", &CountedTexts::tfidf_rows)
         .def("tfidf_sums", &CountedTexts::tfidf_sums);
     nb::class_<TermCounter, TermTable>(module, "TermCounter")
         .def(nb::init<const Options&, std::size_t>())

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass.arrays import Flags, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Ints, Sparse
 from wordclass.counts import WordClassCounts, label_arrays
 from wordclass.errors import InputError
 from wordclass.native import engine
@@ -60,6 +60,12 @@ class NativeCountedTexts:
             parts = self._counted.occurrences(self._columns(ids), len(ids))
         return _matrix(parts, (self.n_docs, len(ids)))
 
+    def tfidf_of(self, ids: Ints, vocabulary: Vocabulary) -> Sparse:
+        """Return X (n, v) weighted by tf-idf, made in one go; in place of `occurrences_of`."""
+        with _told_as_input_errors():
+            parts = self._counted.tfidf_rows(self._columns(ids), *self._tfidf_tables(vocabulary))
+        return _matrix(parts, (self.n_docs, len(ids)))
+
     def tfidf_counts(
         self, ids: Ints, vocabulary: Vocabulary, Y: Sparse, needs: Collection[str]
     ) -> WordClassCounts:
@@ -69,13 +75,16 @@ class NativeCountedTexts:
         """
         sums = self._counted.tfidf_sums(
             self._columns(ids),
-            tfidf.inverse_document_frequency(vocabulary),
-            tfidf.damped_counts(self._counted.max_count),
+            *self._tfidf_tables(vocabulary),
             *label_arrays(Y),
             Y.shape[1],
             *("joint_weight" in needs, "joint_docs" in needs),
         )
         return WordClassCounts.of_sums(Y, sums)
+
+    def _tfidf_tables(self, vocabulary: Vocabulary) -> tuple[Floats, Floats]:
+        idf = tfidf.inverse_document_frequency(vocabulary)
+        return idf, tfidf.damped_counts(self._counted.max_count)
 
     def _columns(self, ids: Ints) -> NDArray[np.int32]:
         columns = np.full(len(self.doc_freq), -1, np.int32)

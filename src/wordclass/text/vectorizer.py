@@ -109,7 +109,10 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
-        return self._weighted(counted.occurrences_of(self.fit_counted(counted)))
+        places = self.fit_counted(counted)
+        if self.weighting == "tfidf" and isinstance(counted, NativeCountedTexts):
+            return self._typed(counted.tfidf_of(places, self.vocabulary_))
+        return self._weighted(counted.occurrences_of(places))
 
     def fit_counted(self, counted: Counted) -> Ints:
         """Learn which of the counted terms to keep; return their places in what was counted."""
@@ -168,7 +171,10 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         else:
             entry = naming.entry("weightings", self.weighting)
             weights = entry.weight(occurrences, self.vocabulary_)
-        return sparse.csr_matrix(weights, dtype=np.dtype(self.dtype))
+        return self._typed(weights)
+
+    def _typed(self, X: Sparse) -> Sparse:
+        return sparse.csr_matrix(X, dtype=np.dtype(self.dtype))
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
         tags = super().__sklearn_tags__()
