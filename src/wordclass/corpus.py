@@ -259,6 +259,8 @@ def list_texts(texts: Iterable[str]) -> list[str]:
         raise InputError(f"texts is {_described(texts)}; expected an iterable of str")
     # an Arrow column iterates over scalars of its own
     listed = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
+    if set(map(type, listed)) <= {str}:
+        return listed  # nearly always: no need to look at them one by one
     for k, text in enumerate(listed):
         if not isinstance(text, str):
             hint = "; decode it first" if isinstance(text, bytes | bytearray) else ""

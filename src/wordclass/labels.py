@@ -132,7 +132,7 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
     if _is_matrix(labels):
         return _encode_matrix(labels, names)
     listed: list[Any] = _listed(labels)
-    if names is None and all(type(label) is str for label in listed):
+    if names is None and set(map(type, listed)) <= {str}:
         return _encode_strings(listed)
     is_single = _all_alike(listed)
     sets = [

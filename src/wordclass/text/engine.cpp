@@ -535,19 +535,23 @@ class Terms {
 public:
     std::size_t size() const { return nodes_.size(); }
 
-    Id find_word(const Word& word) { return word_slot(word).id; }
+    Id find_word(const Word& word) {
+        return word.size <= 8 ? short_slot(word).id : word_slot(word).id;
+    }
 
     Id add_word(const Word& word) {
+        if (word.size <= 8) {
+            auto& slot = short_slot(word);
+            if (slot.id != NO_ID) return slot.id;
+            slot.key = word.low;
+            const Id id = slot.id = add_bytes(word);
+            short_words_.grow_if_full(pair_hash);
+            return id;
+        }
         auto& slot = word_slot(word);
         if (slot.id != NO_ID) return slot.id;
-        const Id id = add_node({arena_.size(), word.size, NO_ID});
-        char short_bytes[Word::SHORT];
-        std::memcpy(short_bytes, &word.low, 8);
-        std::memcpy(short_bytes + 8, &word.high, 8);
-        const char* bytes = word.is_long() ? word.bytes : short_bytes;
-        arena_.insert(arena_.end(), bytes, bytes + word.size);
         slot.key = {word.low, word.high};
-        slot.id = id;
+        const Id id = slot.id = add_bytes(word);
         words_.grow_if_full(word_hash);
         return id;
     }
@@ -617,6 +621,20 @@ private:
         }
     };
 
+    Id add_bytes(const Word& word) {
+        char short_bytes[Word::SHORT];
+        std::memcpy(short_bytes, &word.low, 8);
+        std::memcpy(short_bytes + 8, &word.high, 8);
+        const char* bytes = word.is_long() ? word.bytes : short_bytes;
+        const Id id = add_node({arena_.size(), word.size, NO_ID});
+        arena_.insert(arena_.end(), bytes, bytes + word.size);
+        return id;
+    }
+
+    HashTable<std::uint64_t>::Slot& short_slot(const Word& word) {
+        return short_words_.find(pair_hash(word.low), word.low, [](Id) { return true; });
+    }
+
     HashTable<WordKey>::Slot& word_slot(const Word& word) {
         const WordKey key{word.low, word.high};
         return words_.find(word_hash(key), key, [&](Id id) {
@@ -650,6 +668,7 @@ private:
         return static_cast<Id>(nodes_.size() - 1);
     }
 
+    HashTable<std::uint64_t> short_words_;  // up to 8 bytes: smaller slots, fewer cache misses
     HashTable<WordKey> words_;
     HashTable<std::uint64_t> pairs_;
     std::vector<Node> nodes_;
@@ -663,19 +682,47 @@ struct Entry {
     std::uint32_t count;
 };
 
+// Like a vector, but memory that was never used is never touched, so it costs nothing.
+class Entries {
+public:
+    Entry& operator[](std::size_t k) { return memory_[k]; }
+    const Entry& operator[](std::size_t k) const { return memory_[k]; }
+    Entry* data() { return memory_.get(); }
+    const Entry* data() const { return memory_.get(); }
+
+    // Make room for so many; the first `used` are kept.
+    void reserve(std::size_t n, std::size_t used) {
+        if (n <= capacity_) return;
+        capacity_ = std::max(n, 2 * capacity_);
+        std::unique_ptr<Entry[]> larger(new Entry[capacity_]);
+        std::copy(memory_.get(), memory_.get() + used, larger.get());
+        memory_ = std::move(larger);
+    }
+
+private:
+    std::unique_ptr<Entry[]> memory_;
+    std::size_t capacity_ = 0;
+};
+
 // The counted terms of some documents, in order of first appearance within each document.
 struct Block {
-    std::vector<Entry> entries;
+    Entries entries;
     std::vector<std::size_t> ends;  // of each document, in entries
+
+    std::size_t size() const { return ends.empty() ? 0 : ends.back(); }
 };
 
 // Counts terms document by document.
 class Counter {
 public:
+    // Memory is set aside for what so many characters will need, as far as one can tell.
+    explicit Counter(std::size_t n_characters) : expected_(std::min(BLOCK, n_characters / 8)) {}
+
     // `most` is the largest number of terms that the document may have.
     void begin_document(std::size_t most) {
         if (blocks_.empty() || n_entries_ >= BLOCK) begin_block();
-        if (entries_.size() < n_entries_ + most) entries_.resize(2 * (n_entries_ + most));
+        blocks_.back().entries.reserve(n_entries_ + most, n_entries_);
+        entries_ = blocks_.back().entries.data();
         ++document_;
     }
 
@@ -693,10 +740,7 @@ public:
 
     void end_document() { blocks_.back().ends.push_back(n_entries_); }
 
-    std::vector<Block> release() {
-        end_block();
-        return std::move(blocks_);
-    }
+    std::vector<Block> release() { return std::move(blocks_); }
 
     // Of how many ids something is known, and what.
     std::size_t n_marks() const { return marks_.size(); }
@@ -711,20 +755,15 @@ private:
     };
 
     void begin_block() {
-        end_block();
         blocks_.emplace_back();
+        blocks_.back().entries.reserve(expected_, 0);
         n_entries_ = 0;
-    }
-
-    void end_block() {
-        if (blocks_.empty()) return;
-        const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(n_entries_);
-        blocks_.back().entries.assign(entries_.begin(), end);
     }
 
     std::vector<Mark> marks_;
     std::vector<Block> blocks_;
-    std::vector<Entry> entries_;  // of the current block, and room for more
+    std::size_t expected_;
+    Entry* entries_ = nullptr;  // of the current block
     std::size_t n_entries_ = 0;
     std::uint32_t document_ = 0;
 };
@@ -823,6 +862,13 @@ std::vector<std::pair<std::size_t, std::size_t>> parts_of(const Documents& docum
     return parts;
 }
 
+std::size_t characters_of(const Documents& documents,
+                          const std::pair<std::size_t, std::size_t>& part) {
+    std::size_t total = 0;
+    for (std::size_t k = part.first; k < part.second; ++k) total += documents[k].length;
+    return total;
+}
+
 // Do the work for 0 .. n-1, each in a thread of its own; the first error is thrown here.
 template <class Work>
 void in_threads(std::size_t n, const Work& work) {
@@ -891,7 +937,6 @@ void keep_columns(Block& block, const std::vector<std::int32_t>& column_of,
         row_sizes[row] = static_cast<std::int64_t>(kept - start);
         block.ends[row] = kept;
     }
-    block.entries.resize(kept);
 }
 
 // What becomes of a count: itself, or its weight by sublinear tf-idf with rows of length 1, in the
@@ -1034,7 +1079,7 @@ Csr write_rows(std::vector<Share>& shares, std::size_t n_columns, const Weightin
         for (Block& block : shares[part].blocks) {
             writer.write(block, starts);
             starts += block.ends.size();
-            std::vector<Entry>().swap(block.entries);
+            block.entries = Entries();
         }
     });
     nb::gil_scoped_acquire gil;
@@ -1061,12 +1106,10 @@ class Sums {
 public:
     Sums(std::size_t n_terms, std::size_t n_classes, bool of_weights, bool of_documents)
         : n_terms_(n_terms), n_classes_(n_classes), of_weights_(of_weights),
-          of_documents_(of_documents), docs_(n_terms), weights_(n_terms), squares_(n_terms) {
-        if (n_classes != 0 && n_terms > MAX_TERMS / n_classes)
+          of_documents_(of_documents) {
+        if (n_terms > MAX_TERMS || (n_classes != 0 && n_terms > MAX_TERMS / n_classes))
             throw nb::value_error("too many terms and classes for a dense table");
-        std::fill_n(docs_.data(), n_terms, 0.0);
-        std::fill_n(weights_.data(), n_terms, 0.0);
-        std::fill_n(squares_.data(), n_terms, 0.0);
+        totals_.resize(n_terms);
         joint_weight_.resize(of_weights ? n_terms * n_classes : 0, 0.0);
         joint_docs_.resize(of_documents ? n_terms * n_classes : 0, 0.0);
     }
@@ -1076,9 +1119,9 @@ public:
         for (std::size_t place = 0; place < n; ++place) {
             const auto term = static_cast<std::size_t>(columns[place]);
             const double weight = weights[place];
-            docs_.data()[term] += 1;
-            weights_.data()[term] += weight;
-            squares_.data()[term] += weight * weight;
+            totals_[term].docs += 1;
+            totals_[term].weights += weight;
+            totals_[term].squares += weight * weight;
             for (std::size_t label = 0; label < n_labels; ++label) {
                 const std::size_t cell = term * n_classes_ + static_cast<std::size_t>(labels[label]);
                 if (of_weights_) joint_weight_[cell] += weight;
@@ -1090,7 +1133,13 @@ public:
     // (documents, weights, squares, weights by class, documents by class); the last two as CSR
     // (values, columns, ends), or None
     nb::tuple release() {
-        return nb::make_tuple(docs_.release(), weights_.release(), squares_.release(),
+        Output<double> docs(n_terms_), weights(n_terms_), squares(n_terms_);
+        for (std::size_t term = 0; term < n_terms_; ++term) {
+            docs.data()[term] = totals_[term].docs;
+            weights.data()[term] = totals_[term].weights;
+            squares.data()[term] = totals_[term].squares;
+        }
+        return nb::make_tuple(docs.release(), weights.release(), squares.release(),
                               of_weights_ ? compressed(joint_weight_) : nb::none(),
                               of_documents_ ? compressed(joint_docs_) : nb::none());
     }
@@ -1118,7 +1167,11 @@ private:
 
     std::size_t n_terms_, n_classes_;
     bool of_weights_, of_documents_;
-    Output<double> docs_, weights_, squares_;
+    struct Total {
+        double docs = 0, weights = 0, squares = 0;
+    };
+
+    std::vector<Total> totals_;  // of each term, in one place
     std::vector<double> joint_weight_, joint_docs_;
 };
 
@@ -1135,28 +1188,46 @@ public:
 
     // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
     nb::tuple sorted(Input<std::int64_t> ids) const {
-        std::vector<std::pair<std::string, std::int64_t>> found(ids.size());
+        std::vector<Found> found(ids.size());
         {
             nb::gil_scoped_release no_gil;
             for (std::size_t j = 0; j < ids.size(); ++j) {
                 const std::int64_t id = ids.data()[j];
                 if (id < 0 || static_cast<std::size_t>(id) >= terms_.size())
                     throw nb::value_error("no such term");
-                terms_.append_to(found[j].first, static_cast<Id>(id));
-                found[j].second = id;
+                terms_.append_to(found[j].term, static_cast<Id>(id));
+                found[j].prefix = leading_bytes(found[j].term);
+                found[j].id = id;
             }
             std::sort(found.begin(), found.end());
         }
         Output<std::int64_t> order(found.size());
         nb::list names;
         for (std::size_t j = 0; j < found.size(); ++j) {
-            order.data()[j] = found[j].second;
-            names.append(nb::str(found[j].first.data(), found[j].first.size()));
+            order.data()[j] = found[j].id;
+            names.append(nb::str(found[j].term.data(), found[j].term.size()));
         }
         return nb::make_tuple(order.release(), names);
     }
 
 protected:
+    // A term to be sorted; the first bytes, as a number, decide nearly always.
+    struct Found {
+        std::uint64_t prefix;
+        std::int64_t id;
+        std::string term;
+        bool operator<(const Found& other) const {
+            return prefix != other.prefix ? prefix < other.prefix : term < other.term;
+        }
+    };
+
+    static std::uint64_t leading_bytes(const std::string& term) {
+        std::uint64_t bytes = 0;
+        for (std::size_t k = 0; k < 8; ++k)
+            bytes = (bytes << 8) | (k < term.size() ? static_cast<std::uint8_t>(term[k]) : 0);
+        return bytes;
+    }
+
     static Array<std::int64_t> copied(const std::vector<std::int64_t>& values) {
         Output<std::int64_t> out(values.size());
         std::copy(values.begin(), values.end(), out.data());
@@ -1252,7 +1323,8 @@ public:
         n_docs_ = documents.size();
         const auto parts = parts_of(documents, n_threads);
         std::vector<Terms> terms(parts.size());
-        std::vector<Counter> counters(parts.size());
+        std::vector<Counter> counters;
+        for (const auto& part : parts) counters.emplace_back(characters_of(documents, part));
         in_threads(parts.size(), [&](std::size_t part) {
             const std::size_t n_stop_words = add_stop_words(terms[part], options);
             Growing growing{terms[part]};
@@ -1268,10 +1340,12 @@ public:
 
     // The largest number of times that a term occurs in one document.
     std::uint32_t max_count() const {
+        check_still_here();
         std::uint32_t largest = 0;
         for (const Share& share : shares_)
             for (const Block& block : share.blocks)
-                for (const Entry& entry : block.entries) largest = std::max(largest, entry.count);
+                for (std::size_t entry = 0; entry < block.size(); ++entry)
+                    largest = std::max(largest, block.entries[entry].count);
         return largest;
     }
 
@@ -1349,6 +1423,10 @@ private:
         }
     };
 
+    void check_still_here() const {
+        if (are_handed_over_) throw nb::value_error("these counts were handed over before");
+    }
+
     // Tell every share the columns of its own ids; to be done once.
     void hand_over(const Input<std::int32_t>& column_of, std::size_t n_columns) {
         if (column_of.size() != terms_.size()) throw nb::value_error("expected one column a term");
@@ -1356,7 +1434,7 @@ private:
             if (column_of.data()[id] < -1 ||
                 column_of.data()[id] >= static_cast<std::int64_t>(n_columns))
                 throw nb::value_error("no such column");
-        if (are_handed_over_) throw nb::value_error("these counts were handed over before");
+        check_still_here();
         are_handed_over_ = true;
         for (std::size_t part = 0; part < shares_.size(); ++part) {
             const std::vector<Id>& merged = merged_ids_[part];
@@ -1412,7 +1490,7 @@ public:
         const auto parts = parts_of(documents, n_threads);
         std::vector<Share> shares(parts.size());
         in_threads(parts.size(), [&](std::size_t part) {
-            Counter counter;
+            Counter counter(characters_of(documents, parts[part]));
             Fixed fixed{terms_};
             TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_);
             for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
