@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from wordclass import naming
+from wordclass import naming, storage
 from wordclass.errors import InputError
 from wordclass.storage import data_home, require, uncompressed_name
 
@@ -147,7 +147,8 @@ def read_corpus(
 
 def read_records(path: Path, options: ReadOptions, format: str | None = None) -> Records:
     """Read all records of a file or folder, whatever their split."""
-    return Records.joined(read_blocks(path, options, format))
+    with storage.unchanged(path):
+        return Records.joined(read_blocks(path, options, format))
 
 
 def read_blocks(path: Path, options: ReadOptions, format: str | None = None) -> Iterator[Records]:
@@ -204,9 +205,17 @@ class CorpusBlocks:
     multilabel: bool | None = None
     n_docs: int = field(default=0, init=False)
     is_multilabel: bool = field(default=False, init=False)
+    _state: tuple[int, int] | None = field(default=None, init=False, repr=False)
 
     def __iter__(self) -> Iterator[tuple[list[str], list[list[Label]]]]:
         self.n_docs, self.is_multilabel = 0, bool(self.multilabel)
+        # what is read the second time must be what was read the first time
+        self._state = self._state or storage.state_of(self.path)
+        storage.check_state(self.path, self._state)
+        yield from self._blocks()
+        storage.check_state(self.path, self._state)
+
+    def _blocks(self) -> Iterator[tuple[list[str], list[list[Label]]]]:
         splits: set[str] = set()
         for block in read_blocks(self.path, self.options, self.format):
             self._look_at_labels(block)

@@ -82,18 +82,22 @@ def unchanged(*paths: Path) -> Iterator[None]:
     StorageError
         Size or time of a file is not what it was; also where the block already stumbled over it.
     """
-    before = [_state(path) for path in paths]
+    before = [state_of(path) for path in paths]
     try:
         yield
     finally:
         for path, state in zip(paths, before, strict=True):
-            if _state(path) != state:
-                raise StorageError(
-                    f"{path}: changed while it was read; read it again once it is complete"
-                )
+            check_state(path, state)
 
 
-def _state(path: Path) -> tuple[int, int] | None:
+def check_state(path: Path, state: tuple[int, int] | None) -> None:
+    """Refuse a file whose state is no longer this one."""
+    if state_of(path) != state:
+        raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
+
+
+def state_of(path: Path) -> tuple[int, int] | None:
+    """Return size and time of a file, which tell whether it changed; None where there is none."""
     try:
         status = path.stat()
     except (OSError, ValueError):

@@ -160,3 +160,19 @@ def test_the_memory_of_a_streamed_fit_does_not_grow_with_the_documents(tmp_path)
         grown.append(int(shown.stdout) / 1024)
     # the files hold some 10 and 40 MB: all in memory would be 30 MB more
     assert grown[1] < grown[0] + 15
+
+
+def test_a_file_that_changes_between_the_passes_is_refused(written):
+    blocks = CorpusBlocks(written, ReadOptions())
+    list(blocks)
+    written.write_text(written.read_text() + written.read_text())
+    with pytest.raises(wc.StorageError, match="changed while it was read"):
+        list(blocks)
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(written):
+    iterator = iter(CorpusBlocks(written, ReadOptions()))
+    next(iterator)
+    written.write_text(written.read_text() * 2)
+    with pytest.raises(wc.StorageError, match="changed while it was read"):
+        list(iterator)
