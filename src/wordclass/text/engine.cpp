@@ -716,7 +716,9 @@ struct Block {
 class Counter {
 public:
     // Memory is set aside for what so many characters will need, as far as one can tell.
-    explicit Counter(std::size_t n_characters) : expected_(std::min(BLOCK, n_characters / 8)) {}
+    // A block ends with the first document beyond its size, so there is room for that one, too.
+    explicit Counter(std::size_t n_characters)
+        : expected_(std::min(BLOCK + BLOCK / 4, n_characters / 8)) {}
 
     // `most` is the largest number of terms that the document may have.
     void begin_document(std::size_t most) {
