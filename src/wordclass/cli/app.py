@@ -102,11 +102,10 @@ def fit(
         "n_dims": embeddings.vectors_.shape[1],
         "seconds": round(seconds, 3),
     }
-    if settings.as_json:
-        settings.show(result, "")
-    settings.say(
+    settings.tell(
+        result,
         f"{output}: {len(embeddings):,} terms by {result['n_dims']} dimensions, from "
-        f"{n_docs:,} documents of {result['n_classes']} classes, in {seconds:.1f} s"
+        f"{n_docs:,} documents of {result['n_classes']} classes, in {seconds:.1f} s",
     )
 
 
@@ -161,9 +160,7 @@ def convert(
     vectors = WordVectors.load(source, format=source_format)
     vectors.save(target, format=format)
     result = {"output": str(target), "n_terms": len(vectors), "n_dims": vectors.n_dims}
-    if settings.as_json:
-        settings.show(result, "")
-    settings.say(f"{target}: {len(vectors):,} terms by {vectors.n_dims} dimensions")
+    settings.tell(result, f"{target}: {len(vectors):,} terms by {vectors.n_dims} dimensions")
 
 
 @command(app)

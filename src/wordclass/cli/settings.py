@@ -38,6 +38,12 @@ class Settings:
         if not self.quiet:
             sys.stderr.write(message + "\n")
 
+    def tell(self, result: dict[str, Any], message: str) -> None:
+        """Tell what was written: people by a message, programs by JSON where they asked for it."""
+        if self.as_json:
+            self.show(result, "")
+        self.say(message)
+
     def show(self, result: dict[str, Any], text: str) -> None:
         """Print a result on standard output: as JSON where that was asked for, else as text."""
         written = json.dumps(result, ensure_ascii=False, default=str) if self.as_json else text

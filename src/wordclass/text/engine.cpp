@@ -1341,15 +1341,7 @@ public:
     }
 
     // The largest number of times that a term occurs in one document.
-    std::uint32_t max_count() const {
-        check_still_here();
-        std::uint32_t largest = 0;
-        for (const Share& share : shares_)
-            for (const Block& block : share.blocks)
-                for (std::size_t entry = 0; entry < block.size(); ++entry)
-                    largest = std::max(largest, block.entries[entry].count);
-        return largest;
-    }
+    std::uint32_t max_count() const { return max_count_; }
 
     // The occurrences of the terms that have a column (an entry an id, -1 for none). The counts
     // are handed over: they can be had once.
@@ -1361,7 +1353,7 @@ public:
 
     // The same, weighted by sublinear tf-idf with rows of length 1.
     Csr tfidf_rows(Input<std::int32_t> column_of, Input<double> idf, Input<double> damped) {
-        if (damped.size() <= max_count()) throw nb::value_error("a count without damping");
+        if (damped.size() <= max_count_) throw nb::value_error("a count without damping");
         hand_over(column_of, idf.size());
         nb::gil_scoped_release no_gil;
         return write_rows(shares_, idf.size(), Tfidf{idf.data(), damped.data()});
@@ -1374,7 +1366,7 @@ public:
                          std::size_t n_classes, bool of_weights, bool of_documents) {
         check_rows(classes, class_ends, n_classes);
         if (class_ends.size() != n_docs_ + 1) throw nb::value_error("labels of other documents");
-        if (damped.size() <= max_count()) throw nb::value_error("a count without damping");
+        if (damped.size() <= max_count_) throw nb::value_error("a count without damping");
         hand_over(column_of, idf.size());
         Sums sums(idf.size(), n_classes, of_weights, of_documents);
         {
@@ -1457,6 +1449,9 @@ private:
         term_freq_.assign(terms_.size(), 0);
         for (std::size_t part = 0; part < terms.size(); ++part) {
             shares_.push_back({counters[part].release(), {}});
+            for (const Block& block : shares_.back().blocks)
+                for (std::size_t entry = 0; entry < block.size(); ++entry)
+                    max_count_ = std::max(max_count_, block.entries[entry].count);
             const std::size_t n_ids = part == 0 ? terms_.size() : merged_ids_[part].size();
             for (std::size_t id = 0; id < std::min(n_ids, counters[part].n_marks()); ++id) {
                 const std::size_t merged = part == 0 ? id : merged_ids_[part][id];
@@ -1468,6 +1463,7 @@ private:
 
     std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
     std::vector<Share> shares_;
+    std::uint32_t max_count_ = 0;
     bool are_handed_over_ = false;
 };
 
@@ -1563,32 +1559,22 @@ private:
 // Sublinear tf-idf with rows of length 1, in the order of additions of weightings/tfidf.py.
 Array<double> tfidf(Input<std::int32_t> counts, Input<std::int32_t> columns,
                     Input<std::int64_t> ends, Input<double> idf, Input<double> damped) {
-    const auto in_range = [](const Input<std::int32_t>& values, std::size_t end) {
-        return std::all_of(values.data(), values.data() + values.size(), [&](std::int32_t value) {
-            return value >= 0 && static_cast<std::size_t>(value) < end;
-        });
-    };
-    if (counts.size() != columns.size() || !in_range(columns, idf.size()) ||
-        !in_range(counts, damped.size()) || ends.size() == 0 || ends.data()[0] != 0 ||
-        !std::is_sorted(ends.data(), ends.data() + ends.size()) ||
-        static_cast<std::size_t>(ends.data()[ends.size() - 1]) != counts.size())
-        throw nb::value_error("counts, columns and row ends do not fit together");
+    if (counts.size() != columns.size())
+        throw nb::value_error("counts and columns do not fit together");
+    check_rows(columns, ends, idf.size());
+    check_rows(counts, ends, damped.size());
+    const Tfidf weighting{idf.data(), damped.data()};
     Output<double> weights(counts.size());
     {
         nb::gil_scoped_release no_gil;
-        double* out = weights.data();
         for (std::size_t row = 0; row + 1 < ends.size(); ++row) {
             const auto start = static_cast<std::size_t>(ends.data()[row]);
             const auto end = static_cast<std::size_t>(ends.data()[row + 1]);
-            double squares = 0;
-            for (std::size_t place = start; place < end; ++place) {
-                const double weight = damped.data()[counts.data()[place]] *
-                                      idf.data()[columns.data()[place]];
-                squares += weight * weight;
-                out[place] = weight;
-            }
-            const double length = std::sqrt(squares);
-            for (std::size_t place = start; place < end; ++place) out[place] /= length;
+            for (std::size_t place = start; place < end; ++place)
+                weights.data()[place] =
+                    weighting(static_cast<std::size_t>(columns.data()[place]),
+                              static_cast<std::uint32_t>(counts.data()[place]));
+            weighting.finish_row(weights.data() + start, end - start);
         }
     }
     return weights.release();
