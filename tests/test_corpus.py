@@ -6,7 +6,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from wordclass.corpus import LabelledCorpus, Records, check_lengths, list_texts, read_corpus
+from wordclass.corpus import (
+    LabelledCorpus,
+    ReadOptions,
+    Records,
+    check_lengths,
+    list_texts,
+    read_corpus,
+    read_texts,
+)
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError
 
 
@@ -171,3 +179,50 @@ def test_a_part_of_the_records_has_no_splits_of_its_own():
 def test_a_table_is_no_list_of_texts(table):
     with pytest.raises(InputError, match="expected an iterable of str"):
         list_texts(table)
+
+
+def texts_of(path, **options):
+    split = options.pop("split", None)
+    return [text for block in read_texts(path, ReadOptions(**options), split) for text in block]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"text": "aa"}\n{"text": "bb"}\n'),
+        ("a.jsonl", '{"text": "aa", "labels": null}\n{"text": "bb", "labels": 1.5}\n'),
+        ("a.csv", "text,id\naa,1\nbb,2\n"),
+        ("a.tsv", "id\ttext\n1\taa\n2\tbb\n"),
+        ("a.txt", "aa\n__label__x bb\n"),
+    ],
+)
+def test_texts_are_read_alone_with_labels_or_without(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    assert texts_of(tmp_path / name) == ["aa", "bb"]
+
+
+def test_texts_of_parquet_and_folders_are_read_alone(tmp_path):
+    pl.DataFrame({"body": ["aa", "bb"]}).write_parquet(tmp_path / "a.parquet")
+    assert texts_of(tmp_path / "a.parquet", text_field="body") == ["aa", "bb"]
+    (tmp_path / "folder" / "x").mkdir(parents=True)
+    (tmp_path / "folder" / "x" / "1.txt").write_text("aa")
+    assert texts_of(tmp_path / "folder") == ["aa"]
+
+
+def test_blank_lines_are_texts_where_texts_are_read_alone(tmp_path):
+    (tmp_path / "a.txt").write_text("aa\n\nbb\n__label__\n")
+    assert texts_of(tmp_path / "a.txt") == ["aa", "", "bb", ""]
+
+
+def test_texts_of_one_split_are_read_alone(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "aa", "split": "train"}\n{"text": "bb", "split": "test"}\n')
+    assert texts_of(path, split="test") == ["bb"]
+    with pytest.raises(InputError, match="no record is in split 'dev'"):
+        texts_of(path, split="dev")
+
+
+def test_a_part_of_a_corpus_keeps_texts_and_labels_together():
+    whole = LabelledCorpus(["a", "b", "c"], [["x"], [], ["y"]], True)
+    part = whole.part([True, False, True])
+    assert (part.texts, part.labels, part.is_multilabel) == (["a", "c"], [["x"], ["y"]], True)

@@ -26,7 +26,8 @@ def test_an_unknown_name_is_an_attribute_error():
 
 CORE_ONLY = """
 import sys
-EXTRAS = {"typer", "rich", "zstandard", "matplotlib", "torch", "pandas", "pyarrow", "gensim"}
+EXTRAS = {"typer", "rich", "zstandard", "matplotlib", "torch", "fasttext"}
+EXTRAS |= {"pandas", "pyarrow", "gensim"}
 class NotInstalled:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in EXTRAS:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wordclass.corpus import load_dataset as load_dataset
     from wordclass.corpus import read_corpus as read_corpus
     from wordclass.embedding.estimator import WordClassEmbeddings as WordClassEmbeddings
+    from wordclass.embedding.matrix import EmbeddingMatrix as EmbeddingMatrix
     from wordclass.errors import FormatError as FormatError
     from wordclass.errors import InputError as InputError
     from wordclass.errors import MissingDataError as MissingDataError
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
     from wordclass.measures import evaluate as evaluate
     from wordclass.measures import macro_f1 as macro_f1
     from wordclass.measures import micro_f1 as micro_f1
+    from wordclass.persistence import load as load
+    from wordclass.text.sequences import IdBatch as IdBatch
     from wordclass.text.vectorizer import DocumentVectorizer as DocumentVectorizer
     from wordclass.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
     "Dataset": "corpus",
     "DocumentVectorizer": "text.vectorizer",
+    "EmbeddingMatrix": "embedding.matrix",
     "FormatError": "errors",
+    "IdBatch": "text.sequences",
     "InputError": "errors",
     "LabelledCorpus": "corpus",
     "MissingDataError": "errors",
@@ -39,6 +44,7 @@ _HOMES = {
     "WordVectors": "word_vectors",
     "classifier": "classifiers",
     "evaluate": "measures",
+    "load": "persistence",
     "load_dataset": "corpus",
     "macro_f1": "measures",
     "micro_f1": "measures",

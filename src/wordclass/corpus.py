@@ -1,9 +1,11 @@
 """Labelled texts: what a corpus is, and how one is read from a file, a folder or a data set."""
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from wordclass import naming, storage
 from wordclass.errors import InputError
@@ -25,6 +27,12 @@ class LabelledCorpus:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def part(self, chosen: Iterable[bool]) -> "LabelledCorpus":
+        """Return the documents that are chosen (a flag a document)."""
+        kept = [k for k, is_chosen in enumerate(chosen) if is_chosen]
+        labels: list[Any] = [self.labels[k] for k in kept]
+        return LabelledCorpus([self.texts[k] for k in kept], labels, self.is_multilabel)
 
 
 @dataclass(frozen=True)
@@ -54,12 +62,15 @@ class ReadOptions:
         What stands between several labels in one cell of a CSV or TSV file.
     encoding
         Of text files. A byte order mark is dropped where it is UTF-8.
+    texts_only
+        Labels need not be there and are not read: all records have none.
     """
 
     text_field: str | None = None
     label_field: str | None = None
     label_separator: str = ";"
     encoding: str = "utf-8"
+    texts_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,6 +170,29 @@ def read_blocks(path: Path, options: ReadOptions, format: str | None = None) -> 
     return blocks
 
 
+def read_texts(path: Path, options: ReadOptions, split: str | None = None) -> Iterator[list[str]]:
+    """Read texts alone, with labels or without, block by block.
+
+    Of a file of lines (.txt, .ft) blank lines are texts too: what is made of line k is line k.
+
+    Parameters
+    ----------
+    path, options
+        See `read_corpus` and `ReadOptions`.
+    split
+        Keep the texts whose record has this split; None keeps all.
+    """
+    n_texts = 0
+    for block in read_blocks(path, replace(options, texts_only=True)):
+        is_elsewhere = split is not None and block.splits is not None and split not in block.splits
+        chosen = block if split is None or is_elsewhere else block.part(split)
+        if not is_elsewhere:
+            n_texts += len(chosen.texts)
+            yield chosen.texts
+    if not n_texts:
+        raise InputError(f"{path}: no record is in split {split!r}")
+
+
 def _format_of(path: Path) -> str:
     """Find the corpus format that claims the ending of a path."""
     if path.is_dir():
@@ -238,7 +272,13 @@ class CorpusBlocks:
             block.to_corpus(is_multilabel=False)  # an error, where it is not
 
 
-def load_dataset(name: str, home: str | PathLike[str] | None = None) -> Dataset:
+def load_dataset(
+    name: str,
+    home: str | PathLike[str] | None = None,
+    *,
+    download: bool = False,
+    **options: object,
+) -> Dataset:
     """Load a data set by name.
 
     Parameters
@@ -247,8 +287,25 @@ def load_dataset(name: str, home: str | PathLike[str] | None = None) -> Dataset:
         A file name in `datasets/`, such as "docstrings".
     home
         Where corpora and caches live; by default `WORDCLASS_HOME` or the platform's data folder.
+    download
+        Fetch it first, where it is not here and its owner allows that.
+    options
+        Those of the data set, such as `strip=("headers",)` for "newsgroups20".
+
+    Raises
+    ------
+    MissingDataError
+        It is not here; the message says how to get it and where to put it.
     """
-    dataset: Dataset = naming.entry("datasets", name).load(Path(home) if home else data_home())
+    entry = naming.entry("datasets", name)
+    folder = Path(home) if home else data_home()
+    known = [*inspect.signature(entry.load).parameters][1:]
+    if unknown := sorted(set(options) - set(known)):
+        has = f"it has {', '.join(known)}" if known else "it has none"
+        raise InputError(f"the data set {name} has no option {unknown[0]!r}; {has}")
+    if download and not entry.SOURCE.is_built and not entry.SOURCE.find(folder):
+        entry.SOURCE.download(folder)
+    dataset: Dataset = entry.load(folder, **options)
     return dataset
 
 

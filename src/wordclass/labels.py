@@ -115,7 +115,8 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
     ----------
     labels
         One str or int a document; or a list, set or tuple of them a document, empty ones too; or a
-        0/1 matrix: a 2-D array, a sparse matrix, a data frame.
+        0/1 matrix: a 2-D array, a sparse matrix, a data frame. Encoded labels are returned as they
+        are.
     class_names
         The names of a matrix's columns: by default those of the data frame, else 0, 1, 2 ... For
         labels of the other forms, the whole codeframe: a label outside it is an error.
@@ -126,6 +127,8 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
         A label is None, NaN or a float; str and int are mixed; a matrix has other values than 0
         and 1; names are too few, too many, repeated.
     """
+    if isinstance(labels, EncodedLabels):
+        return labels
     names = None if class_names is None else [_checked(name, "class name") for name in class_names]
     if names is not None and len(set(names)) < len(names):
         raise InputError("class_names has a name more than once")

@@ -15,6 +15,12 @@ try:
 except ImportError:
     text_reader = None
 
+solver: ModuleType | None
+try:
+    from wordclass.linear_solver import _solver as solver
+except ImportError:
+    solver = None
+
 _has_warned = False
 
 

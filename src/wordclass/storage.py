@@ -1,18 +1,19 @@
-"""How files are opened and replaced: compressed ones read as they are, none left half-written."""
+"""How files and folders are opened and replaced: none is left half-written."""
 
 import gzip
 import io
 import os
+import shutil
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 from uuid import uuid4
 
 from wordclass import naming
-from wordclass.errors import FormatError, MissingDataError, StorageError
+from wordclass.errors import FormatError, InputError, MissingDataError, StorageError, WordClassError
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
@@ -184,6 +185,83 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterator[Path]:
+    """Give a temporary folder to write to; it takes the place of `folder` when all went well.
+
+    Where the block fails, `folder` is as it was and the temporary one is gone.
+
+    Parameters
+    ----------
+    folder
+        Its parents are made where they are missing.
+    check
+        Is given the names that a folder of this name holds already, if there are any, and refuses
+        what is not to be replaced: replacing deletes what was there.
+
+    Raises
+    ------
+    InputError
+        A file has that name; or the check refused.
+    StorageError
+        The disk is full, or the like.
+    """
+    place = Path(os.path.realpath(folder))  # of a link, the folder that it points to
+    check_folder(place, check)
+    mark = uuid4().hex
+    temporary = place.with_name(f".{place.name}.{mark}.tmp")
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        _to_disk(temporary)
+        check_folder(place, check)  # again: the work took a while
+        _swap(temporary, place, place.with_name(f".{place.name}.{mark}.old"))
+    except OSError as error:
+        if isinstance(error, WordClassError):
+            raise
+        reason = error.strerror or str(error)
+        raise StorageError(f"{folder}: cannot be written: {reason}; nothing was changed") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
+    """Refuse a place for a folder where something is that `check` does not let go."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file; expected a folder, or a new name")
+    try:
+        found = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be read: {error.strerror or error}") from error
+    if found:
+        check(found)
+
+
+def _to_disk(folder: Path) -> None:
+    """See to it that the files of a folder are on disk before the folder gets its name."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb+") as written:
+                os.fsync(written.fileno())
+
+
+def _swap(new: Path, place: Path, aside: Path) -> None:
+    """Rename twice, which takes no time; should the second fail, undo the first."""
+    if not place.exists():
+        os.replace(new, place)
+        return
+    os.replace(place, aside)
+    try:
+        os.replace(new, place)
+    except OSError:
+        with suppress(OSError):
+            os.replace(aside, place)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 @contextmanager

@@ -29,6 +29,22 @@ def test_thresholds_come_from_scores_that_are_cross_fitted():
         assert f1(nearest.thresholds_[j]) == pytest.approx(best)
 
 
+def test_it_has_no_use_for_weights():
+    with pytest.raises(wc.InputError, match="'nearest' has no use for sample_weight"):
+        wc.classifier("nearest").fit(*corpus(), sample_weight=[1.0] * 60)
+
+
+def test_it_can_do_without_probabilities():
+    texts, labels = corpus()
+    plain = wc.classifier("nearest", min_docs=2, probabilities=False).fit(texts, labels)
+    with pytest.raises(wc.InputError, match="without probabilities"):
+        plain.predict_proba(texts)
+    with_them = wc.classifier("nearest", min_docs=2).fit(texts, labels)
+    np.testing.assert_array_equal(
+        plain.decision_function(texts), with_them.decision_function(texts)
+    )
+
+
 def test_an_unknown_classifier_lists_the_known_ones():
     with pytest.raises(wc.InputError, match=r"unknown classifier 'farthest'.*nearest"):
         wc.classifier("farthest")

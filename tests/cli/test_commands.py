@@ -13,22 +13,7 @@ import pytest
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass import cli, progress
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["wordclass", *map(str, arguments)])
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as stop:
-            status = stop.code or 0
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
-
-    return run_command
+from wordclass import progress
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +63,18 @@ def test_fit_takes_the_part_and_the_fields_it_is_told(run, tmp_path):
     wce = wc.WordClassEmbeddings.load(tmp_path / "a.wce")
     assert "the" not in wce
     assert wce.learned_.documents is not None
+
+
+def test_stop_words_are_read_in_the_encoding_of_the_command(run, data, tmp_path):
+    words = tmp_path / "stop.txt"
+    words.write_bytes("mélodie\nmoon\n".encode("latin-1"))
+    arguments = ("fit", data, "-o", tmp_path / "a.wce", "--stop-words", words)
+    status, _, err = run(*arguments)
+    assert status == 1
+    assert err.startswith(f"wordclass: {words}, line 1: byte 0xe9 is not valid utf-8")
+    assert err.count("\n") == 1
+    assert run(*arguments, "--encoding", "latin-1")[0] == 0
+    assert "mélodie" in wc.WordClassEmbeddings.load(tmp_path / "a.wce").stop_words
 
 
 def test_fit_reads_stop_words_from_a_file(run, data, tmp_path):
@@ -210,7 +207,19 @@ def test_version_and_help(run):
     assert run("--version") == (0, f"wordclass {wc.__version__}\n", "")
     status, out, _ = run("--help")
     assert status == 0
-    for name in ("fit", "words", "profile", "convert", "info", "demo"):
+    for name in (
+        "fit",
+        "words",
+        "profile",
+        "convert",
+        "info",
+        "demo",
+        "train",
+        "evaluate",
+        "predict",
+        "explain",
+        "datasets",
+    ):
         assert name in out
 
 

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import wordclass as wc
 from wordclass import naming
+from wordclass.classifiers._text_classifier import TextClassifier
 
 NAMES = naming.names("classifiers")
 TEXTS, LABELS = corpus()
@@ -43,7 +44,9 @@ def test_integers_stay_integers(classifier):
 def test_it_learns_several_labels_a_text(classifier):
     texts, labels = multilabel_corpus()
     classifier.fit(texts, labels)
-    predicted = classifier.predict(["moon orbit rocket star lunar", "moon orbit rose soil seed"])
+    predicted = classifier.predict(
+        ["moon orbit rocket star lunar", "moon orbit rocket rose soil seed"]
+    )
     assert all(isinstance(each, tuple) for each in predicted)
     assert predicted[0] == ("space",)
     assert predicted[1] == ("garden", "space")
@@ -106,6 +109,95 @@ def test_grid_search_works_with_single_labels_and_matrices(classifier):
     for labels in (LABELS, Y.astype(int)):
         search = GridSearchCV(classifier, {"min_docs": [2, 5]}, cv=2, error_score="raise")
         assert search.fit(TEXTS, labels).best_score_ > 0.5
+
+
+def test_what_was_saved_is_loaded_to_the_bit(classifier, tmp_path):
+    Y = np.array([[label == name for name in ("space", "garden", "music")] for label in LABELS])
+    for number, (texts, labels) in enumerate([
+        (TEXTS, LABELS), multilabel_corpus(), (TEXTS, Y.astype(int))
+    ]):  # fmt: skip
+        folder = tmp_path / str(number)
+        classifier.fit(texts, labels).save(folder)
+        again = wc.load(folder)
+        assert type(again) is type(classifier)
+        assert again.get_params() == {**classifier.get_params(), "n_jobs": None}
+        assert again.classes_.tolist() == classifier.classes_.tolist()
+        assert again.classes_.dtype == classifier.classes_.dtype
+        asked = [*texts, "", "мама", "moon 12 rose"]
+        for ask in ("decision_function", "predict_proba", "predict"):
+            np.testing.assert_array_equal(
+                as_array(getattr(again, ask)(asked)), as_array(getattr(classifier, ask)(asked))
+            )
+        np.testing.assert_array_equal(again.thresholds_, classifier.thresholds_)
+        assert again.training_.n_shared(texts) == len(texts)
+
+
+def as_array(values):
+    return np.array(values, dtype=object) if isinstance(values, list) else values
+
+
+def test_a_model_saved_twice_differs_in_its_date_only(classifier, tmp_path):
+    classifier.fit(TEXTS, LABELS)
+    for name in ("a", "b"):
+        classifier.save(tmp_path / name)
+    wc.load(tmp_path / "a").save(tmp_path / "c")
+    first, *others = (tmp_path / name for name in "abc")
+    for other in others:
+        arrays = "model.safetensors"
+        assert (other / arrays).read_bytes() == (first / arrays).read_bytes()
+        lines = [(each / "manifest.json").read_text().splitlines() for each in (first, other)]
+        differing = [ours for ours, theirs in zip(*lines, strict=True) if ours != theirs]
+        assert all(line.strip().startswith(('"created"', '"digest"')) for line in differing)
+
+
+def test_probabilities_are_probabilities(classifier):
+    asked = [*TEXTS, "", "unknown"]
+    made = classifier.fit(TEXTS, LABELS).predict_proba(asked)
+    assert made.shape == (len(asked), 3)
+    np.testing.assert_allclose(made.sum(axis=1), 1.0)
+    assert ((made >= 0) & (made <= 1)).all()
+    assert (classifier.classes_[made[: len(TEXTS)].argmax(axis=1)] == LABELS).mean() > 0.9
+    texts, labels = multilabel_corpus()
+    made = classifier.fit(texts, labels).predict_proba(texts)
+    assert ((made >= 0) & (made <= 1)).all()
+    assert classifier.predict_proba([]).shape == (0, 3)
+
+
+def test_it_explains_itself_exactly_or_refuses(classifier):
+    for texts, labels in ((TEXTS, LABELS), multilabel_corpus()):
+        classifier.fit(texts, labels)
+        text = "The moon, an orbit and 12 roses: rose rose"
+        if type(classifier)._contributions is TextClassifier._contributions:
+            with pytest.raises(wc.InputError, match="cannot explain"):
+                classifier.explain(text)
+            continue
+        explanation = classifier.explanation(text)
+        total = explanation.contributions.sum(axis=0) + explanation.intercept
+        np.testing.assert_allclose(total, explanation.scores, atol=1e-5)
+        np.testing.assert_array_equal(explanation.scores, classifier.decision_function([text])[0])
+        shown = classifier.explain(text, n=None)
+        assert set(shown) <= set(classifier.classes_.tolist())
+        for label, terms in shown.items():
+            j = classifier.classes_.tolist().index(label)
+            assert sum(added for _, added in terms) == pytest.approx(
+                float(explanation.contributions[:, j].sum()), abs=1e-5
+            )
+            sizes = [abs(added) for _, added in terms]
+            assert sizes == sorted(sizes, reverse=True)
+            assert classifier.explain(text, n=1)[label] == terms[:1]
+        assert classifier.explain("").values()
+
+
+@pytest.mark.parametrize("weight", [[1.0], ["a"] * 60, [-1.0] * 60, [float("nan")] * 60])
+def test_weights_that_make_no_sense_are_refused(classifier, weight):
+    with pytest.raises(wc.InputError, match="sample_weight"):
+        classifier.fit(TEXTS, LABELS, sample_weight=weight)
+
+
+def test_a_class_of_one_text_is_learned(classifier):
+    classifier.fit([*TEXTS, "zebra zebra lion", "zebra lion"], [*LABELS, "zoo", "space"])
+    assert "zoo" in classifier.classes_
+    assert np.isfinite(classifier.predict_proba(TEXTS)).all()
 
 
 @pytest.mark.parametrize(

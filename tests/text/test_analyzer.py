@@ -5,6 +5,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from nasty_documents import documents
 from sklearn.feature_extraction.text import CountVectorizer
 
 from wordclass import InputError
@@ -96,3 +97,32 @@ def test_an_analyzer_can_be_pickled_after_use():
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(InputError, match=re.escape(message)):
         chosen(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"lowercase": False, "mask_numbers": False},
+        {"strip_accents": "unicode", "ngrams": (1, 3)},
+        {"strip_accents": "ascii", "ngrams": (2, 2)},
+        {"token_pattern": r"(\w)\w*", "stop_words": frozenset({"a", "t"})},
+        {"token_pattern": r"\w(x)?"},
+    ],
+)
+def test_tokens_with_their_places_are_the_tokens_themselves(options):
+    analyzer = Analyzer(**options)
+    for text in documents(300, seed=3):
+        tokens = analyzer.tokens(text)
+        terms = [term for term, _ in analyzer.terms([each.token for each in tokens])]
+        assert terms == list(analyzer(text))
+        assert all(0 <= each.start <= each.end <= len(text) for each in tokens)
+
+
+def test_the_place_of_a_token_is_that_of_the_raw_text():
+    text = "İstanbul: 12,5 kg Ärger, ﬁne"
+    found = Analyzer(strip_accents="unicode").tokens(text)
+    assert [(each.token, text[each.start : each.end]) for each in found] == [
+        ("istanbul", "İstanbul"), ("numbermask", "12,5"), ("kg", "kg"), ("arger", "Ärger"),
+        ("fine", "ﬁne"),
+    ]  # fmt: skip

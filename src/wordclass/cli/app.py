@@ -6,6 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from wordclass.cli import arguments, dataset_commands, model_commands
+from wordclass.cli.arguments import (
+    Data,
+    Embeddings,
+    LabelField,
+    Multilabel,
+    Output,
+    Separator,
+    Split,
+    TextField,
+)
 from wordclass.cli.corpora import CorpusChoice
 from wordclass.cli.settings import Settings, command
 from wordclass.errors import InputError
@@ -17,15 +28,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-Data = Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
-Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
-Split = Annotated[str | None, typer.Option(help="Part of the corpus: train, test, all.")]
-TextField = Annotated[str | None, typer.Option(help="Column of the texts.")]
-LabelField = Annotated[str | None, typer.Option(help="Column of the labels.")]
-Separator = Annotated[str, typer.Option(help="Between several labels in one CSV cell.")]
-Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 
 
 @app.callback(invoke_without_command=True)
@@ -83,9 +85,9 @@ def fit(
         projector=projector,
         max_dims=max_dims or None,
         min_docs=min_docs,
-        ngrams=_ngrams(ngrams),
+        ngrams=arguments.ngrams(ngrams),
         mask_numbers=mask_numbers,
-        stop_words=_stop_words(stop_words),
+        stop_words=arguments.stop_words(stop_words, settings.encoding),
         structural_problems=structural_problems,
         seed=settings.seed,
         keep_documents=keep_documents,
@@ -166,7 +168,7 @@ def convert(
 @command(app)
 def info(
     settings: Settings,
-    path: Annotated[Path, typer.Argument(help="A .wce file, or word vectors.")],
+    path: Annotated[Path, typer.Argument(help="A model, a .wce file, or word vectors.")],
 ) -> None:
     """Tell what a saved file is, and with which settings it was made."""
     from wordclass.report.file_info import describe
@@ -214,24 +216,12 @@ def _load(path: Path) -> Any:  # noqa: ANN401 - WordClassEmbeddings, which is sl
     return WordClassEmbeddings.load(path)
 
 
-def _ngrams(given: str) -> tuple[int, int]:
-    sizes = given.replace("-", ",").split(",")
-    if not all(size.strip().isdecimal() for size in sizes) or len(sizes) > 2:
-        raise InputError(f"--ngrams is {given!r}; expected one or two numbers, such as 1,2")
-    return int(sizes[0]), int(sizes[-1])
-
-
-def _stop_words(given: str | None) -> str | list[str] | None:
-    if given is None or given == "english":
-        return given
-    from wordclass.storage import reading
-
-    with reading(Path(given)) as file:
-        return file.read().decode("utf-8").split()
-
-
 def _as_text(value: object) -> str:
     if isinstance(value, list):
         shown = ", ".join(str(each) for each in value[:12])
         return shown + (f", ... ({len(value)} in all)" if len(value) > 12 else "")
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+model_commands.add_to(app)
+dataset_commands.add_to(app)

@@ -1,5 +1,6 @@
 """The corpus that a command was given: a file, a folder, or `dataset:NAME`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from wordclass.corpus import (
     ReadOptions,
     load_dataset,
     read_records,
+    read_texts,
 )
 from wordclass.errors import InputError
 from wordclass.storage import COMPRESSIONS
@@ -61,6 +63,16 @@ class CorpusChoice:
         if split is not None and split != "all":
             records = records.part(split)
         return records.to_corpus(is_multilabel)
+
+    def texts(self) -> Iterator[list[str]]:
+        """Give the texts alone, labelled or not, block by block: all of them, or those of a split.
+
+        A data set is split, and its test part is taken unless told otherwise.
+        """
+        if self.place.startswith("dataset:"):
+            return iter([self._part_of_dataset("test").texts])
+        split = None if self.split == "all" else self.split
+        return read_texts(Path(self.place), self._options, split)
 
     def _part_of_dataset(self, usual_split: str) -> LabelledCorpus:
         dataset = load_dataset(self.place.removeprefix("dataset:"))

@@ -52,14 +52,15 @@ def _read_records(path: Path, options: ReadOptions, delimiter: str) -> Iterator[
     if header is None:
         raise FormatError(path, None, "empty: expected a header line that names the columns")
     fields = _fields.choose(header, options, path, line)
-    text, label = header.index(fields.text), header.index(fields.label)
+    text = header.index(fields.text)
+    label = None if fields.label is None else header.index(fields.label)
     split = None if fields.split is None else header.index(fields.split)
     for line, cells in rows:
         if len(cells) != len(header):
             raise FormatError(
                 path, line, f"{len(cells)} cells, but the header names {len(header)} columns"
             )
-        labels = _split(cells[label], options.label_separator)
+        labels = [] if label is None else _split(cells[label], options.label_separator)
         yield _records.Record(cells[text], [*labels], None if split is None else cells[split])
 
 

@@ -10,10 +10,13 @@ from wordclass.errors import FormatError, InputError
 
 @dataclass(frozen=True)
 class Fields:
-    """The names of the fields to read; `split` is None where the records have none."""
+    """The names of the fields to read.
+
+    `label` is None where labels are not to be read, `split` where the records have none.
+    """
 
     text: str
-    label: str
+    label: str | None
     split: str | None
 
 
@@ -29,11 +32,11 @@ def choose(present: Sequence[str], options: ReadOptions, path: Path, line: int |
         One is missing or there twice; the message lists the fields there are.
     """
     text = options.text_field or "text"
-    label = options.label_field or ("labels" if "labels" in present else "label")
+    label = _label_field(present, options)
     if text == label:
         raise InputError(f"field {text!r} cannot be both the text and the label")
     for name, option in ((text, "text_field"), (label, "label_field")):
-        if name not in present:
+        if name is not None and name not in present:
             asked = getattr(options, option) is not None
             raise missing(name, present, path, line, None if asked else option)
     split = "split" if "split" in present and "split" not in (text, label) else None
@@ -41,6 +44,12 @@ def choose(present: Sequence[str], options: ReadOptions, path: Path, line: int |
         if used is not None and present.count(used) > 1:
             raise FormatError(path, line, f"there are {present.count(used)} columns {used!r}")
     return Fields(text, label, split)
+
+
+def _label_field(present: Sequence[str], options: ReadOptions) -> str | None:
+    if options.texts_only:
+        return None
+    return options.label_field or ("labels" if "labels" in present else "label")
 
 
 def missing(

@@ -18,9 +18,12 @@ _LABEL = re.compile(rf"{_PREFIX}([^{_SPACE}]*)(?:[{_SPACE}]+|\Z)")
 
 
 def read(path: Path, options: ReadOptions) -> Iterator[Records]:
-    """Read one text a line; one without labels has none, and blank lines are skipped."""
+    """Read one text a line; one without labels has none.
+
+    Blank lines are skipped, unless texts alone are read: then line k is text k.
+    """
     _fields.refuse(options, "fasttext")
-    return _records.in_blocks(path, _read_records(path, options.encoding))
+    return _records.in_blocks(path, _read_records(path, options))
 
 
 def write(path: Path, corpus: LabelledCorpus) -> None:
@@ -33,9 +36,12 @@ def write(path: Path, corpus: LabelledCorpus) -> None:
             stream.write(f"{line}\n".encode())
 
 
-def _read_records(path: Path, encoding: str) -> Iterator[_records.Record]:
-    for number, line in enumerate(decoded(path, encoding), start=1):
+def _read_records(path: Path, options: ReadOptions) -> Iterator[_records.Record]:
+    for number, line in enumerate(decoded(path, options.encoding), start=1):
         content = line.removesuffix("\n").removesuffix("\r")
+        if options.texts_only:
+            yield _records.Record(_parsed(content)[0], [])
+            continue
         if not content.strip(_SPACE):
             continue
         text, labels = _parsed(content)

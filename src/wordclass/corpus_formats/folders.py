@@ -37,7 +37,9 @@ def read(path: Path, options: ReadOptions) -> Iterator[Records]:
     if not documents:
         raise FormatError(path, None, f"no files in this folder; {_LAYOUT}")
     records = (
-        _records.Record("".join(decoded(file, options.encoding)), [label], split)
+        _records.Record(
+            "".join(decoded(file, options.encoding)), [] if options.texts_only else [label], split
+        )
         for file, label, split in documents
     )
     return _records.in_blocks(path, records, len(documents))

@@ -81,7 +81,7 @@ def _record(found: dict[str, Any], fields: _fields.Fields) -> _records.Record:
     text = found[fields.text]
     if not isinstance(text, str):
         raise _RecordError(f"field {fields.text!r} is {_described(text)}, expected a string")
-    labels = _labels(found[fields.label], fields.label)
+    labels = [] if fields.label is None else _labels(found[fields.label], fields.label)
     if fields.split is not None:
         split = found[fields.split]
         if not isinstance(split, str):

@@ -38,7 +38,9 @@ def _read_records(
         with _format_errors(path):
             table = _scanned(source).select(wanted).slice(start, _ROWS).collect()
         texts = _strings(table[fields.text], path, start)
-        labels = _labels(table[fields.label], path, start)
+        labels: list[list[Label]] = [[] for _ in texts]
+        if fields.label is not None:
+            labels = _labels(table[fields.label], path, start)
         splits: list[str] | list[None] = [None] * len(table)
         if fields.split is not None:
             splits = _strings(table[fields.split], path, start)

@@ -21,12 +21,12 @@ from wordclass.embedding.projection import Projection
 from wordclass.embedding.recipe import Correlate, Recipe
 from wordclass.embedding.structural_problems import with_structural_columns
 from wordclass.errors import InputError
-from wordclass.labels import EncodedLabels, check_class_count, encode, unknown_name
+from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode, unknown_name
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer, Weight
 from wordclass.word_vectors import WordVectors
 
-Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse
+Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
 
 
 class WordClassEmbeddings(TransformerMixin, BaseEstimator):
@@ -259,10 +259,14 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     def transform(self, texts: Iterable[str]) -> Floats32:
         """Return the features (n, r) of texts: their weights times the embeddings."""
-        check_is_fitted(self)
-        vectorizer = self._learner().vectorizer.with_vocabulary(self.learned_.vocabulary)
-        X = vectorizer.transform(texts).astype(np.float32)
+        X = self.vectorizer_.transform(texts).astype(np.float32)
         return (X @ self.vectors_).astype(np.float32, copy=False)
+
+    @property
+    def vectorizer_(self) -> DocumentVectorizer:
+        """The fitted vectorizer that makes X."""
+        check_is_fitted(self)
+        return self._learner().vectorizer.with_vocabulary(self.learned_.vocabulary)
 
     def top_terms(self, name: Label, n: int = 10) -> list[tuple[str, float]]:
         """Return the terms that speak most for a class, best first, with their scores."""
@@ -327,10 +331,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file with everything inside; it appears when it is complete."""
         check_is_fitted(self)
-        vectors = {"class_vectors": self.class_vectors_}
-        if self._is_projected:
-            vectors["vectors"] = self.vectors_
-        wce_file.write(Path(path), self.get_params(), self.learned_, vectors)
+        wce_file.write(Path(path), self.get_params(), self.learned_, self._vectors())
 
     @classmethod
     def load(cls, path: str | PathLike[str], **functions: object) -> "WordClassEmbeddings":
@@ -340,10 +341,27 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         in the file, only its name: it must be given again, as `load(path, analyzer=...)`.
         """
         options, learned, vectors = wce_file.read(Path(path), functions)
-        embeddings = cls(**options)
+        return cls(**options)._filled(learned, vectors)
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything but options and codeframe, as facts that JSON can hold, and arrays."""
+        check_is_fitted(self)
+        return wce_file.packed(self.learned_, self._vectors())
+
+    def unpack(
+        self, codeframe: Codeframe, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> Self:
+        """Become fitted by what `packed` returned."""
+        return self._filled(*wce_file.unpacked(codeframe, facts, arrays))
+
+    def _vectors(self) -> dict[str, Floats32]:
+        vectors = {"class_vectors": self.class_vectors_}
+        return {**vectors, "vectors": self.vectors_} if self._is_projected else vectors
+
+    def _filled(self, learned: Learned, vectors: dict[str, Floats32]) -> Self:
         class_vectors = vectors["class_vectors"]
-        embeddings._set(learned, class_vectors, vectors.get("vectors", class_vectors))
-        return embeddings
+        self._set(learned, class_vectors, vectors.get("vectors", class_vectors))
+        return self
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
         tags = super().__sklearn_tags__()

@@ -14,8 +14,9 @@ from wordclass.arrays import Floats32, Sparse
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.documents import CountedDocuments
 from wordclass.embedding.learning import Learned
-from wordclass.errors import FormatError, InputError
+from wordclass.errors import FormatError
 from wordclass.labels import Codeframe, EncodedLabels
+from wordclass.stored_options import Functions, restored, storable
 from wordclass.vocabulary import Vocabulary
 
 KIND = "wce"
@@ -24,22 +25,52 @@ _Arrays = dict[str, NDArray[Any]]
 
 
 def write(
-    path: Path, options: dict[str, Any], learned: Learned, vectors: Mapping[str, Floats32]
+    path: Path, options: Mapping[str, object], learned: Learned, vectors: Mapping[str, Floats32]
 ) -> None:
     """Write embeddings; the file appears when it is complete."""
-    vocabulary, codeframe, counts = learned.vocabulary, learned.codeframe, learned.counts
+    codeframe = learned.codeframe
+    facts, arrays = packed(learned, vectors)
     header = {
-        # how many processes did the work is no part of the result
-        "options": {name: _storable(value) for name, value in {**options, "n_jobs": None}.items()},
+        "options": storable(options),
         "classes": codeframe.classes,
         "kind": codeframe.kind,
         "matrix_columns": codeframe.matrix_columns,
-        "structural": learned.structural,
+        "wordclass": metadata.version("wordclass"),
+        **facts,
+    }
+    tensor_file.write(path, KIND, header, arrays)
+
+
+def read(path: Path, functions: Functions) -> tuple[dict[str, Any], Learned, dict[str, Floats32]]:
+    """Read embeddings: options, what was learned, and the vectors.
+
+    Raises
+    ------
+    InputError
+        They were made with a function that is not among the given ones.
+    """
+    header, arrays = tensor_file.read(path, KIND)
+    options = restored(path, header["options"], functions)
+    try:
+        columns = header["matrix_columns"]
+        codeframe = Codeframe(
+            tuple(header["classes"]), header["kind"], None if columns is None else tuple(columns)
+        )
+        learned, vectors = unpacked(codeframe, header, arrays)
+    except (KeyError, IndexError, ValueError) as error:
+        raise FormatError(path, None, f"not complete: {error}") from error
+    return options, learned, vectors
+
+
+def packed(learned: Learned, vectors: Mapping[str, Floats32]) -> tuple[dict[str, Any], _Arrays]:
+    """Return everything but options and codeframe, as facts that JSON can hold, and arrays."""
+    vocabulary, counts = learned.vocabulary, learned.counts
+    facts = {
+        "structural": [int(j) for j in learned.structural],
         "n_docs": counts.n_docs,
         "vocabulary_docs": vocabulary.n_docs,
         "joints": sorted(counts.joints),
         "keeps_documents": learned.documents is not None,
-        "wordclass": metadata.version("wordclass"),
     }
     arrays: _Arrays = {
         **vectors,
@@ -55,82 +86,30 @@ def write(
         arrays |= _flattened(name, sparse.csr_matrix(joint))
     if learned.documents is not None:
         arrays |= _flattened_documents(learned.documents)
-    tensor_file.write(path, KIND, header, arrays)
+    return facts, arrays
 
 
-def read(
-    path: Path, functions: Mapping[str, object]
-) -> tuple[dict[str, Any], Learned, dict[str, Floats32]]:
-    """Read embeddings: options, what was learned, and the vectors.
-
-    Raises
-    ------
-    InputError
-        They were made with a function that is not among the given ones.
-    """
-    header, arrays = tensor_file.read(path, KIND)
-    options: dict[str, Any] = {
-        name: _restored(path, name, value, functions) for name, value in header["options"].items()
-    }
-    if strange := set(functions) - set(options):
-        raise InputError(f"load does not know the option {sorted(strange)[0]!r}")
-    try:
-        learned = _learned(header, arrays)
-        names = arrays.keys() & {"class_vectors", "vectors"}
-        vectors = {name: arrays[name] for name in names}
-    except (KeyError, IndexError, ValueError) as error:
-        raise FormatError(path, None, f"not complete: {error}") from error
-    return options, learned, vectors
-
-
-def _learned(header: dict[str, Any], arrays: _Arrays) -> Learned:
+def unpacked(
+    codeframe: Codeframe, facts: Mapping[str, Any], arrays: _Arrays
+) -> tuple[Learned, dict[str, Floats32]]:
+    """Return what was packed: what was learned, and the vectors."""
     vocabulary = Vocabulary(
         tensor_file.unpack_strings(arrays["terms"], arrays["term_ends"]),
         arrays["doc_freq"],
         arrays["term_freq"],
-        header["vocabulary_docs"],
-    )
-    columns = header["matrix_columns"]
-    codeframe = Codeframe(
-        tuple(header["classes"]), header["kind"], None if columns is None else tuple(columns)
+        facts["vocabulary_docs"],
     )
     counts = WordClassCounts(
-        header["n_docs"],
+        facts["n_docs"],
         arrays["class_docs"],
         arrays["term_docs"],
         arrays["term_weight"],
         arrays["term_squares"],
-        {name: _restored_matrix(name, arrays) for name in header["joints"]},
+        {name: _restored_matrix(name, arrays) for name in facts["joints"]},
     )
-    documents = _restored_documents(codeframe, arrays) if header["keeps_documents"] else None
-    return Learned(vocabulary, codeframe, tuple(header["structural"]), counts, documents)
-
-
-def _storable(value: object) -> object:
-    """Return an option as JSON can hold it; a function or object by its name only."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, tuple | list):
-        return list(value)
-    if isinstance(value, set | frozenset):
-        return {"set": sorted(value)}
-    name = getattr(value, "__qualname__", type(value).__qualname__)
-    return {"function": f"{getattr(value, '__module__', '?')}.{name}"}
-
-
-def _restored(path: Path, name: str, stored: object, functions: Mapping[str, object]) -> object:
-    if name in functions:
-        return functions[name]
-    if isinstance(stored, dict) and "function" in stored:
-        raise InputError(
-            f"{path} was made with the {name} {stored['function']}, which is not in the file; "
-            f"give it again: load(path, {name}=...)"
-        )
-    if isinstance(stored, dict):
-        return frozenset(stored["set"])
-    return tuple(stored) if name == "ngrams" and isinstance(stored, list) else stored
+    documents = _restored_documents(codeframe, arrays) if facts["keeps_documents"] else None
+    learned = Learned(vocabulary, codeframe, tuple(facts["structural"]), counts, documents)
+    return learned, {name: arrays[name] for name in arrays.keys() & {"class_vectors", "vectors"}}
 
 
 def _flattened(name: str, matrix: Sparse) -> _Arrays:

@@ -3,15 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from wordclass import tensor_file
+from wordclass import persistence, tensor_file
 from wordclass.errors import MissingDataError
 from wordclass.word_vectors import WordVectors
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Return the facts about a .wce file or a file of word vectors."""
+    """Return the facts about a model, a .wce file or a file of word vectors."""
     if not path.exists():
         raise MissingDataError(f"{path}: no such file")
+    if path.is_dir():
+        return _describe_model(path)
     if path.suffix == ".wce":
         return _describe_embeddings(path)
     vectors = WordVectors.load(path)
@@ -19,6 +21,34 @@ def describe(path: Path) -> dict[str, Any]:
     if vectors.dimension_names is not None:
         facts["classes"] = list(vectors.dimension_names)
     return facts
+
+
+def _describe_model(folder: Path) -> dict[str, Any]:
+    manifest = persistence.read_manifest(folder)
+    persistence.check_arrays(folder, manifest)
+    training = manifest["training"]
+    return {
+        "what": "model",
+        "classifier": manifest["classifier"],
+        "documents": training.get("n_docs"),
+        "fingerprint": training.get("fingerprint"),
+        "labels": manifest["labels"],
+        "classes": manifest["classes"],
+        "made": manifest["created"],
+        "made by": ", ".join(f"{name} {each}" for name, each in manifest["versions"].items()),
+        "bytes": manifest["arrays"]["bytes"],
+        **_flat("score", manifest["scores"]),
+        **{f"option {name}": value for name, value in manifest["settings"].items()},
+    }
+
+
+def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return nested values under one name each, as in `score holdout macro_f1`."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        inner = f"{name} {key}"
+        found |= _flat(inner, value) if isinstance(value, dict) else {inner: value}
+    return found
 
 
 def _describe_embeddings(path: Path) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from wordclass.errors import InputError
 
@@ -13,6 +14,14 @@ Analyze = Callable[[str], Sequence[str]]
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 NUMBER_MASK = "numbermask"
 _NUMBER = re.compile(r"\b[0-9][0-9.,-]*\b")
+
+
+class Token(NamedTuple):
+    """A token and the stretch of the raw text that it was made of."""
+
+    token: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,56 @@ class Analyzer:
         if self.stop_words:
             tokens = [token for token in tokens if token not in self.stop_words]
         return tokens if self.ngrams == (1, 1) else _ngrams(tokens, *self.ngrams)
+
+    def tokens(self, text: str) -> list[Token]:
+        """Return the single tokens of a text, stop words left out, with their places in it.
+
+        The place of a masked number is that of the number.
+        """
+        changed, places = self._changed(text)
+        found: list[Token] = []
+        for match in self._pattern.finditer(changed):
+            start, end = match.span(self._pattern.groups)
+            token = changed[start:end] if start >= 0 else ""
+            if token not in self.stop_words:
+                covered = places[start:end]
+                found.append(
+                    Token(token, covered[0][0], covered[-1][1])
+                    if covered
+                    else Token(token, len(text), len(text))
+                )
+        return found
+
+    def terms(self, tokens: Sequence[str]) -> Iterator[tuple[str, range]]:
+        """Give the terms that tokens make, as calling does, with the numbers of their tokens."""
+        shortest, longest = self.ngrams
+        for size in range(shortest, longest + 1):
+            for first in range(len(tokens) - size + 1):
+                yield " ".join(tokens[first : first + size]), range(first, first + size)
+
+    def _changed(self, text: str) -> tuple[str, list[tuple[int, int]]]:
+        """Return the text that is searched for tokens, and where each of its characters is from.
+
+        What is done to a character does not depend on its neighbors, but for two things that
+        change no place: the Greek final sigma, and the order of accents that are dropped anyway.
+        """
+        places = [(k, k + 1) for k in range(len(text))]
+        if self.mask_numbers:
+            places, start = [], 0
+            for match in _NUMBER.finditer(text):
+                places += [(k, k + 1) for k in range(start, match.start())]
+                places += [match.span()] * len(NUMBER_MASK)
+                start = match.end()
+            places += [(k, k + 1) for k in range(start, len(text))]
+            text = _NUMBER.sub(NUMBER_MASK, text)
+        if self.lowercase:
+            places = _repeated(places, [len(char.lower()) for char in text])
+            text = text.lower()
+        if self.strip_accents is not None:
+            how = self.strip_accents
+            places = _repeated(places, [len(_without_accents(char, how)) for char in text])
+            text = _without_accents(text, how)
+        return text, places
 
 
 def mask_and_lower(text: str, masks: bool) -> str:
@@ -112,6 +171,11 @@ def _without_accents(text: str, how: str) -> str:
     if how == "ascii":
         return decomposed.encode("ascii", "ignore").decode("ascii")
     return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def _repeated(places: list[tuple[int, int]], sizes: list[int]) -> list[tuple[int, int]]:
+    pairs = zip(places, sizes, strict=True)
+    return [place for place, size in pairs for _ in range(size)]
 
 
 def _ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:

@@ -97,7 +97,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_blocks(self, blocks: Iterable[Iterable[str]]) -> Self:
         """Learn the terms of texts that come block by block; only their counts are held."""
-        counter = counting.term_counter(self._analyzer(), self.n_jobs)
+        counter = counting.term_counter(self.build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
         self.vocabulary_ = counter.vocabulary(self.min_docs, self.max_df, self.max_terms)
@@ -105,7 +105,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def count(self, texts: list[str]) -> Counted:
         """Count all terms of texts, unweighted, whatever their frequency."""
-        return counting.count(texts, self._analyzer(), self.n_jobs)
+        return counting.count(texts, self.build_analyzer(), self.n_jobs)
 
     def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
@@ -138,7 +138,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         """Return X (n, v) for texts; words outside the vocabulary do not count."""
         check_is_fitted(self)
         counted = counting.count_known(
-            list_texts(texts), self._analyzer(), self.vocabulary_, self.n_jobs
+            list_texts(texts), self.build_analyzer(), self.vocabulary_, self.n_jobs
         )
         return self._weighted(counted)
 
@@ -154,7 +154,8 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(self.vocabulary_.terms, dtype=object)
 
-    def _analyzer(self) -> Analyze:
+    def build_analyzer(self) -> Analyze:
+        """Return the function from a text to its terms; an `Analyzer`, unless it is the user's."""
         return choose_analyzer(
             self.analyzer,
             ngrams=self.ngrams,

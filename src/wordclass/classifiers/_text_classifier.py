@@ -1,0 +1,238 @@
+"""What all classifiers of texts share: how labels go in, how they come out, scikit-learn's manners.
+
+A kind of classifier defines `_learn`, `decision_function`, `_packed` and `_unpack`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from wordclass import persistence
+from wordclass.arrays import Flags, Floats, Floats32
+from wordclass.corpus import Label, check_lengths, list_texts
+from wordclass.embedding.estimator import Labels
+from wordclass.errors import InputError
+from wordclass.explanation import Explanation
+from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
+from wordclass.measures import evaluate
+from wordclass.probabilities import Calibration
+from wordclass.text.analyzer import Analyze, choose_analyzer
+from wordclass.text.vectorizer import DocumentVectorizer
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that takes texts.
+
+    Attributes
+    ----------
+    classes_
+        The classes, sorted.
+    codeframe_
+        The same, with the form in which the labels came.
+    thresholds_
+        (m,) the score above which a class is given to a text; None in a single-label task, where
+        the class with the highest score is given.
+    calibration_
+        What turns scores into probabilities.
+    """
+
+    name: ClassVar[str]  # in the catalogue
+
+    codeframe_: Codeframe
+    thresholds_: Floats | None
+    calibration_: Calibration | None
+
+    def fit(
+        self,
+        texts: Iterable[str],
+        labels: Labels,
+        *,
+        class_names: Iterable[Label] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from labelled texts.
+
+        Parameters
+        ----------
+        texts
+            Any iterable of str.
+        labels
+            One str or int a text; or a list, set or tuple of them a text, which may be empty; or a
+            0/1 matrix.
+        class_names
+            The columns of a matrix; for other labels, the whole codeframe.
+        sample_weight
+            (n,) how much each text counts; None: all the same.
+        """
+        listed = list_texts(texts)
+        encoded = encode(labels, class_names)
+        check_lengths(listed, encoded.Y.shape[0])
+        check_class_count(encoded.codeframe)
+        weights = checked_sample_weight(sample_weight, len(listed))
+        self._learn(listed, encoded, weights)
+        self._set_codeframe(encoded.codeframe)
+        self.training_ = persistence.TrainingData.of(listed)
+        return self
+
+    @abstractmethod
+    def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
+        """Learn from checked input: set the fitted attributes, thresholds and calibration too."""
+
+    @abstractmethod
+    def decision_function(self, texts: Iterable[str]) -> Floats32:
+        """Return the score (n, m) of each class; also for two classes, unlike scikit-learn."""
+
+    def predict(self, texts: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
+        """Return labels in the form in which they were given to `fit`."""
+        check_is_fitted(self)
+        return self.codeframe_.to_labels(self.decide(self.decision_function(texts)))
+
+    def predict_proba(self, texts: Iterable[str]) -> Floats:
+        """Return how probable each class is (n, m).
+
+        In a single-label task the probabilities of a text sum to 1; in a multilabel one each class
+        has its own.
+        """
+        check_is_fitted(self)
+        return self.calibrated(self.decision_function(texts))
+
+    def decide(self, scores: Floats | Floats32) -> Flags:
+        """Turn scores (n, m) into decisions: the highest one, or all above their threshold."""
+        if self.thresholds_ is not None:
+            above: Flags = scores > self.thresholds_
+            return above
+        decisions: Flags = np.zeros(scores.shape, np.bool_)
+        if len(scores):
+            decisions[np.arange(len(scores)), scores.argmax(axis=1)] = True
+        return decisions
+
+    def calibrated(self, scores: Floats | Floats32) -> Floats:
+        """Turn scores (n, m) into probabilities."""
+        if self.calibration_ is None:
+            raise InputError(f"the classifier {self.name!r} was fitted without probabilities")
+        return self.calibration_.probabilities(scores)
+
+    def score(self, X: Iterable[str], y: Any, sample_weight: None = None) -> float:  # noqa: ANN401
+        """Return the share of texts whose labels are exactly right."""
+        return evaluate(y, self.predict(X), self.classes_.tolist()).accuracy
+
+    def explain(self, text: str, n: int | None = 10) -> dict[Label, list[tuple[str, float]]]:
+        """Return, for each label of a text, the terms that made it and what each added.
+
+        The labels are the predicted ones; in a multilabel task where there are none, the class
+        with the highest score. The terms that moved the score most come first, whether up or down;
+        `n=None` gives all of them, and with the intercept they sum to the score.
+
+        Raises
+        ------
+        InputError
+            The scores of this classifier are no sums over terms.
+        """
+        explanation = self.explanation(text)
+        return {label: explanation.top(label, n) for label in explanation.labels}
+
+    def explanation(self, text: str) -> Explanation:
+        """Return what each term of a text adds to the score of each class; see `explain`."""
+        check_is_fitted(self)
+        scores = self.decision_function([text])
+        (decisions,) = self.decide(scores)
+        predicted = tuple(self.codeframe_.classes[j] for j in np.flatnonzero(decisions))
+        contributions = self._contributions(text)
+        return Explanation(
+            text, self.codeframe_, predicted, *contributions, scores[0], self._analyzer()
+        )
+
+    def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
+        """Return the terms of a text, what each adds to each score (t, m), the intercept (m,)."""
+        raise InputError(
+            f"the classifier {self.name!r} cannot explain: its scores are no sums over terms"
+        )
+
+    def _analyzer(self) -> Analyze:
+        """Return what cuts texts into terms, by those options on words that the classifier has."""
+        options = self.get_params(deep=False)
+        on_words = signature(choose_analyzer).parameters.keys() & options.keys()
+        return DocumentVectorizer(**{name: options[name] for name in on_words}).build_analyzer()
+
+    def save(
+        self, path: str | PathLike[str], *, scores: Mapping[str, object] | None = None
+    ) -> None:
+        """Write the model as a folder, which appears when it is complete.
+
+        Parameters
+        ----------
+        path
+            The folder. A model that is there already is replaced; anything else is not.
+        scores
+            What is known of the model's quality, to be kept with it.
+        """
+        check_is_fitted(self)
+        facts, arrays = self._packed()
+        if self.thresholds_ is not None:
+            arrays["thresholds"] = self.thresholds_
+        if self.calibration_ is not None:
+            arrays["calibration"] = self.calibration_.parameters
+        model = persistence.SavedModel(
+            self.name, self.get_params(deep=False), self.codeframe_, self.training_, facts, arrays,
+            dict(scores or {}),
+        )  # fmt: skip
+        persistence.write(Path(path), model)
+
+    @classmethod
+    def restore(cls, model: persistence.SavedModel, options: dict[str, Any]) -> Self:
+        """Return the classifier that was saved; see `wordclass.load`."""
+        classifier = cls(**options)
+        classifier._set_codeframe(model.codeframe)
+        thresholds, calibration = model.arrays.get("thresholds"), model.arrays.get("calibration")
+        classifier._unpack(model.facts, model.arrays)
+        classifier.thresholds_ = thresholds
+        classifier.calibration_ = None
+        if calibration is not None:
+            is_single = not model.codeframe.is_multilabel
+            classifier.calibration_ = Calibration(calibration, is_single)
+        classifier.training_ = model.training
+        return classifier
+
+    @abstractmethod
+    def _packed(self) -> tuple[dict[str, Any], Arrays]:
+        """Return what was learned as facts that JSON can hold, and arrays."""
+
+    @abstractmethod
+    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
+        """Set the fitted attributes from what `_packed` returned; `codeframe_` is set already."""
+
+    def _set_codeframe(self, codeframe: Codeframe) -> None:
+        self.codeframe_ = codeframe
+        self.classes_ = np.array(codeframe.classes)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def checked_sample_weight(given: ArrayLike | None, n_docs: int) -> Floats | None:
+    """Return the weights of the texts as an array (n,), or refuse them."""
+    if given is None:
+        return None
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight holds something that is no number: {error}") from None
+    if weights.shape != (n_docs,):
+        raise InputError(f"sample_weight has shape {weights.shape}; expected ({n_docs},)")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError("sample_weight must be finite, not negative, and not all zero")
+    return weights

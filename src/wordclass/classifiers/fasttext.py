@@ -1,0 +1,304 @@
+"""fastText: a text is the mean of its words' vectors, which are learned with the classifier."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from scipy import special
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from wordclass import naming
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.classifiers._fasttext_training import Settings, Trained, train
+from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
+from wordclass.embedding.cross_fit import fold_numbers
+from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.errors import InputError
+from wordclass.labels import EncodedLabels
+from wordclass.text import counting
+from wordclass.text.analyzer import Analyze
+from wordclass.text.native_counting import n_threads
+from wordclass.thresholds import best_thresholds
+from wordclass.vocabulary import kept_terms
+from wordclass.word_vectors import WordVectors
+
+# what the paper's validation chose from (section on fastText); it let the dimensions vary where
+# all are random, and the epochs only in 5 and 10 for its two largest data sets
+GRID: Mapping[str, Sequence[float]] = MappingProxyType(
+    {"lr": (0.05, 0.1, 0.25, 0.5), "epochs": (5, 50, 100, 200), "random_dims": (50, 200, 300)}
+)
+# learning rate and epochs chosen for 20 Newsgroups: the epochs are in the paper (section on run
+# times), the learning rates in the scripts its authors published
+_CHOSEN = {"random": (0.5, 200), "pretrained": (0.05, 200), "word_class": (0.1, 5)}
+_RANDOM_DIMS = 50
+_HELD_OUT = 5  # one text in so many sets the thresholds, where they are tuned
+
+
+class FastTextClassifier(TextClassifier):
+    """Learns vectors of words and classes with fastText, from random or from given word vectors.
+
+    The paper's four variants, all trainable:
+
+    - random: `FastTextClassifier()`
+    - pretrained: `vectors=U`
+    - pretrained and random: `vectors=U, random_dims=20`
+    - pretrained and word-class: `vectors=U, wce=True`
+
+    Training goes through the package fasttext-community; a model that was trained or loaded
+    predicts without it. One thread makes the same model every time. A text may be of any length
+    (fastText cuts lines at 1,024 words only where it learns without labels). In a multilabel task,
+    texts without labels teach fastText nothing, and are left to the word-class embeddings.
+
+    Parameters
+    ----------
+    vectors
+        Pretrained vectors, with which the words of the vocabulary start.
+    wce
+        True: word-class embeddings beside them. Or embeddings with options of your own, which are
+        cloned, then fitted on the training texts.
+    random_dims
+        How many random dimensions; None is 50 where there are no other vectors, else 0.
+    lr, epochs
+        Learning rate and passes over the texts. None is what the paper's validation chose for 20
+        Newsgroups: 200 epochs, at .5 where all vectors are random and at .05 where not; with
+        word-class embeddings 5 epochs suffice, at .1. `GRID` is what it chose from.
+    loss
+        "softmax", or "ova": one against the rest for each class. None is the first for single
+        labels, the second, which alone can give several, for multilabel tasks.
+    min_count
+        Words that occur less often in all texts together are passed over.
+    min_docs
+        Words need so many texts (int), or such a share of them (float), to start with given
+        vectors; those below start with random ones.
+    ngrams, mask_numbers, analyzer, stop_words
+        What is a word: see `DocumentVectorizer`. Longer n-grams are words of their own here; none
+        share a vector, as fastText's own do.
+    thresholds
+        For multilabel tasks. "paper": a class is given where its probability is above one half.
+        "tuned": one threshold a class, the best for one fifth of the texts and a model of the
+        others; takes twice as long.
+    seed
+        Of all random numbers.
+    n_jobs
+        Number of threads; with more than one, no two models are quite the same.
+
+    Attributes
+    ----------
+    model_
+        The words and vectors that do the work.
+    """
+
+    name = "fasttext"
+
+    def __init__(
+        self,
+        *,
+        vectors: WordVectors | None = None,
+        wce: bool | WordClassEmbeddings = False,
+        random_dims: int | None = None,
+        lr: float | None = None,
+        epochs: int | None = None,
+        loss: str | None = None,
+        min_count: int = 1,
+        min_docs: int | float = 5,
+        ngrams: tuple[int, int] = (1, 1),
+        mask_numbers: bool = True,
+        analyzer: Analyze | None = None,
+        stop_words: str | Collection[str] | None = None,
+        thresholds: str = "paper",
+        seed: int = 0,
+        n_jobs: int | None = 1,
+    ) -> None:
+        self.vectors = vectors
+        self.wce = wce
+        self.random_dims = random_dims
+        self.lr = lr
+        self.epochs = epochs
+        self.loss = loss
+        self.min_count = min_count
+        self.min_docs = min_docs
+        self.ngrams = ngrams
+        self.mask_numbers = mask_numbers
+        self.analyzer = analyzer
+        self.stop_words = stop_words
+        self.thresholds = thresholds
+        self.seed = seed
+        self.n_jobs = n_jobs
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
+        if sample_weight is not None:
+            raise InputError("fastText weighs all texts the same: leave sample_weight out")
+        naming.extra("fasttext", "for the classifier 'fasttext'")
+        is_multilabel = labels.codeframe.is_multilabel
+        self._check_options(is_multilabel)
+        loss = self.loss or ("ova" if is_multilabel else "softmax")
+        thresholds = self._thresholds(texts, labels, loss) if is_multilabel else None
+        self.model_ = self._trained(texts, labels, loss)
+        self.loss_ = loss
+        self.thresholds_, self.calibration_ = thresholds, None
+
+    def _check_options(self, is_multilabel: bool) -> None:
+        if self.loss not in (None, "softmax", "ova"):
+            raise InputError(f"loss is {self.loss!r}; expected 'softmax', 'ova' or None")
+        if is_multilabel and self.loss == "softmax":
+            raise InputError("loss='softmax' gives one label a text; several need 'ova'")
+        if self.thresholds not in ("paper", "tuned"):
+            raise InputError(f"thresholds is {self.thresholds!r}; expected 'paper' or 'tuned'")
+        is_number = isinstance(self.lr, int | float | np.number)
+        if self.lr is not None and not (is_number and 0 < self.lr <= 10):
+            raise InputError(f"lr is {self.lr!r}; expected a number above 0, such as .5, or None")
+        if not isinstance(self.wce, bool | WordClassEmbeddings):
+            raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
+        _check_int("epochs", self.epochs, 1)
+        has_others = self.vectors is not None or self.wce is not False
+        _check_int("random_dims", self.random_dims, 0 if has_others else 1)
+        _check_int("min_count", self.min_count, 1)
+        _check_int("seed", self.seed)
+
+    def _thresholds(self, texts: list[str], labels: EncodedLabels, loss: str) -> Floats:
+        """Return the threshold (m,) of each class; a score of 0 is a probability of one half."""
+        if self.thresholds == "paper":
+            return np.zeros(len(labels.codeframe.classes))
+        is_held_out = fold_numbers(texts, _HELD_OUT, self.seed) == 0
+        if is_held_out.all() or not is_held_out.any():
+            raise InputError(f"{len(texts)} texts are too few to tune thresholds on some of them")
+        model = self._trained(*_part(texts, labels, ~is_held_out), loss)
+        held_out, truth = _part(texts, labels, is_held_out)
+        return best_thresholds(model.scores(held_out, self.n_jobs), truth.Y)
+
+    def _trained(self, texts: list[str], labels: EncodedLabels, loss: str) -> WordAverage:
+        embeddings = self._embeddings()
+        if embeddings is not None:
+            embeddings.fit(texts, labels)
+        has_label = np.diff(labels.Y.indptr) > 0
+        taught, own = (texts, labels) if has_label.all() else _part(texts, labels, has_label)
+        analyze = self._analyzer()
+        words, doc_freq, occurrences = self._counted(taught, analyze)
+        initial = self._initial(words, doc_freq, len(taught), embeddings)
+        trained = train(occurrences, own.Y, initial, self._settings(initial, loss))
+        return _model(analyze, words, trained)
+
+    def _embeddings(self) -> WordClassEmbeddings | None:
+        if isinstance(self.wce, WordClassEmbeddings):
+            embeddings: WordClassEmbeddings = clone(self.wce)
+            return embeddings
+        if not self.wce:
+            return None
+        return WordClassEmbeddings(
+            min_docs=self.min_docs,
+            ngrams=self.ngrams,
+            mask_numbers=self.mask_numbers,
+            analyzer=self.analyzer,
+            stop_words=self.stop_words,
+            seed=self.seed,
+            n_jobs=self.n_jobs,
+        )
+
+    def _counted(self, texts: list[str], analyze: Analyze) -> tuple[list[str], Ints, Sparse]:
+        """Return the words, in how many texts each occurs, and how often in each (n, v)."""
+        counted = counting.count(texts, analyze, self.n_jobs)
+        kept = kept_terms(counted.n_docs, counted.doc_freq, 1, 1.0)
+        kept &= counted.term_freq >= self.min_count
+        if not kept.any():
+            raise InputError(f"no word occurs {self.min_count} times; lower min_count")
+        words, ids = counted.sorted_terms(kept)
+        return words, counted.doc_freq[ids], counted.occurrences_of(ids)
+
+    def _initial(
+        self, words: list[str], doc_freq: Ints, n_docs: int, wce: WordClassEmbeddings | None
+    ) -> tuple[Ints, Floats32] | None:
+        """Return the words that start with given vectors, and these; None where there are none."""
+        if self.vectors is None and wce is None:
+            return None
+        vocabulary = None
+        if wce is None:
+            kept = kept_terms(n_docs, doc_freq, self.min_docs, 1.0)
+            vocabulary = [words[j] for j in np.flatnonzero(kept)]
+        E = EmbeddingMatrix.of(
+            self.vectors,
+            wce,
+            random_dims=self.random_dims or 0,
+            seed=self.seed,
+            vocabulary=vocabulary,
+            keep_unseen=False,
+        )
+        rows = np.array([E.row(word) for word in words])
+        known = np.flatnonzero(rows != E.unknown)
+        return known, E.matrix[rows[known]]
+
+    def _settings(self, initial: tuple[Ints, Floats32] | None, loss: str) -> Settings:
+        variant = "word_class" if self.wce else "pretrained" if initial else "random"
+        lr, epochs = _CHOSEN[variant]
+        n_dims = (self.random_dims or _RANDOM_DIMS) if initial is None else initial[1].shape[1]
+        return Settings(
+            n_dims=n_dims,
+            lr=self.lr or lr,
+            epochs=self.epochs or epochs,
+            loss=loss,
+            seed=self.seed % 2**31,
+            n_threads=n_threads(self.n_jobs),
+        )
+
+    # --- using ------------------------------------------------------------------------------
+
+    def decision_function(self, texts: Iterable[str]) -> Floats32:
+        """Return the score (n, m) of each class, fastText's number before softmax or sigmoid."""
+        check_is_fitted(self)
+        return self.model_.scores(texts, self.n_jobs)
+
+    def calibrated(self, scores: Floats | Floats32) -> Floats:
+        """Turn scores (n, m) into probabilities as fastText does, without its table of sigmoids."""
+        if self.loss_ == "softmax":
+            shares: Floats = special.softmax(scores.astype(np.float64), axis=1)
+            return shares
+        sigmoids: Floats = special.expit(scores.astype(np.float64))
+        if self.thresholds_ is None:  # single labels, one class against the rest
+            sigmoids /= np.maximum(sigmoids.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return sigmoids
+
+    def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
+        return self.model_.contributions(text)
+
+    def _packed(self) -> tuple[dict[str, Any], Arrays]:
+        facts, arrays = self.model_.packed()
+        return {**facts, "loss": self.loss_}, arrays
+
+    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
+        self.model_ = WordAverage.unpacked(self._analyzer(), facts, arrays)
+        self.loss_ = facts["loss"]
+
+
+def _part(
+    texts: list[str], labels: EncodedLabels, chosen: Flags
+) -> tuple[list[str], EncodedLabels]:
+    """Return some of the texts, with their labels."""
+    places = np.flatnonzero(chosen)
+    return [texts[k] for k in places], EncodedLabels(labels.codeframe, labels.Y[places])
+
+
+def _model(analyze: Analyze, words: list[str], trained: Trained) -> WordAverage:
+    return WordAverage(
+        analyze,
+        fixed_vocabulary(words),
+        trained.word_vectors,
+        trained.end_vector,
+        trained.class_vectors,
+        trained.offset,
+    )
+
+
+def _check_int(name: str, value: object, lowest: int | None = None) -> None:
+    """Refuse what is no whole number; None stands for a default."""
+    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if value is not None and (not is_int or (lowest is not None and value < lowest)):  # type: ignore[operator]
+        expected = "a whole number" if lowest is None else f"a whole number from {lowest} up"
+        raise InputError(f"{name} is {value!r}; expected {expected}")
+
+
+make = FastTextClassifier

@@ -1,0 +1,329 @@
+"""The embedding matrix E: pretrained, word-class and random vectors side by side, a row a term."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from wordclass import tensor_file
+from wordclass.arrays import Floats32, Ints
+from wordclass.corpus import list_texts
+from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.embedding.random_vectors import random_vectors
+from wordclass.errors import InputError
+from wordclass.text.analyzer import Analyze, Analyzer, choose_analyzer
+from wordclass.text.sequences import IdBatch, Side, index_texts
+from wordclass.vector_checks import first_not_finite, list_terms
+from wordclass.vocabulary import Vocabulary
+from wordclass.word_vectors import WordVectors
+
+_BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copied twice
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EmbeddingMatrix:
+    """One row a term, one block of columns a kind of vector; made by `of`.
+
+    The rows are those of the vocabulary, then one for all unknown terms, then one for padding,
+    then those of terms outside the vocabulary that the pretrained vectors know. Whatever a term
+    lacks is zero: the word-class part outside the vocabulary, the pretrained part of a term that
+    has none, all of the padding. Copying returns the same object.
+
+    Parameters
+    ----------
+    terms
+        The vocabulary, in the order of the first rows.
+    unseen_terms
+        Those outside it, in the order of the last rows.
+    matrix
+        E, float32 of shape (rows, n_dims), read-only.
+    blocks
+        The columns of "pretrained", "word_class" and "random", in this order; only those there
+        are.
+    analyze
+        What cuts a text into tokens for `index`.
+
+    Examples
+    --------
+    >>> U = WordVectors.of(["moon", "tax"], [[1, 2], [3, 4]])
+    >>> E = EmbeddingMatrix.of(U, vocabulary=["moon", "orbit"])
+    >>> E.matrix.tolist()  # moon, orbit, unknown, padding, tax
+    [[1.0, 2.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [3.0, 4.0]]
+    >>> E.index(["The tax on the moon"]).ids.tolist()
+    [[2, 4, 2, 2, 0]]
+    """
+
+    terms: Sequence[str]
+    unseen_terms: Sequence[str]
+    matrix: Floats32
+    blocks: Mapping[str, slice]
+    analyze: Analyze
+
+    def __post_init__(self) -> None:
+        self.matrix.flags.writeable = False
+
+    @classmethod
+    def of(
+        cls,
+        U: WordVectors | None = None,
+        wce: WordClassEmbeddings | None = None,
+        *,
+        random_dims: int = 0,
+        seed: int = 0,
+        vocabulary: Iterable[str] | None = None,
+        keep_unseen: bool = True,
+        analyzer: Analyze | None = None,
+    ) -> Self:
+        """Put vectors side by side; terms are matched by name, never by position.
+
+        Parameters
+        ----------
+        U
+            Pretrained vectors. Where they know pieces of words, vocabulary terms without a vector
+            of their own get one made of these.
+        wce
+            Fitted word-class embeddings.
+        random_dims, seed
+            How many random columns to add: for all rows but the padding, uniform with the width
+            that Xavier's rule gives. Before it is scaled, the random vector of a term depends on
+            the seed and the term alone.
+        vocabulary
+            The terms of the first rows where there is no `wce`, which brings its own; by default
+            all terms of U.
+        keep_unseen
+            Keep the terms of U that are outside the vocabulary: texts to come may have them.
+        analyzer
+            For `index`; by default that of `wce`, else the default one.
+
+        Raises
+        ------
+        InputError
+            There is nothing to put side by side; U and the vocabulary have no term in common; or a
+            vector holds a NaN or an infinity.
+        """
+        _check(U, wce, random_dims, seed)
+        terms = _vocabulary(U, wce, vocabulary)
+        found = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
+        unseen = _unseen_rows(U, found) if U is not None and keep_unseen else np.arange(0)
+        widths = {
+            "pretrained": 0 if U is None else U.n_dims,
+            "word_class": 0 if wce is None else wce.vectors_.shape[1],
+            "random": random_dims,
+        }
+        blocks = _side_by_side(widths)
+        matrix = np.zeros((len(terms) + 2 + len(unseen), sum(widths.values())), np.float32)
+        unseen_terms = [] if U is None else [U.terms[row] for row in unseen.tolist()]
+        if U is not None:
+            pretrained = matrix[:, blocks["pretrained"]]
+            _fill_pretrained(pretrained[: len(terms)], U, terms, found)
+            _fill_rows(pretrained[len(terms) + 2 :], U.matrix, unseen)
+        if wce is not None:
+            matrix[: len(terms), blocks["word_class"]] = wce.vectors_
+        if random_dims:
+            _fill_random(matrix[:, blocks["random"]], [*terms, None, None, *unseen_terms], seed)
+            matrix[len(terms) + 1] = 0
+        made = cls(terms, unseen_terms, matrix, blocks, _analyzer(analyzer, wce))
+        if (bad := first_not_finite(matrix)) is not None:
+            raise InputError(f"the vector of {made._name(bad)!r} holds a NaN or an infinity")
+        return made
+
+    @property
+    def unknown(self) -> int:
+        """The row of all terms that have none of their own."""
+        return len(self.terms)
+
+    @property
+    def padding(self) -> int:
+        """The row that fills up short texts: zeros."""
+        return len(self.terms) + 1
+
+    @property
+    def n_dims(self) -> int:
+        """The length of a row."""
+        return int(self.matrix.shape[1])
+
+    def row(self, term: str) -> int:
+        """Return the row of a term; the unknown row where it has none."""
+        if not isinstance(term, str):
+            raise TypeError(f"a term is a str, not a {type(term).__name__}")
+        column = self._columns.index.get(term)
+        return self.unknown if column is None else int(self._row_of[column])
+
+    def index(
+        self,
+        texts: Iterable[str],
+        max_length: int = 500,
+        *,
+        pad: Side = "right",
+        n_jobs: int | None = None,
+    ) -> IdBatch:
+        """Return the rows of the tokens of texts, padded to the longest of them.
+
+        Parameters
+        ----------
+        max_length
+            Of a longer text the first so many tokens are kept.
+        pad
+            "right", behind the text, or "left" as in the paper's runs.
+        """
+        columns, ends = index_texts(list_texts(texts), self.analyze, self._columns, n_jobs)
+        # -1, a token outside, is the last entry
+        rows: Ints = self._row_of[columns]
+        return IdBatch.of(rows, ends, padding=self.padding, max_length=max_length, pad=pad)
+
+    @cached_property
+    def _columns(self) -> Vocabulary:
+        """All terms that have a row, as the native engine wants them."""
+        terms = [*self.terms, *self.unseen_terms]
+        nothing = np.zeros(len(terms), np.int64)
+        return Vocabulary(terms, nothing, nothing, 0)
+
+    @cached_property
+    def _row_of(self) -> Ints:
+        """The row of each of these columns; at the end the unknown row."""
+        n_terms = len(self.terms)
+        unseen = np.arange(len(self.unseen_terms)) + n_terms + 2
+        return np.concatenate([np.arange(n_terms), unseen, [n_terms]])
+
+    def _name(self, row: int) -> str:
+        return [*self.terms, "unknown", "padding", *self.unseen_terms][row]
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything but the analyzer, as facts that JSON can hold, and arrays."""
+        terms, ends = tensor_file.pack_strings([*self.terms, *self.unseen_terms])
+        facts = {
+            "row_vocabulary": len(self.terms),
+            "row_blocks": [[name, place.start, place.stop] for name, place in self.blocks.items()],
+        }
+        return facts, {"row_terms": terms, "row_term_ends": ends, "rows": self.matrix}
+
+    @classmethod
+    def unpacked(
+        cls, analyze: Analyze, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> Self:
+        """Return the matrix that was packed; the analyzer comes from elsewhere."""
+        terms = tensor_file.unpack_strings(arrays["row_terms"], arrays["row_term_ends"])
+        n_terms = facts["row_vocabulary"]
+        blocks = {name: slice(start, stop) for name, start, stop in facts["row_blocks"]}
+        return cls(terms[:n_terms], terms[n_terms:], arrays["rows"], blocks, analyze)
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._columns.index
+
+    def __repr__(self) -> str:
+        blocks = ", ".join(f"{name} {at.stop - at.start}" for name, at in self.blocks.items())
+        return f"<EmbeddingMatrix of {len(self)} rows: {blocks}>"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # a pickled array forgets that it is read-only, and caches need not travel
+        fields = (self.terms, self.unseen_terms, self.matrix, self.blocks, self.analyze)
+        return type(self), fields
+
+
+def _check(U: object, wce: object, random_dims: object, seed: object) -> None:
+    if U is not None and not isinstance(U, WordVectors):
+        raise InputError(f"U is a {type(U).__name__}; expected WordVectors, or None")
+    if wce is not None:
+        if not isinstance(wce, WordClassEmbeddings):
+            raise InputError(
+                f"wce is a {type(wce).__name__}; expected WordClassEmbeddings, or None"
+            )
+        check_is_fitted(wce)
+    for name, value in (("random_dims", random_dims), ("seed", seed)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise InputError(f"{name} is {value!r}; expected an int")
+    if random_dims < 0:  # type: ignore[operator]
+        raise InputError(f"random_dims is {random_dims}; expected 0 or more")
+    if U is None and wce is None and not random_dims:
+        raise InputError("there are no vectors: give U, wce or random_dims")
+
+
+def _vocabulary(
+    U: WordVectors | None, wce: WordClassEmbeddings | None, vocabulary: Iterable[str] | None
+) -> list[str]:
+    if wce is not None:
+        if vocabulary is not None:
+            raise InputError("the vocabulary is that of the word-class embeddings: give one of two")
+        return list(wce.terms_)
+    if vocabulary is None:
+        if U is None:
+            raise InputError("random vectors alone belong to no terms: give a vocabulary")
+        return list(U.terms)
+    terms = list_terms(vocabulary)
+    if len(set(terms)) != len(terms):
+        raise InputError("the vocabulary has a term more than once; expected distinct terms")
+    return terms
+
+
+def _shared_rows(U: WordVectors, terms: list[str]) -> Ints:
+    """Return the row in U of each term, -1 where it has none."""
+    found = U.rows(terms)
+    if terms and U.subwords is None and (found < 0).all():
+        raise InputError(
+            f"the pretrained vectors know none of the {len(terms)} terms of the vocabulary: is it "
+            "another language, or are their terms not in lower case?"
+        )
+    return found
+
+
+def _unseen_rows(U: WordVectors, found: Ints) -> Ints:
+    is_unseen = np.ones(len(U), bool)
+    is_unseen[found[found >= 0]] = False
+    return np.flatnonzero(is_unseen)
+
+
+def _side_by_side(widths: dict[str, int]) -> dict[str, slice]:
+    blocks, start = {}, 0
+    for name, width in widths.items():
+        if width:
+            blocks[name] = slice(start, start + width)
+            start += width
+    return blocks
+
+
+def _fill_pretrained(target: Floats32, U: WordVectors, terms: list[str], found: Ints) -> None:
+    known = np.flatnonzero(found >= 0)
+    target[known] = U.matrix[found[known]]
+    if U.subwords is not None:
+        for k in np.flatnonzero(found < 0):
+            vector = U.subwords.vector(terms[k])
+            if vector is not None:
+                target[k] = vector
+
+
+def _fill_rows(target: Floats32, source: Floats32, rows: Ints) -> None:
+    for start in range(0, len(rows), _BLOCK):
+        target[start : start + _BLOCK] = source[rows[start : start + _BLOCK]]
+
+
+def _fill_random(target: Floats32, terms: list[str | None], seed: int) -> None:
+    """Fill rows with random vectors of the width that Xavier's rule gives."""
+    width = np.float32(sqrt(6 / sum(target.shape)))
+    for start in range(0, len(terms), _BLOCK):
+        drawn = random_vectors(terms[start : start + _BLOCK], target.shape[1], seed)
+        target[start : start + _BLOCK] = width * drawn
+
+
+def _analyzer(analyzer: Analyze | None, wce: WordClassEmbeddings | None) -> Analyze:
+    if analyzer is not None or wce is None:
+        return analyzer or Analyzer()
+    return choose_analyzer(
+        wce.analyzer,
+        ngrams=wce.ngrams,
+        stop_words=wce.stop_words,
+        mask_numbers=wce.mask_numbers,
+    )

@@ -1,0 +1,116 @@
+"""From texts to the numbers of their tokens, in order: what networks read."""
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordclass import native
+from wordclass.arrays import Ints
+from wordclass.errors import InputError
+from wordclass.text import native_counting
+from wordclass.text.analyzer import Analyze, Analyzer
+from wordclass.vocabulary import Vocabulary
+
+Side = Literal["left", "right"]
+
+
+@dataclass(frozen=True, eq=False)
+class IdBatch:
+    """Texts as rows of ids, padded to the longest of them.
+
+    Parameters
+    ----------
+    ids
+        Int64 of shape (b, l), l at least 1, so that a batch of empty texts is a matrix too.
+    lengths
+        Int64 of shape (b,): how many ids of each row stand for tokens; 0 for an empty text.
+
+    Examples
+    --------
+    >>> batch = IdBatch.of(np.array([7, 8, 9, 7]), np.array([0, 3, 3, 4]), padding=1, max_length=2)
+    >>> batch.ids.tolist(), batch.lengths.tolist()
+    ([[7, 8], [1, 1], [7, 1]], [2, 0, 1])
+    """
+
+    ids: Ints
+    lengths: Ints
+
+    @classmethod
+    def of(
+        cls, flat: Ints, ends: Ints, *, padding: int, max_length: int, pad: Side = "right"
+    ) -> "IdBatch":
+        """Put the ids of texts that follow each other below each other.
+
+        Parameters
+        ----------
+        flat
+            The ids of all tokens, text after text.
+        ends
+            (b + 1,) where each text ends; the first is 0.
+        padding
+            The id that fills up short texts.
+        max_length
+            Of a longer text the first so many tokens are kept.
+        pad
+            Where the padding goes: "right", behind the text, or "left" as in the paper's runs.
+        """
+        if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < 1:
+            raise InputError(f"max_length is {max_length!r}; expected a whole number, 1 or more")
+        if pad not in ("left", "right"):
+            raise InputError(f"pad is {pad!r}; expected 'left' or 'right'")
+        sizes = np.diff(ends)
+        lengths = np.minimum(sizes, max_length).astype(np.int64)
+        longest = max(1, int(lengths.max(initial=0)))
+        places = np.arange(longest)
+        # True where a token stands; tokens and places are both in the order of the texts
+        is_token = places < lengths[:, None]
+        if pad == "left":
+            is_token = is_token[:, ::-1]
+        ids = np.full((len(lengths), longest), padding, np.int64)
+        ids[is_token] = flat[np.arange(len(flat)) - np.repeat(ends[:-1], sizes) < max_length]
+        return cls(ids, lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+def index_texts(
+    texts: list[str], analyze: Analyze, vocabulary: Vocabulary, n_jobs: int | None = None
+) -> tuple[NDArray[np.int32], Ints]:
+    """Return the column of every token, text after text, and where each text ends.
+
+    Returns
+    -------
+    columns : int32 array
+        -1 for a token outside the vocabulary.
+    ends : int64 array of shape (n + 1,)
+        The first is 0.
+    """
+    if isinstance(analyze, Analyzer):
+        if analyze.ngrams != (1, 1):
+            raise InputError(f"texts are sequences of single words, not of ngrams={analyze.ngrams}")
+        if native_counting.serves(analyze):
+            return native_counting.index_texts(texts, analyze, vocabulary, n_jobs)
+    native.warn_if_missing()
+    return index_in_python(texts, analyze, vocabulary.index)
+
+
+def index_in_python(
+    texts: list[str], analyze: Analyze, index: Mapping[str, int]
+) -> tuple[NDArray[np.int32], Ints]:
+    """Do the same with any analyzer."""
+    columns, ends = array("i"), array("q", [0])
+    for k, text in enumerate(texts):
+        try:
+            columns.extend(index.get(token, -1) for token in analyze(text))
+        except TypeError as error:
+            raise InputError(
+                f"the analyzer must return a sequence of str for every text; for text {k} it "
+                f"did not ({error})"
+            ) from error
+        ends.append(len(columns))
+    return np.array(columns, np.int32), np.array(ends, np.int64)

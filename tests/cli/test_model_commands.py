@@ -1,0 +1,333 @@
+"""The commands about models; `run` is in conftest."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from made_up import corpus, multilabel_corpus
+
+import wordclass as wc
+
+
+def write(path, texts, labels, split=lambda k: None):
+    with path.open("w") as file:
+        for k, (text, given) in enumerate(zip(texts, labels, strict=True)):
+            record = {"text": text, "labels": given if isinstance(given, list) else [given]}
+            if split(k):
+                record["split"] = split(k)
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "docs.jsonl"
+    return write(path, *corpus(90), split=lambda k: "test" if k >= 60 else "train")
+
+
+@pytest.fixture(scope="module")
+def unsplit(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("data") / "all.jsonl", *corpus(90))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "single"
+    texts, labels = corpus(90)
+    wc.classifier("nearest", min_docs=2).fit(texts[:60], labels[:60]).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def multilabel_model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "multilabel"
+    wc.classifier("nearest", min_docs=2).fit(*multilabel_corpus()).save(path)
+    return path
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    def give(content):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return give
+
+
+# --- train ----------------------------------------------------------------------------------
+
+
+def test_train_learns_from_the_training_part_and_says_so(run, data, tmp_path):
+    output = tmp_path / "deep" / "model"
+    status, out, err = run(
+        "train", data, "-o", output, "--classifier", "nearest", "--set", "min_docs=2",
+        "--set", "ngrams=1,2", "--set", "stop_words=english", "--seed", "3",
+    )  # fmt: skip
+    assert (status, out) == (0, "")
+    assert "nearest, from 60 documents of 3 classes" in err
+    options = wc.load(output).get_params()
+    assert (options["min_docs"], options["ngrams"], options["seed"]) == (2, (1, 2), 3)
+    assert options["stop_words"] == "english"
+
+
+def test_train_keeps_a_part_aside_that_evaluate_finds_again(run, unsplit, tmp_path):
+    output = tmp_path / "model"
+    command = ("train", unsplit, "-o", output, "--classifier", "nearest", "--set", "min_docs=2")
+    result = json.loads(run(*command, "--holdout", "0.3", "--json")[1])
+    n_aside = result["holdout"]["n_docs"]
+    assert 10 < n_aside < 45
+    assert result["n_docs"] == 90 - n_aside
+    status, out, err = run("evaluate", output, unsplit, "--holdout", "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found["n_docs"] == n_aside
+    assert found["macro_f1"] == result["holdout"]["macro_f1"]
+    status, _, err = run("evaluate", output, unsplit)
+    assert f"warning: {90 - n_aside} of these 90 documents are among those" in err
+    facts = json.loads(run("info", output, "--json")[1])
+    assert facts["score holdout n_docs"] == n_aside
+    assert run(*command, "--force", "--quiet") == (0, "", "")
+    status, _, err = run("evaluate", output, unsplit, "--holdout")
+    assert (status, "trained without --holdout" in err) == (1, True)
+
+
+def test_train_replaces_a_model_by_force_and_nothing_else(run, data, model, tmp_path):
+    (tmp_path / "thesis.txt").write_text("precious")
+    command = ("train", data, "-o", tmp_path, "--classifier", "nearest")
+    assert "exists; --force overwrites it" in run(*command)[2]
+    status, _, err = run(*command, "--force")
+    assert (status, "is no model (it holds thesis.txt)" in err) == (1, True)
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+# --- evaluate -------------------------------------------------------------------------------
+
+
+def test_evaluate_measures_on_the_test_part(run, data, model):
+    status, out, err = run("evaluate", model, data, "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    texts, labels = corpus(90)
+    plain = wc.evaluate(labels[60:], wc.load(model).predict(texts[60:]))
+    assert found["accuracy"] == pytest.approx(plain.accuracy, abs=1e-6)
+    assert {"macro_f1", "micro_f1", "accuracy", "n_docs", "n_classes"} <= found.keys()
+    assert (found["n_docs"], found["n_classes"]) == (30, 3)
+    assert "per_class" not in found
+    status, out, _ = run("evaluate", model, data, "-n", "1")
+    assert out.startswith("macro F1")
+    found = json.loads(run("evaluate", model, data, "--per-class", "--json")[1])
+    assert found["per_class"]["space"]["n_true"] == 10
+
+
+def test_evaluate_leaves_out_labels_that_training_never_saw(run, model, tmp_path):
+    path = write(tmp_path / "a.jsonl", ["moon orbit", "ball goal"], ["space", "sports"])
+    status, out, err = run("evaluate", model, path, "--json")
+    assert status == 0
+    assert json.loads(out)["n_dropped"] == 1
+    assert "warning: 1 labels of classes that training never saw were left out" in err
+    status, out, err = run("evaluate", model, path, "--strict-labels")
+    assert (status, out) == (1, "")
+    assert err == "wordclass: 1 classes that training never saw: 'sports'\n"
+
+
+def test_evaluate_draws_which_class_is_taken_for_which(
+    run, data, model, multilabel_model, tmp_path
+):
+    picture = tmp_path / "confusion.png"
+    assert run("evaluate", model, data, "--confusion", picture)[0] == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "exists" in run("evaluate", model, data, "--confusion", picture)[2]
+    status, _, err = run("evaluate", multilabel_model, data, "--confusion", tmp_path / "b.png")
+    assert (status, "no confusion picture" in err) == (1, True)
+
+
+def test_a_multilabel_model_is_measured_on_single_labels(run, data, multilabel_model):
+    assert json.loads(run("evaluate", multilabel_model, data, "--json")[1])["n_docs"] == 30
+
+
+# --- predict --------------------------------------------------------------------------------
+
+
+def lines_of(out):
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_predict_gives_one_object_a_record_in_order(run, data, model, tmp_path):
+    status, out, err = run("predict", model, data)
+    assert (status, err) == (0, "")
+    texts, _ = corpus(90)
+    expected = wc.load(model).predict(texts).tolist()
+    assert [each["labels"] for each in lines_of(out)] == [[label] for label in expected]
+    output = tmp_path / "out.jsonl"
+    status, nothing, err = run("predict", model, data, "-o", output)
+    assert (status, nothing) == (0, "")
+    assert "predictions for 90 documents" in err
+    assert output.read_text() == out
+    assert "exists" in run("predict", model, data, "-o", output)[2]
+    found = json.loads(run("predict", model, data, "--json", "--split", "test")[1])
+    assert len(found["predictions"]) == 30
+
+
+def test_predict_needs_no_labels(run, model, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "moon orbit"}\n{"text": "rose soil"}\n')
+    (tmp_path / "a.txt").write_text("moon orbit\n\n__label__space rose soil\n")
+    (tmp_path / "a.csv").write_text("id,body\n7,moon orbit\n")
+    labels = [each["labels"] for each in lines_of(run("predict", model, tmp_path / "a.jsonl")[1])]
+    assert labels == [["space"], ["garden"]]
+    labels = [each["labels"] for each in lines_of(run("predict", model, tmp_path / "a.txt")[1])]
+    assert len(labels) == 3
+    assert (labels[0], labels[2]) == (["space"], ["garden"])
+    out = run("predict", model, tmp_path / "a.csv", "--text-field", "body")[1]
+    assert lines_of(out)[0]["labels"] == ["space"]
+
+
+def test_predict_reads_lines_from_standard_input(run, model, stdin):
+    stdin("\ufeffmoon orbit\r\n\nrose soil été".encode())
+    status, out, _ = run("predict", model, "-", "-k", "2")
+    assert status == 0
+    found = lines_of(out)
+    assert len(found) == 3
+    assert found[0]["labels"] == ["space"]
+    assert [len(each["scores"]) for each in found] == [2, 2, 2]
+    stdin(b"moon\n")
+    (found,) = lines_of(run("predict", model, "-", "--proba")[1])
+    assert sum(found["scores"].values()) == pytest.approx(1.0, abs=1e-5)
+    stdin(b"")
+    assert run("predict", model, "-") == (0, "", "")
+    stdin(b"moon\nros\xe9\n")
+    status, _, err = run("predict", model, "-")
+    assert status == 1
+    assert "standard input, line 2: byte 0xe9 is not valid utf-8" in err
+    stdin(b"moon\nros\xe9\n")
+    assert run("predict", model, "-", "--encoding", "latin-1")[0] == 0
+    stdin(b"moon\n")
+    assert "unknown encoding" in run("predict", model, "-", "--encoding", "hex")[2]
+
+
+def test_a_line_is_answered_before_the_next_one_comes(model):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wordclass", "predict", str(model), "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
+    )  # fmt: skip
+    for text, label in (("moon orbit", "space"), ("rose soil", "garden")):
+        process.stdin.write(f"{text}\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["labels"] == [label]
+    assert process.communicate()[1] == ""
+    assert process.returncode == 0
+
+
+def test_a_text_of_any_kind_is_answered(run, model, stdin):
+    stdin("\n   \n!?\nлуна\n妈妈\n\0\n".encode())
+    status, out, err = run("predict", model, "-")
+    assert (status, err) == (0, "")
+    assert len(lines_of(out)) == 6
+
+
+# --- explain, info --------------------------------------------------------------------------
+
+
+def test_explain_shows_the_words_that_made_the_label(run, model, stdin):
+    status, out, err = run("explain", model, "The Moon, a rose", "-n", "1")
+    assert (status, err) == (0, "")
+    assert out.startswith("space  0.")
+    assert "moon" in out
+    assert "\x1b" not in out
+    found = json.loads(run("explain", model, "The Moon, a rose", "--json")[1])
+    assert found["labels"] == ["space"]
+    assert found["terms"]["space"][0][0] == "moon"
+    assert ["Moon", 4, 8] in [word[:3] for word in found["words"]["space"]]
+    out = run("explain", model, "The [bold]Moon[/bold]", "--color")[1]
+    assert "\x1b[" in out
+    assert "[bold]" in out
+    stdin(b"The moon\nand an orbit\n")
+    assert run("explain", model)[1].startswith("space  0.")
+
+
+def test_explain_says_where_no_word_is_known(run, model, multilabel_model):
+    for each in (model, multilabel_model):
+        for text in ("", "луна"):
+            status, out, _ = run("explain", each, text)
+            assert status == 0
+            assert "no word of this text is known to the model" in out
+
+
+def test_info_tells_what_a_model_is(run, model):
+    status, out, _ = run("info", model)
+    assert status == 0
+    assert "nearest" in out
+    assert "garden, music, space" in out
+    assert json.loads(run("info", model, "--json")[1])["documents"] == 60
+
+
+# --- mistakes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "{data}", "-o", "m", "--classifier", "nearst"], "did you mean 'nearest'?"),
+        (["train", "{data}", "-o", "m", "{n}", "--set", "C=1"], "has no option 'C'; it has: an"),
+        (["train", "{data}", "-o", "m", "{n}", "--vectors", "v.txt"], "no option 'vectors'"),
+        (["train", "{data}", "-o", "m", "{n}", "--set", "ngrams=x"], "--ngrams is 'x'"),
+        (["train", "{data}", "-o", "m", "{n}", "--set", "min_docs=1000"], "no term is left"),
+        (["train", "{data}", "-o", "m", "{n}", "--holdout", "1.5"], "between 0 and 1"),
+        (["train", "{data}", "-o", "m", "{n}", "--split", "dev"], "no record is in split 'dev'"),
+        (["train", "{one}", "-o", "m", "{n}"], "only one class, 'space'"),
+        (["train", "nowhere.csv", "-o", "m", "{n}"], "nowhere.csv: no such file or folder"),
+        (["evaluate", "nowhere", "{data}"], "nowhere: no such file or folder"),
+        (["evaluate", "{data}", "{data}"], "expected the folder of a model"),
+        (["evaluate", "{half}", "{data}"], "model.safetensors is missing"),
+        (["evaluate", "{empty}", "{data}"], "manifest.json is missing"),
+        (["evaluate", "{model}", "{data}", "--confusion", "x.doc"], "ends in .png"),
+        (["predict", "{half}", "-"], "model.safetensors is missing"),
+        (["predict", "{model}", "nowhere.jsonl"], "nowhere.jsonl: no such file or folder"),
+        (["explain", "{empty}", "text"], "manifest.json is missing"),
+        (["info", "{half}"], "model.safetensors is missing"),
+        (["info", "{empty}"], "manifest.json is missing"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_status_1(
+    run, data, model, tmp_path, tmp_path_factory, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path_factory.mktemp("other")
+    places = {"data": data, "model": model, "half": other / "half", "empty": other / "empty"}
+    for folder in ("half", "empty"):
+        places[folder].mkdir()
+    (places["half"] / "manifest.json").write_bytes((model / "manifest.json").read_bytes())
+    places["one"] = write(other / "one.jsonl", ["moon orbit"] * 9, ["space"] * 9)
+    filled = []
+    for each in arguments:
+        filled += ["--classifier", "nearest"] if each == "{n}" else [each.format(**places)]
+    status, out, err = run(*filled)
+    assert (status, out) == (1, "")
+    assert err.startswith("wordclass: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["train"], ["train", "a.csv", "-o", "m", "--set", "x"], ["predict", "m", "-", "-k", "0"]],
+)
+def test_wrong_usage_is_exit_status_2(run, arguments):
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert "Error" in err
+
+
+def test_a_class_of_one_document_is_no_problem(run, tmp_path):
+    texts, labels = corpus(60)
+    path = write(tmp_path / "a.jsonl", [*texts, "zebra moon"], [*labels, "zoo"])
+    output = tmp_path / "m"
+    assert (
+        run("train", path, "-o", output, "--classifier", "nearest", "--set", "min_docs=2")[0] == 0
+    )
+    found = json.loads(run("evaluate", output, path, "--json", "--quiet")[1])
+    assert found["n_classes"] == 4
+    assert np.isfinite(found["macro_f1"])

@@ -1,0 +1,204 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from made_up import corpus
+from sklearn.exceptions import NotFittedError
+
+import wordclass as wc
+from wordclass.subwords import Subwords
+from wordclass.text.analyzer import Analyzer
+
+TEXTS, LABELS = corpus()
+U = wc.WordVectors.of(["tax", "moon", "the", "rose"], np.arange(8).reshape(4, 2) + 1.0)
+
+
+@pytest.fixture(scope="module")
+def wce():
+    return wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module", name="E")
+def all_three_blocks(wce):
+    return wc.EmbeddingMatrix.of(U, wce, random_dims=4, seed=3)
+
+
+def test_the_rows_are_vocabulary_unknown_padding_and_unseen_terms(E, wce):
+    assert list(E.terms) == wce.terms_ == sorted(wce.terms_)
+    assert (E.unknown, E.padding) == (len(wce), len(wce) + 1)
+    assert list(E.unseen_terms) == ["tax"]
+    assert len(E) == len(wce) + 3 == len(E.matrix)
+    assert E.row("tax") == len(wce) + 2
+    assert E.row("moon") == wce.terms_.index("moon")
+    assert E.row("nobody") == E.unknown
+    assert "tax" in E
+    assert "nobody" not in E
+
+
+def test_the_blocks_stand_side_by_side(E):
+    assert list(E.blocks) == ["pretrained", "word_class", "random"]
+    assert [E.blocks[name] for name in E.blocks] == [slice(0, 2), slice(2, 5), slice(5, 9)]
+    assert E.n_dims == 9
+    assert E.matrix.dtype == np.float32
+    assert not E.matrix.flags.writeable
+    assert repr(E).endswith("rows: pretrained 2, word_class 3, random 4>")
+
+
+def test_rows_are_matched_by_term_and_not_by_position(E, wce):
+    for term in ("moon", "the", "rose"):
+        np.testing.assert_array_equal(E.matrix[E.row(term), E.blocks["pretrained"]], U[term])
+    for term in wce:
+        np.testing.assert_array_equal(E.matrix[E.row(term), E.blocks["word_class"]], wce[term])
+    shuffled = wc.WordVectors.of(U.terms[::-1], U.matrix[::-1])
+    again = wc.EmbeddingMatrix.of(shuffled, wce, random_dims=4, seed=3)
+    np.testing.assert_array_equal(again.matrix, E.matrix)
+
+
+def test_what_a_term_lacks_is_zero(E):
+    assert not E.matrix[E.padding].any()
+    assert not E.matrix[E.unknown, :5].any()
+    assert not E.matrix[E.row("tax"), E.blocks["word_class"]].any()
+    assert not E.matrix[E.row("orbit"), E.blocks["pretrained"]].any()
+
+
+def test_a_random_vector_belongs_to_its_seed_and_term(E, wce):
+    def direction(matrix, term):
+        vector = matrix.matrix[matrix.row(term), matrix.blocks["random"]]
+        return vector / np.linalg.norm(vector)
+
+    drawn = E.matrix[:, E.blocks["random"]]
+    assert drawn[E.unknown].any()
+    assert len(np.unique(drawn[:, 0])) == len(E)
+    assert abs(drawn).max() <= np.sqrt(6 / (len(E) + 4))
+    few = wc.EmbeddingMatrix.of(random_dims=4, seed=3, vocabulary=["rose", "moon"])
+    other = wc.EmbeddingMatrix.of(random_dims=4, seed=4, vocabulary=["rose", "moon"])
+    for term in ("rose", "moon", "unheard"):
+        np.testing.assert_allclose(direction(few, term), direction(E, term), rtol=1e-5)
+        assert abs(direction(few, term) - direction(other, term)).max() > 0.01
+
+
+def test_random_vectors_have_no_direction_in_common():
+    E = wc.EmbeddingMatrix.of(random_dims=20, vocabulary=map(str, range(20_000)))
+    drawn = np.delete(E.matrix, E.padding, axis=0) / np.sqrt(6 / (len(E) + 20))
+    np.testing.assert_allclose(drawn.mean(axis=0), 0, atol=0.02)
+    np.testing.assert_allclose(np.cov(drawn.T), np.eye(20) / 3, atol=0.02)
+
+
+def test_each_kind_of_vector_may_be_there_alone(wce):
+    assert list(wc.EmbeddingMatrix.of(U).terms) == list(U.terms)
+    assert wc.EmbeddingMatrix.of(U).blocks == {"pretrained": slice(0, 2)}
+    assert wc.EmbeddingMatrix.of(wce=wce).blocks == {"word_class": slice(0, 3)}
+    assert len(wc.EmbeddingMatrix.of(wce=wce)) == len(wce) + 2
+    alone = wc.EmbeddingMatrix.of(random_dims=3, vocabulary=["aa", "bb"])
+    assert (len(alone), alone.n_dims) == (4, 3)
+
+
+def test_unseen_terms_are_left_out_where_asked(wce):
+    E = wc.EmbeddingMatrix.of(U, wce, keep_unseen=False)
+    assert len(E) == len(wce) + 2
+    assert E.row("tax") == E.unknown
+
+
+def test_pieces_of_words_make_vectors_for_terms_of_the_vocabulary():
+    subwords = Subwords(np.full((3, 2), 7, np.float32), 3, 3)
+    vectors = wc.WordVectors.of(["moon"], [[1, 2]], subwords=subwords)
+    E = wc.EmbeddingMatrix.of(vectors, vocabulary=["moons", "tax"])
+    assert E.matrix[:2].tolist() == [[7, 7], [7, 7]]
+
+
+def test_texts_become_rows(E):
+    batch = E.index(["Moon, tax & 12 moons!", "", "rose"], max_length=3)
+    unknown, padding = E.unknown, E.padding
+    assert batch.ids.tolist() == [
+        [E.row("moon"), E.row("tax"), unknown],
+        [padding] * 3,
+        [E.row("rose"), padding, padding],
+    ]
+    assert batch.lengths.tolist() == [3, 0, 1]
+    left = E.index(iter(["rose", "the moon"]), pad="left")
+    assert left.ids.tolist() == [[padding, E.row("rose")], [E.row("the"), E.row("moon")]]
+    assert E.index([]).ids.shape == (0, 1)
+
+
+def test_texts_are_cut_as_the_embeddings_cut_them():
+    texts = [f"{text} 7" for text in TEXTS]
+    plain = wc.WordClassEmbeddings(min_docs=2).fit(texts, LABELS)
+    E = wc.EmbeddingMatrix.of(wce=plain)
+    assert E.index(["moon 12.5"]).ids.tolist() == [[E.row("moon"), E.row("numbermask")]]
+    own = wc.WordClassEmbeddings(min_docs=2, analyzer=str.split).fit(texts, LABELS)
+    E = wc.EmbeddingMatrix.of(wce=own)
+    assert E.index(["moon 7 Moon"]).ids.tolist() == [[E.row("moon"), E.row("7"), E.unknown]]
+    stopped = wc.WordClassEmbeddings(min_docs=2, stop_words=["the"]).fit(texts, LABELS)
+    assert wc.EmbeddingMatrix.of(wce=stopped).index(["the the"]).lengths.tolist() == [0]
+    cased = wc.EmbeddingMatrix.of(U, analyzer=Analyzer(lowercase=False))
+    assert cased.index(["Moon moon"]).ids.tolist() == [[cased.unknown, 1]]
+
+
+def test_what_was_packed_or_pickled_is_the_same_matrix(E):
+    for again in (
+        wc.EmbeddingMatrix.unpacked(E.analyze, *E.packed()),
+        pickle.loads(pickle.dumps(E)),
+    ):
+        np.testing.assert_array_equal(again.matrix, E.matrix)
+        assert not again.matrix.flags.writeable
+        assert (again.terms, again.unseen_terms) == (E.terms, E.unseen_terms)
+        assert again.blocks == E.blocks
+        np.testing.assert_array_equal(again.index(TEXTS).ids, E.index(TEXTS).ids)
+
+
+def test_copying_returns_the_same_object(E):
+    assert copy.copy(E) is E
+    assert copy.deepcopy(E) is E
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_number_that_is_none_is_reported_with_its_term(bad):
+    matrix = np.array([[1, 2], [3, bad]], np.float32)
+    unchecked = wc.WordVectors(["moon", "tax"], matrix)
+    with pytest.raises(wc.InputError, match="vector of 'tax' holds a NaN or an infinity"):
+        wc.EmbeddingMatrix.of(unchecked)
+
+
+def test_vectors_that_share_no_term_are_refused():
+    with pytest.raises(wc.InputError, match="know none of the 2 terms"):
+        wc.EmbeddingMatrix.of(U, vocabulary=["mond", "steuer"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "there are no vectors"),
+        ({"random_dims": 3}, "give a vocabulary"),
+        ({"random_dims": -1, "vocabulary": ["aa"]}, "random_dims is -1"),
+        ({"random_dims": 1.5, "vocabulary": ["aa"]}, "random_dims is 1.5"),
+        ({"random_dims": 2, "vocabulary": ["aa"], "seed": "x"}, "seed is 'x'"),
+        ({"random_dims": 2, "vocabulary": ["aa", "aa"]}, "more than once"),
+        ({"random_dims": 2, "vocabulary": "aa"}, "terms is one str"),
+        ({"U": np.eye(2)}, "U is a ndarray"),
+        ({"wce": U}, "wce is a WordVectors"),
+    ],
+)
+def test_what_cannot_be_put_side_by_side_is_refused(options, message):
+    with pytest.raises(wc.InputError, match=message):
+        wc.EmbeddingMatrix.of(**options)
+
+
+def test_embeddings_bring_their_own_vocabulary_and_must_be_fitted(wce):
+    with pytest.raises(wc.InputError, match="give one of two"):
+        wc.EmbeddingMatrix.of(U, wce, vocabulary=["moon"])
+    with pytest.raises(NotFittedError):
+        wc.EmbeddingMatrix.of(U, wc.WordClassEmbeddings())
+
+
+def test_a_key_that_is_no_str_is_a_type_error(E):
+    with pytest.raises(TypeError, match="a term is a str, not a int"):
+        E.row(3)
+
+
+def test_embeddings_of_ngrams_have_rows_but_texts_no_sequence(wce):
+    pairs = wc.WordClassEmbeddings(min_docs=2, ngrams=(1, 2)).fit(TEXTS, LABELS)
+    E = wc.EmbeddingMatrix.of(wce=pairs)
+    assert len(E) == len(pairs) + 2
+    with pytest.raises(wc.InputError, match="single words"):
+        E.index(TEXTS)

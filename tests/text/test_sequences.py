@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty_documents import documents
+
+import wordclass as wc
+from wordclass.text import native_counting
+from wordclass.text.analyzer import Analyzer
+from wordclass.text.sequences import IdBatch, index_in_python, index_texts
+from wordclass.vocabulary import Vocabulary
+
+PADDING = 99
+
+
+def vocabulary_of(terms):
+    nothing = np.zeros(len(terms), np.int64)
+    return Vocabulary(list(terms), nothing, nothing, 0)
+
+
+def batch_of(rows, max_length=500, pad="right"):
+    flat = np.array([each for row in rows for each in row], np.int64)
+    ends = np.cumsum([0, *map(len, rows)])
+    return IdBatch.of(flat, ends, padding=PADDING, max_length=max_length, pad=pad)
+
+
+def test_short_texts_are_filled_up_on_the_right():
+    batch = batch_of([[1, 2, 3], [4], []])
+    assert batch.ids.tolist() == [[1, 2, 3], [4, PADDING, PADDING], [PADDING] * 3]
+    assert batch.lengths.tolist() == [3, 1, 0]
+    assert batch.ids.dtype == batch.lengths.dtype == np.int64
+    assert len(batch) == 3
+
+
+def test_they_are_filled_up_on_the_left_where_asked():
+    assert batch_of([[1, 2, 3], [4], []], pad="left").ids.tolist() == [
+        [1, 2, 3],
+        [PADDING, PADDING, 4],
+        [PADDING] * 3,
+    ]
+
+
+@pytest.mark.parametrize("pad", ["left", "right"])
+def test_the_first_tokens_of_a_long_text_are_kept(pad):
+    batch = batch_of([[1, 2, 3, 4], [5, 6], [7, 8, 9]], max_length=2, pad=pad)
+    assert batch.ids.tolist() == [[1, 2], [5, 6], [7, 8]]
+    assert batch.lengths.tolist() == [2, 2, 2]
+
+
+def test_no_texts_and_empty_texts_make_batches_too():
+    assert batch_of([]).ids.shape == (0, 1)
+    assert batch_of([]).lengths.shape == (0,)
+    assert batch_of([[], []]).ids.tolist() == [[PADDING], [PADDING]]
+    assert batch_of([[], []]).lengths.tolist() == [0, 0]
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=6),
+    max_length=st.integers(1, 7),
+    pad=st.sampled_from(["left", "right"]),
+)
+def test_a_row_holds_its_text_and_padding_and_nothing_else(rows, max_length, pad):
+    batch = batch_of(rows, max_length, pad)
+    assert batch.ids.shape == (len(rows), max(1, *(len(row[:max_length]) for row in [[], *rows])))
+    for row, ids, length in zip(rows, batch.ids.tolist(), batch.lengths.tolist(), strict=True):
+        filling = [PADDING] * (len(ids) - length)
+        expected = row[:max_length] + filling if pad == "right" else filling + row[:max_length]
+        assert ids == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_length": 0}, "max_length is 0"),
+        ({"max_length": 2.5}, "max_length is 2.5"),
+        ({"max_length": True}, "max_length is True"),
+        ({"pad": "middle"}, "pad is 'middle'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(wc.InputError, match=message):
+        batch_of([[1]], **options)
+
+
+@pytest.mark.parametrize(
+    "analyze",
+    [Analyzer(), Analyzer(mask_numbers=False), Analyzer(stop_words=frozenset({"the", "ab"}))],
+)
+def test_the_engine_and_plain_python_index_alike(analyze):
+    assert native_counting.serves(analyze)
+    texts = documents(400, seed=5)
+    met = sorted({token for text in texts for token in analyze(text)})
+    # in no order, with terms that no token can be, as pretrained vectors have them
+    terms = [*met[::-3], "u.s.", "new york", "'s", "", "the", "numbermask", "ab\0", "\ud800"]
+    vocabulary = vocabulary_of(dict.fromkeys(terms))
+    columns, ends = index_texts(texts, analyze, vocabulary)
+    expected_columns, expected_ends = index_in_python(texts, analyze, vocabulary.index)
+    np.testing.assert_array_equal(columns, expected_columns)
+    np.testing.assert_array_equal(ends, expected_ends)
+    assert (columns.dtype, ends.dtype) == (expected_columns.dtype, expected_ends.dtype)
+
+
+def test_an_analyzer_of_the_users_own_serves_too():
+    columns, ends = index_texts(["a b", "", "c a"], str.split, vocabulary_of(["a", "b"]))
+    assert columns.tolist() == [0, 1, -1, 0]
+    assert ends.tolist() == [0, 2, 2, 4]
+
+
+def test_what_is_no_sequence_of_words_is_refused():
+    with pytest.raises(wc.InputError, match=r"single words, not of ngrams=\(1, 2\)"):
+        index_texts(["aa bb"], Analyzer(ngrams=(1, 2)), vocabulary_of(["aa"]))
+    with pytest.raises(wc.InputError, match="for text 1 it did not"):
+        index_texts(["a", "b"], lambda text: ["a"] if text == "a" else None, vocabulary_of(["a"]))
