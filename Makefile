@@ -6,7 +6,7 @@ JOBS ?= 2
 # one BLAS thread a process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: setup demo check lint types test test-slow cover bench docs clean
+.PHONY: setup demo check lint types test test-slow cover bench results docs clean
 
 setup: $(VENV)/.ready
 
@@ -49,6 +49,10 @@ cover: setup
 
 bench: setup
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+# scores on real corpora (WORDCLASS_DATA), hours of work; what was measured before is kept
+results: setup
+	$(BIN)/python benchmarks/results.py
 
 docs: setup
 	$(BIN)/pdoc --docformat numpy --output-directory site wordclass '!wordclass.cli'

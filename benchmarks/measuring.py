@@ -78,7 +78,7 @@ def print_result(benchmark: str, **measured: object) -> None:
     """Print one line of JSON: what was measured, peak memory, commit."""
     line = {
         "benchmark": benchmark,
-        "commit": _commit(),
+        "commit": commit(),
         "peak_megabytes": peak_memory() / 1e6,
         **measured,
         "python": ".".join(map(str, sys.version_info[:3])),
@@ -98,7 +98,8 @@ def _rounded(value: object) -> object:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit that is measured, and whether files differ from it."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     told = subprocess.run(command, capture_output=True, text=True)
     return told.stdout.strip() or "unknown"

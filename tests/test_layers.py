@@ -24,6 +24,7 @@ ROWS = [
     {"datasets", "embedding", "thresholds"},
     {"explanation", "folds", "holdout", "linear_scorer", "persistence", "probabilities"},
     {"classifiers"},
+    {"tuning"},
     {"report"},
     {"cli"},
     {"__main__"},

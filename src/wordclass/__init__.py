@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wordclass.persistence import load as load
     from wordclass.text.sequences import IdBatch as IdBatch
     from wordclass.text.vectorizer import DocumentVectorizer as DocumentVectorizer
+    from wordclass.tuning import tune as tune
     from wordclass.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
@@ -49,6 +50,7 @@ _HOMES = {
     "macro_f1": "measures",
     "micro_f1": "measures",
     "read_corpus": "corpus",
+    "tune": "tuning",
 }
 
 __all__ = [*_HOMES]

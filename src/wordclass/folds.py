@@ -12,9 +12,9 @@ def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -
     """Return the fold (n,) of each document.
 
     The documents of every class are dealt out evenly; in a multilabel task a document is dealt
-    with the rarest of its classes. Equal texts go to the same fold, so that no document is tested
-    on its own copy. As the order within a class is that of a hash of seed and text, the folds do
-    not depend on the order of the documents.
+    with the rarest of its classes. Equal texts go to the same fold, blank ones excepted, so that no
+    document is tested on its own copy. As the order within a class is that of a hash of seed and
+    text, the folds do not depend on the order of the documents.
 
     Parameters
     ----------
@@ -22,7 +22,9 @@ def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -
         The documents, and their labels (n, m).
     """
     key = seed.to_bytes(16, "little", signed=True)
-    hashes = np.fromiter((hash_text(text, key) for text in texts), np.uint64, len(texts))
+    # blank texts have nothing to give away, and may be many: each goes its own way
+    named = (text if text.strip() else f"blank {k}" for k, text in enumerate(texts))
+    hashes = np.fromiter((hash_text(text, key) for text in named), np.uint64, len(texts))
     distinct, group = np.unique(hashes, return_inverse=True)  # sorted by hash
     rarest = np.full(len(distinct), Y.shape[1])
     # copies of one text may have different labels: the lowest class decides
@@ -42,4 +44,5 @@ def _rarest_class(Y: Sparse) -> Ints:
     rank[by_size] = np.arange(Y.shape[1])
     lowest = np.full(Y.shape[0], Y.shape[1])
     np.minimum.at(lowest, rows_of(Y), rank[Y.indices])
-    return np.append(by_size, Y.shape[1])[lowest].astype(np.int64)
+    rarest: Ints = np.append(by_size, Y.shape[1])[lowest].astype(np.int64)
+    return rarest

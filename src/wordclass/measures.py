@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,8 @@ from wordclass.arrays import Floats, Ints, Sparse, to_sparse
 from wordclass.corpus import Label
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels, encode
+
+Target = Literal["macro", "micro", "both"]
 
 
 class DroppedLabelsWarning(UserWarning):
@@ -77,6 +79,12 @@ class Scores:
         """F1 of all decisions together."""
         hits, all_positives = self.true_positives.sum(), (self.n_true + self.n_predicted).sum()
         return float(self._share(np.array([2 * hits]), np.array([all_positives]))[0])
+
+    def of(self, target: Target) -> float:
+        """Return macro F1, micro F1, or the mean of the two."""
+        if target == "both":
+            return (self.macro_f1 + self.micro_f1) / 2
+        return self.macro_f1 if target == "macro" else self.micro_f1
 
     @property
     def accuracy(self) -> float:

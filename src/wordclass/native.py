@@ -1,7 +1,12 @@
 """The compiled parts, where they were built; plain Python does the same work, only slower."""
 
+import os
 import warnings
 from types import ModuleType
+
+import numpy as np
+
+from wordclass.errors import InputError
 
 engine: ModuleType | None
 try:
@@ -21,6 +26,7 @@ try:
 except ImportError:
     solver = None
 
+_MOST_THREADS = 256
 _has_warned = False
 
 
@@ -39,3 +45,13 @@ def warn_if_missing() -> None:
             SlowPathWarning,
             stacklevel=3,
         )
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads are asked for; -1 is all cores, None one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise InputError(f"n_jobs is {n_jobs!r}; expected an int (-1 is all cores), or None")
+    asked = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
+    return int(min(max(asked, 1), _MOST_THREADS))

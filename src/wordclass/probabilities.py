@@ -1,4 +1,4 @@
-"""From scores to probabilities: a sigmoid a class, fitted on honest scores."""
+"""From scores to probabilities, by what honest scores tell."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,18 @@ from wordclass.arrays import Flags, Floats, Floats32, Sparse
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """One sigmoid a class (Platt): the probability of class j is 1 / (1 + exp(-(a s + b))).
+    """Stretches scores so that they become probabilities.
+
+    Where a document has one label, by a softmax of the scores times one slope: the most probable
+    class is the one with the highest score. Else by one sigmoid a class (Platt):
+    1 / (1 + exp(-(slope s + offset))).
 
     Parameters
     ----------
     parameters
-        (m, 2) slope a, never negative, and offset b of each class.
+        (m, 2) slope, never negative, and offset of each class.
     is_single_label
-        Whether the probabilities of a document are made to sum to 1.
+        Whether the probabilities of a document sum to 1.
     """
 
     parameters: Floats
@@ -25,27 +29,44 @@ class Calibration:
 
     @classmethod
     def fit(cls, scores: Floats | Floats32, Y: Sparse, *, is_single_label: bool) -> "Calibration":
-        """Fit the sigmoids on honest scores (n, m) of documents with labels Y (n, m).
+        """Fit to honest scores (n, m) of documents with labels Y (n, m), by likelihood.
 
         A class with few positives borrows: its sigmoid starts from the one of all classes
         together, which counts as much as a few documents of its own.
         """
         truth = Y.toarray().astype(bool)
+        n_classes = scores.shape[1]
+        if is_single_label:
+            slope = _softmax_slope(scores.astype(np.float64), truth)
+            return cls(np.tile([slope, 0.0], (n_classes, 1)), is_single_label)
         pooled = _fitted(scores.ravel().astype(np.float64), truth.ravel(), (1.0, 0.0), 0.0)
         parameters = [
             _fitted(scores[:, j].astype(np.float64), truth[:, j], pooled, _PRIOR)
-            for j in range(scores.shape[1])
+            for j in range(n_classes)
         ]
         return cls(np.array(parameters), is_single_label)
 
     def probabilities(self, scores: Floats | Floats32) -> Floats:
-        """Return probabilities (n, m) of scores (n, m); a single-label row sums to 1."""
+        """Return probabilities (n, m) of scores (n, m)."""
         slope, offset = self.parameters.T
-        logs: Floats = special.log_expit(scores * slope + offset)
-        if self.is_single_label:  # by logarithms: all of a row may be too small for a float
-            logs -= special.logsumexp(logs, axis=1, keepdims=True)
-        made: Floats = np.exp(logs)
-        return made
+        stretched: Floats = scores * slope + offset
+        if self.is_single_label:
+            return np.asarray(special.softmax(stretched, axis=1))
+        return np.asarray(special.expit(stretched))
+
+
+def _softmax_slope(scores: Floats, truth: Flags) -> float:
+    """Return the factor of the scores with which the softmax makes the labels most likely."""
+    right = scores[truth]  # (n,) one a document
+
+    def loss(log_slope: float) -> float:
+        slope = np.exp(log_slope)
+        return float(np.mean(special.logsumexp(slope * scores, axis=1) - slope * right))
+
+    # from nearly equal probabilities to nearly certain ones, for scores of any size
+    size = np.log(max(float(np.abs(scores).mean()), 1e-12))
+    found = optimize.minimize_scalar(loss, bounds=(-7 - size, 7 - size), method="bounded")
+    return float(np.exp(found.x))
 
 
 _PRIOR = 1.0  # how strongly a class's sigmoid is held to the one of all classes

@@ -1,27 +1,77 @@
-"""Multilabel decisions: one threshold a class, from scores of documents whose labels are known."""
+"""Multilabel decisions: one threshold a class, from scores of documents whose labels are known.
+
+The scores must be honest: cross-fitted, or of documents held out. Usable with any classifier.
+"""
 
 import numpy as np
+from scipy import sparse
 
-from wordclass.arrays import Flags, Floats, Floats32, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, to_sparse
+from wordclass.labels import Codeframe
+from wordclass.measures import Scores, Target, score
 
 _FEW = 3  # a class with fewer positives has no threshold of its own
+_PULLS = (0.0, 10.0, 50.0, np.inf)
 
 
-def best_thresholds(scores: Floats | Floats32, Y: Sparse) -> Floats:
+def best_thresholds(scores: Floats | Floats32, Y: Sparse, pull: float = 0.0) -> Floats:
     """Return the threshold (m,) of each class with the best F1 on these scores (n, m).
 
-    The scores must be honest (cross-fitted, or of documents held out). A class with fewer than
-    three positives takes the threshold that is best for all classes together: the best of its own
-    would be the accident of one or two documents.
+    A class with fewer than three positives takes the threshold that is best for all classes
+    together: the best of its own would be the accident of one or two documents.
+
+    Parameters
+    ----------
+    pull
+        How many positives the threshold of all classes counts for, when it is averaged with the
+        one of a class; infinite: all classes have the same.
     """
     truth = Y.toarray().astype(bool)  # (n, m)
     shared = _best_threshold(scores.ravel(), truth.ravel())
-    return np.array(
-        [
-            _best_threshold(scores[:, j], truth[:, j]) if truth[:, j].sum() >= _FEW else shared
-            for j in range(scores.shape[1])
-        ]
-    )
+    n_positive = truth.sum(axis=0)
+    thresholds = np.full(scores.shape[1], shared)
+    if np.isinf(pull):
+        return thresholds
+    for j in np.flatnonzero(n_positive >= _FEW):
+        own = _best_threshold(scores[:, j], truth[:, j])
+        thresholds[j] = (n_positive[j] * own + pull * shared) / (n_positive[j] + pull)
+    return thresholds
+
+
+def tuned_thresholds(
+    scores: Floats | Floats32, Y: Sparse, folds: Ints, target: Target = "both"
+) -> Floats:
+    """Return thresholds (m,) pulled toward a common one, as much as serves documents unseen.
+
+    How much is found by cross-validation: thresholds from the scores of all folds but one decide
+    on the documents of that one.
+
+    Parameters
+    ----------
+    folds
+        (n,) the fold of each document.
+    target
+        What is to be high: macro F1, micro F1, or the mean of the two.
+    """
+    codeframe = Codeframe(tuple(range(Y.shape[1])), "multilabel")
+    all_folds = np.unique(folds)
+
+    def quality(pull: float) -> float:
+        decisions: Flags = np.zeros(scores.shape, bool)
+        for fold in all_folds:
+            inside = folds == fold
+            outside = np.flatnonzero(~inside)
+            decisions[inside] = scores[inside] > best_thresholds(scores[outside], Y[outside], pull)
+        return score(Y, to_sparse(sparse.csr_matrix(decisions)), codeframe).of(target)
+
+    pulls = _PULLS if len(all_folds) > 1 else (50.0,)
+    return best_thresholds(scores, Y, max(pulls, key=quality))
+
+
+def decided(scores: Floats | Floats32, Y: Sparse, codeframe: Codeframe) -> Scores:
+    """Return how good scores (n, m) are by one threshold for all classes, the best there is."""
+    decisions = sparse.csr_matrix(scores > best_thresholds(scores, Y, np.inf))
+    return score(Y, to_sparse(decisions), codeframe)
 
 
 def _best_threshold(scores: Floats | Floats32, truth: Flags) -> float:

@@ -1,6 +1,7 @@
 """No training at all: a text belongs to the class its words speak for."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,16 @@ from wordclass.probabilities import Calibration
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import Weight
 from wordclass.thresholds import best_thresholds
+
+# what `tune` chooses from; what matters most comes first
+GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
+    {
+        "shrinkage": (2.0, 5.0, 10.0, 20.0, 50.0),
+        "ngrams": ((1, 1), (1, 2), (1, 3)),
+        "min_docs": (1, 2, 3, 5),
+        "correlation": ("dot", "relevance_frequency", "ppmi"),
+    }
+)
 
 
 class NearestClassifier(TextClassifier):

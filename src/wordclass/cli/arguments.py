@@ -1,6 +1,7 @@
 """Arguments and options that several commands have, and how their values are read."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,13 @@ LabelField = Annotated[str | None, typer.Option(help="Column of the labels.")]
 Separator = Annotated[str, typer.Option(help="Between several labels in one CSV cell.")]
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 
+ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
+Vectors = Annotated[Path | None, typer.Option(help="Pretrained word vectors.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", help="Option of the classifier: name=value.")
+]
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
@@ -50,13 +58,55 @@ def named_values(given: Sequence[str]) -> dict[str, Any]:
     >>> named_values(["shrinkage=20", "ngrams=1,2", "stop_words=english", "analyzer=None"])
     {'shrinkage': 20, 'ngrams': (1, 2), 'stop_words': 'english', 'analyzer': None}
     """
-    options: dict[str, Any] = {}
-    for each in given:
-        name, is_pair, value = each.partition("=")
-        if not is_pair or not name.strip().isidentifier():
-            raise typer.BadParameter(f"--set {each!r}: expected name=value")
-        options[name.strip()] = ngrams(value) if name.strip() == "ngrams" else _value(value.strip())
-    return options
+    pairs = [_named(each, "--set", "name=value") for each in given]
+    return {name: ngrams(value) if name == "ngrams" else _value(value) for name, value in pairs}
+
+
+def named_choices(given: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Read values to choose from, given as `name=value,value`; None where nothing was given.
+
+    Each value is read as in `named_values`; those of ngrams are written as 1 or 1-2. A list of JSON
+    will do too.
+
+    Examples
+    --------
+    >>> named_choices(["C=0.1,1", "ngrams=1,1-2", "weighting=tfidf,bm25"])
+    {'C': [0.1, 1], 'ngrams': [(1, 1), (1, 2)], 'weighting': ['tfidf', 'bm25']}
+    """
+    pairs = [_named(each, "--grid", "name=value,value") for each in given]
+    return {name: _choices(name, value) for name, value in pairs} or None
+
+
+def seconds(given: str) -> float | None:
+    """Read a time such as 90s, 10m, 1h or 1h30m; none is None.
+
+    Examples
+    --------
+    >>> seconds("1h30m")
+    5400.0
+    """
+    written = given.strip().lower()
+    if written == "none":
+        return None
+    if not re.fullmatch(r"(\d+(\.\d+)?[smh])+|\d+(\.\d+)?", written):
+        raise typer.BadParameter(f"{given!r}: expected a time such as 90s, 10m or 1h, or none")
+    parts = re.findall(r"([\d.]+)([smh]?)", written)
+    return float(sum(float(number) * _SECONDS[unit or "s"] for number, unit in parts))
+
+
+def _named(given: str, option: str, expected: str) -> tuple[str, str]:
+    name, is_pair, value = given.partition("=")
+    if not is_pair or not name.strip().isidentifier():
+        raise typer.BadParameter(f"{option} {given!r}: expected {expected}")
+    return name.strip(), value.strip()
+
+
+def _choices(name: str, given: str) -> list[Any]:
+    listed = _value(given) if given.startswith("[") else None
+    if isinstance(listed, list):
+        return [tuple(each) if isinstance(each, list) else each for each in listed]
+    read = ngrams if name == "ngrams" else _value
+    return [read(each.strip()) for each in given.split(",")]
 
 
 def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say

@@ -9,14 +9,17 @@ import typer
 
 from wordclass.cli import arguments
 from wordclass.cli.arguments import (
+    ClassifierName,
     Data,
     LabelField,
     Model,
     Multilabel,
     Output,
     Separator,
+    Set,
     Split,
     TextField,
+    Vectors,
 )
 from wordclass.cli.corpora import CorpusChoice
 from wordclass.cli.settings import Settings, command
@@ -33,11 +36,9 @@ def train(
     settings: Settings,
     data: Data,
     output: Output,
-    classifier: Annotated[str, typer.Option(help="Kind of classifier.")] = "linear",
-    vectors: Annotated[Path | None, typer.Option(help="Pretrained word vectors.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Option of the classifier: name=value.")
-    ] = None,
+    classifier: ClassifierName = "linear",
+    vectors: Vectors = None,
+    set_: Set = None,
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to keep aside and measure on.")
     ] = None,

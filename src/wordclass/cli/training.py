@@ -13,16 +13,10 @@ def make_classifier(
     name: str, options: dict[str, Any], vectors: Path | None, settings: Settings
 ) -> Any:  # noqa: ANN401 - any classifier of texts
     """Make a classifier; `--seed` and `--jobs` are given to one that has use for them."""
-    from wordclass.classifiers import classifier
+    from wordclass.classifiers import checked_options, classifier
 
-    known = classifier(name).get_params(deep=False)
-    wanted = {**options} if vectors is None else {"vectors": None, **options}
-    if unknown := sorted(set(wanted) - set(known)):
-        raise InputError(
-            f"the classifier {name!r} has no option {unknown[0]!r}; it has: {', '.join(known)}"
-        )
-    shared = {"seed": settings.seed, "n_jobs": settings.jobs}
-    given = {each: value for each, value in shared.items() if each in known} | options
+    wanted = {**options} if vectors is None else {**options, "vectors": None}
+    given = checked_options(name, wanted, {"seed": settings.seed, "n_jobs": settings.jobs})
     if vectors is not None:
         from wordclass.word_vectors import WordVectors
 

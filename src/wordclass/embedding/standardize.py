@@ -4,7 +4,7 @@ import numpy as np
 
 from wordclass.arrays import Flags, Floats
 
-_SMALLEST_DEVIATION = 1e-5  # the paper's runs divided by no less
+SMALLEST_DEVIATION = 1e-5  # the paper's runs divided by no less
 
 
 def standardize(A: Floats, known: Flags) -> Floats:
@@ -21,5 +21,5 @@ def standardize(A: Floats, known: Flags) -> Floats:
     deviation = np.sqrt((values**2).sum(axis=0) / (len(values) - 1))
     # a constant column differs from its mean by rounding only, which must not be blown up
     is_constant = deviation <= 1e-13 * np.abs(A).max(axis=0, initial=0)
-    S[known] = np.where(is_constant, 0.0, values / np.maximum(deviation, _SMALLEST_DEVIATION))
+    S[known] = np.where(is_constant, 0.0, values / np.maximum(deviation, SMALLEST_DEVIATION))
     return S

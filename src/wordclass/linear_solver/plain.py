@@ -1,36 +1,59 @@
 """The same problems solved through scikit-learn, where the native solver was not built."""
 
-from typing import TYPE_CHECKING
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
-from wordclass.arrays import Floats, Floats32, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.linear_solver.problem import Costs, Features, Solution
 
-if TYPE_CHECKING:
-    from wordclass.linear_solver.one_vs_rest import Costs, Features, Solution
+_NEXT_TO_NOTHING = 1e-12
 
 
 def solve(
-    features: "Features", Y: Sparse, costs: "Costs", C: Floats, rows: NDArray[np.int32]
-) -> tuple[Floats32, Floats32, Floats32]:
-    """Return weights (v, m), block weights (k, m) and intercepts (m,)."""
+    features: Features, Y: Sparse, costs: Costs, C: Floats, rows: Ints | NDArray[np.int32]
+) -> Solution:
+    """Return the weights of every class, each with its own C (m,), learned from some rows."""
+    truth = Y[rows].toarray() > 0  # (n, m)
+    docs = costs.docs[rows]
+    block = sparse.csr_matrix(features.block[rows])
+    shared = sparse.hstack([features.X[rows], block], format="csr")
+    learned = np.zeros((shared.shape[1] + 2, truth.shape[1]), np.float32)
+    for j in range(truth.shape[1]):
+        own = np.zeros(len(rows), np.float32) if features.own is None else features.own[rows, j]
+        documents = sparse.hstack([shared, sparse.csr_matrix(own[:, None])], format="csr")
+        cost = docs * np.where(truth[:, j], costs.positive[j], costs.negative[j])
+        learned[:, j] = _weights_and_intercept(documents, truth[:, j], cost, C[j])
+    n_terms = features.X.shape[1]
+    return Solution(learned[:n_terms], learned[n_terms:-2], learned[-2], learned[-1])
+
+
+def scores(features: Features, solution: Solution, rows: Ints | NDArray[np.int32]) -> Floats32:
+    """Return the scores (rows, m) of documents."""
+    made: Floats32 = features.X[rows] @ solution.weights
+    made += features.block[rows] @ solution.block_weights + solution.intercept
+    if features.own is not None:
+        made += features.own[rows] * solution.own_weights
+    return made
+
+
+def _weights_and_intercept(documents: Sparse, truth: Flags, cost: Floats, C: float) -> Floats:
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
-    documents = sparse.hstack([features.X, features.block], format="csr")[rows]
-    truth = Y.toarray().astype(bool)[rows]  # (n, m)
-    docs = costs.docs[rows]
-    n_columns, n_classes = documents.shape[1], truth.shape[1]
-    weights = np.zeros((n_columns + 1, n_classes), np.float32)
-    for j in range(n_classes):
-        if truth[:, j].all() or not truth[:, j].any():
-            weights[-1, j] = _one_sided(documents, truth[0, j], docs, costs, C, j)
-            continue
-        cost = docs * np.where(truth[:, j], costs.positive[j], costs.negative[j])
-        machine = LinearSVC(C=C[j], tol=1e-4, random_state=0)
-        machine.fit(documents, truth[:, j], sample_weight=cost)
-        weights[:-1, j] = machine.coef_[0]
-        weights[-1, j] = machine.intercept_[0]
-    n_sparse = features.X.shape[1]
-    return weights[:n_sparse], weights[n_sparse:-1], weights[-1]
+    counts = cost > 0
+    # it wants documents on both sides: an empty one that costs next to nothing changes nothing
+    absent = [side for side in (False, True) if side not in truth[counts]]
+    empty = sparse.csr_matrix((len(absent), documents.shape[1]), dtype=documents.dtype)
+    machine = LinearSVC(C=C, random_state=0)
+    with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the native solver says nothing either
+        machine.fit(
+            sparse.vstack([documents[counts], empty], format="csr"),
+            np.append(truth[counts], absent).astype(bool),
+            np.append(cost[counts], np.full(len(absent), _NEXT_TO_NOTHING)),
+        )
+    return np.append(machine.coef_[0], machine.intercept_)

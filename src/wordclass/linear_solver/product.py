@@ -4,6 +4,7 @@ import numpy as np
 
 from wordclass import native
 from wordclass.arrays import Floats32, Sparse
+from wordclass.native import n_threads
 
 
 def sparse_times_dense(
@@ -13,5 +14,15 @@ def sparse_times_dense(
 
     A row of the result depends on its row of X alone, to the bit.
     """
-    # scipy adds up the terms of a row in their order too
-    return np.asarray(X.astype(np.float32) @ weights + intercept, dtype=np.float32)
+    if native.solver is None:
+        # scipy, too, adds up the terms of a row in their order
+        return np.asarray(X.astype(np.float32) @ weights + intercept, dtype=np.float32)
+    product: Floats32 = native.solver.multiply(
+        X.data.astype(np.float64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.int64, copy=False),
+        np.ascontiguousarray(weights, dtype=np.float32),
+        np.ascontiguousarray(intercept, dtype=np.float32),
+        n_threads(n_jobs),
+    )
+    return product

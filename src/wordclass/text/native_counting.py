@@ -1,6 +1,5 @@
 """Counting by the native engine, behind the same interface as plain Python's."""
 
-import os
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -14,13 +13,12 @@ from scipy import sparse
 from wordclass.arrays import Flags, Floats, Ints, Sparse
 from wordclass.counts import WordClassCounts, label_arrays
 from wordclass.errors import InputError
-from wordclass.native import engine
+from wordclass.native import engine, n_threads
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
 from wordclass.vocabulary import TermCounts, Vocabulary, kept_terms
 from wordclass.weightings import tfidf
 
 _LONGEST_NGRAM = 3
-_MOST_THREADS = 256
 _WORD = re.compile(r"\w")
 _WIDTH_ENDS = {1: 0x100, 2: 0x10000, 4: 0x110000}  # the characters of texts, by bytes a character
 _learned = 0x80  # ASCII is known to the engine
@@ -139,16 +137,6 @@ def index_texts(
             _documents(texts, analyze), n_threads(n_jobs)
         )
     return indexed
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads are asked for; -1 is all cores, None one."""
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InputError(f"n_jobs is {n_jobs!r}; expected an int (-1 is all cores), or None")
-    asked = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
-    return int(min(max(asked, 1), _MOST_THREADS))
 
 
 def _documents(texts: list[str], analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine

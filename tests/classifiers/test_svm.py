@@ -1,0 +1,261 @@
+import numpy as np
+import pytest
+from made_up import corpus, multilabel_corpus
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.svm import LinearSVC
+
+import wordclass as wc
+from wordclass.classifiers import svm
+from wordclass.labels import encode
+from wordclass.linear_solver import one_vs_rest
+
+C_VALUES = [1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0]
+VECTORS = wc.WordVectors.of(
+    ["moon", "orbit", "rose", "soil", "song", "piano", "unheard"],
+    np.random.default_rng(0).normal(size=(7, 4)),
+)
+
+
+def noisy(made, seed=0, n_wrong=12):
+    """The corpus with words of other classes in some texts, so that C matters."""
+    texts, labels = made
+    generator = np.random.default_rng(seed)
+    texts = list(texts)
+    for k in generator.choice(len(texts), n_wrong, replace=False):
+        texts[k] = f"{texts[(k + 1) % len(texts)]} {texts[(k + 2) % len(texts)]}"
+    return texts, labels
+
+
+def grid_search(scoring="accuracy", class_weight="balanced"):
+    machine = LinearSVC(class_weight=class_weight, dual=False, tol=1e-8, max_iter=10**5)
+    return GridSearchCV(machine, {"C": C_VALUES}, cv=5, scoring=scoring)
+
+
+def svm_of(**options):
+    return wc.classifier("svm", min_docs=2, **options)
+
+
+def exact(monkeypatch):
+    """Solve as exactly as the reference here does."""
+    monkeypatch.setattr("wordclass.classifiers._svm_documents.TOLERANCE", 1e-5)
+    monkeypatch.setattr(one_vs_rest, "_MOST_PASSES", 10**4)
+
+
+def matrix(texts):
+    return wc.DocumentVectorizer(min_docs=2).fit_transform(texts)
+
+
+# --- the choice of C --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f1"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_single_labels_are_those_of_grid_search(seed, scoring, monkeypatch):
+    exact(monkeypatch)
+    texts, labels = noisy(corpus(90, seed), seed)
+    ours = svm_of(scoring=scoring).fit(texts, labels)
+    theirs = grid_search({"accuracy": "accuracy", "f1": "f1_macro"}[scoring])
+    theirs.fit(matrix(texts), labels)
+    assert set(ours.C_) == {theirs.best_params_["C"]}
+    X = matrix(texts)
+    np.testing.assert_allclose(
+        ours.decision_function(texts), theirs.decision_function(X), atol=1e-2
+    )
+    assert ours.predict(texts).tolist() == theirs.predict(X).tolist()
+
+
+def test_two_classes_are_one_problem_of_two_sides(monkeypatch):
+    exact(monkeypatch)
+    texts, labels = noisy(corpus(60, 3, classes=("space", "garden")), 3)
+    kept = [k for k in range(60) if labels[k] == "space" or k % 4 == 1]  # uneven
+    texts, labels = [texts[k] for k in kept], [labels[k] for k in kept]
+    X = matrix(texts)
+    ours, theirs = svm_of().fit(texts, labels), grid_search().fit(X, labels)
+    assert set(ours.C_) == {theirs.best_params_["C"]}
+    made = ours.decision_function(texts)
+    np.testing.assert_allclose(made[:, 1], theirs.decision_function(X), atol=1e-2)
+    np.testing.assert_allclose(made[:, 0], -made[:, 1], atol=1e-2)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", None])
+@pytest.mark.parametrize("scoring", ["accuracy", "f1"])
+def test_every_class_of_a_multilabel_task_is_searched_on_its_own(
+    scoring, class_weight, monkeypatch
+):
+    exact(monkeypatch)
+    texts, labels = noisy(multilabel_corpus(80), 1, 20)
+    X, Y = matrix(texts), encode(labels).Y.toarray()
+    ours = svm_of(scoring=scoring, class_weight=class_weight, n_jobs=2).fit(texts, labels)
+    made = ours.decision_function(texts)
+    for j in range(3):
+        theirs = grid_search(scoring, class_weight).fit(X, Y[:, j])
+        assert ours.C_[j] == theirs.best_params_["C"]
+        np.testing.assert_allclose(made[:, j], theirs.decision_function(X), atol=1e-2)
+
+
+def test_a_class_with_fewer_than_five_texts_takes_1_and_is_learned():
+    texts, labels = multilabel_corpus()
+    for k in (0, 10, 20, 30):
+        texts[k], labels[k] = f"zebra lion {texts[k]}", [*labels[k], "zoo"]
+    ours = svm_of(thresholds="tuned").fit(texts, labels)
+    assert ours.C_[ours.classes_.tolist().index("zoo")] == 1.0
+    assert "zoo" in ours.predict(["zebra lion"])[0]
+    given = svm_of(C=10.0).fit(texts, labels)
+    assert given.C_.tolist() == [10.0] * 4
+
+
+def test_few_texts_are_searched_in_fewer_folds_or_not_at_all():
+    texts, labels = corpus(9)
+    assert set(svm_of().fit(texts, labels).C_) <= set(C_VALUES)  # three folds
+    alone = svm_of(features="wce").fit(["moon moon rose", "rose moon rose"], ["space", "garden"])
+    assert alone.C_.tolist() == [1.0, 1.0]
+    assert np.isfinite(alone.predict_proba(["moon"])).all()
+    both = svm_of().fit(["moon rose", "rose moon"], [["space"], ["garden", "space"]])
+    assert both.C_.tolist() == [1.0, 1.0]
+
+
+def test_the_number_of_threads_changes_no_bit():
+    for texts, labels in (corpus(), multilabel_corpus()):
+        for features in ("tfidf", "vectors+wce"):
+            one, two = (
+                svm_of(features=features, vectors=VECTORS, n_jobs=n).fit(texts, labels)
+                for n in (1, 2)
+            )
+            np.testing.assert_array_equal(
+                one.decision_function(texts), two.decision_function(texts)
+            )
+            np.testing.assert_array_equal(one.predict_proba(texts), two.predict_proba(texts))
+
+
+def test_a_text_of_weight_0_is_not_there_and_weights_are_used_in_the_search():
+    texts, labels = noisy(corpus(60))
+    weights = np.ones(60)
+    weights[:12] = 0
+    options = {"C": 1.0, "probabilities": False, "analyzer": str.split}
+    ours = svm_of(**options).fit(texts, labels, sample_weight=weights)
+    vectorizer = wc.DocumentVectorizer(min_docs=2, analyzer=str.split)
+    X = vectorizer.fit_transform(texts)
+    machine = LinearSVC(C=1.0, class_weight="balanced", dual=False, tol=1e-8)
+    machine.fit(X[12:], labels[12:])
+    np.testing.assert_allclose(
+        ours.decision_function(texts), machine.decision_function(X), atol=1e-2
+    )
+    svm_of().fit(texts, labels, sample_weight=weights)
+
+
+# --- the features -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", ["vectors", "vectors+wce", "wce"])
+def test_documents_are_weighted_sums_of_vectors(features):
+    texts, labels = noisy(corpus(60))
+    X = matrix(texts)
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(texts, labels)
+    U = np.array([VECTORS.get(term, np.zeros(4)) for term in wce.terms_])
+    E = {"vectors": U, "wce": wce.vectors_, "vectors+wce": np.hstack([U, wce.vectors_])}[features]
+    ours = svm_of(features=features, vectors=VECTORS).fit(texts, labels)
+    theirs = grid_search().fit(X @ E, labels)
+    assert set(ours.C_) == {theirs.best_params_["C"]}
+    asked = [*texts, "", "moon unheard", "never seen"]
+    X = wce.vectorizer_.transform(asked)
+    np.testing.assert_allclose(
+        ours.decision_function(asked), theirs.decision_function(X @ E), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_sums_of_vectors_of_multilabel_texts_are_searched_class_by_class():
+    texts, labels = noisy(multilabel_corpus(80), 1, 20)
+    Y = encode(labels).Y.toarray()
+    ours = svm_of(features="wce", n_jobs=2).fit(texts, labels)
+    S = wc.WordClassEmbeddings(min_docs=2).fit(texts, labels).vectors_
+    for j in range(3):
+        theirs = grid_search().fit(matrix(texts) @ S, Y[:, j])
+        assert ours.C_[j] == theirs.best_params_["C"]
+
+
+def test_embeddings_may_be_given_and_bring_their_own_options(tmp_path):
+    texts, labels = corpus()
+    given = wc.WordClassEmbeddings(min_docs=1, ngrams=(1, 2), shrinkage=5.0, correlation="ppmi")
+    ours = svm_of(features="wce", wce=given, C=0.1).fit(texts, labels)
+    assert not hasattr(given, "vectors_")
+    assert any(" " in term for term in ours.scorer_.vectorizer.vocabulary_.terms)
+    assert ours.explain("moon orbit moon orbit")["space"]
+    by_options = svm_of(
+        features="wce", C=0.1, wce={"min_docs": 1, "ngrams": (1, 2), "shrinkage": 5.0,
+                                    "correlation": "ppmi"},
+    ).fit(texts, labels)  # fmt: skip
+    for other in (
+        by_options,
+        saved_and_loaded(ours, tmp_path),
+        saved_and_loaded(by_options, tmp_path),
+    ):
+        np.testing.assert_array_equal(other.decision_function(texts), ours.decision_function(texts))
+
+
+def saved_and_loaded(classifier, folder):
+    classifier.save(folder / "model")
+    return wc.load(folder / "model")
+
+
+def test_a_model_with_vectors_is_loaded_without_them(tmp_path):
+    texts, labels = corpus()
+    ours = svm_of(features="vectors+wce", vectors=VECTORS).fit(texts, labels)
+    again = saved_and_loaded(ours, tmp_path)
+    np.testing.assert_array_equal(again.decision_function(texts), ours.decision_function(texts))
+    np.testing.assert_array_equal(again.C_, ours.C_)
+    assert again.vectors is None
+
+
+# --- decisions and probabilities --------------------------------------------------------------
+
+
+def test_thresholds_are_zero_or_tuned_on_texts_held_out():
+    texts, labels = noisy(multilabel_corpus(80), 1, 20)
+    assert svm_of().fit(texts, labels).thresholds_.tolist() == [0.0] * 3
+    tuned = svm_of(thresholds="tuned", C=1.0, probabilities=False).fit(texts, labels)
+    assert tuned.thresholds_.any()
+    X, Y = matrix(texts), encode(labels).Y.toarray()
+    held_out = np.empty(len(texts))
+    for rows, others in StratifiedKFold(5).split(X, Y[:, 0]):
+        machine = LinearSVC(C=1.0, class_weight="balanced", dual=False, tol=1e-8)
+        held_out[others] = machine.fit(X[rows], Y[rows, 0]).decision_function(X[others])
+    from wordclass.thresholds import best_thresholds
+
+    scores = np.column_stack([held_out] * 2)
+    truth = sparse.csr_matrix(np.column_stack([Y[:, 0]] * 2))
+    assert tuned.thresholds_[0] == pytest.approx(best_thresholds(scores, truth)[0], abs=1e-2)
+
+
+def test_without_probabilities_a_given_penalty_needs_one_fit_only(monkeypatch):
+    texts, labels = corpus()
+    monkeypatch.setattr(svm.TermDocuments, "validate", None)  # calling it would fail
+    ours = svm_of(C=1.0, probabilities=False).fit(texts, labels)
+    with pytest.raises(wc.InputError, match="without probabilities"):
+        ours.predict_proba(texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": "words"}, "features is 'words'; expected one of 'tfidf'"),
+        ({"features": "vectors"}, "features='vectors' needs vectors"),
+        ({"features": "vectors+wce"}, "needs vectors"),
+        (
+            {"features": "vectors", "vectors": np.zeros((2, 2))},
+            "vectors is a ndarray; expected Wor",
+        ),
+        ({"features": "vectors", "vectors": wc.WordVectors.of(["zz"], [[1]])}, "know none of the"),
+        ({"features": "wce", "wce": 3}, "wce is 3; expected WordClassEmbeddings"),
+        ({"features": "wce", "wce": {"shrink": 3}}, "no option 'shrink'"),
+        ({"C": 0}, "C is 0; expected a number above 0"),
+        ({"C": "best"}, "C is 'best'"),
+        ({"C": float("nan")}, "C is nan"),
+        ({"scoring": "auc"}, "scoring is 'auc'"),
+        ({"class_weight": {0: 1}}, "class_weight is {0: 1}"),
+        ({"thresholds": 0.5}, "thresholds is 0.5"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(wc.InputError, match=message):
+        svm_of(**options).fit(*corpus())

@@ -1,0 +1,254 @@
+import json
+
+import numpy as np
+import pytest
+from made_up import corpus, multilabel_corpus
+
+import wordclass as wc
+from wordclass import naming
+from wordclass.classifiers import nearest
+
+TEXTS, LABELS = corpus(90)
+GRID = {"shrinkage": [0.0, 5.0, 20.0], "min_docs": [1, 2]}
+
+
+def tune(**options):
+    return wc.tune(TEXTS, LABELS, "nearest", **{"grid": GRID, **options})
+
+
+def settings_of(tuned):
+    return [tuned_trial.settings for tuned_trial in tuned.trials]
+
+
+def test_the_best_settings_are_fitted_on_all_documents():
+    tuned = tune(options={"ngrams": (1, 2)}, seed=3)
+    best = max(tuned.trials, key=lambda trial: trial.macro_f1 + trial.micro_f1)
+    assert tuned.best == best.settings
+    options = tuned.model.get_params()
+    assert {name: options[name] for name in GRID} == tuned.best
+    assert (options["ngrams"], options["seed"], options["probabilities"]) == ((1, 2), 3, True)
+    assert tuned.model.training_.n_docs == 90
+    again = wc.classifier("nearest", **options).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(
+        again.decision_function(TEXTS), tuned.model.decision_function(TEXTS)
+    )
+    assert (tuned.n_train, tuned.n_validation) == (72, 18)
+    assert tuned.ended == "everything in the grid was tried"
+
+
+def test_no_trial_learns_from_the_documents_that_decide(spy):
+    tuned = tune()
+    *trials, (_, last) = spy.learned_from
+    assert sorted(last) == sorted(TEXTS)
+    (seen,) = {tuple(texts) for _, texts in trials}
+    unseen = [k for k, text in enumerate(TEXTS) if text not in set(seen)]
+    assert len(unseen) == tuned.n_validation == 18
+    assert {name: [LABELS[k] for k in unseen].count(name) for name in set(LABELS)} == {
+        "space": 6, "garden": 6, "music": 6,
+    }  # fmt: skip
+    for (options, _), trial in zip(trials, tuned.trials, strict=True):
+        model = nearest.NearestClassifier(**options)
+        model.fit(list(seen), [LABELS[TEXTS.index(text)] for text in seen])
+        asked = [TEXTS[k] for k in unseen]
+        scores = wc.evaluate([LABELS[k] for k in unseen], model.predict(asked))
+        assert trial.macro_f1 == pytest.approx(scores.macro_f1)
+        assert trial.accuracy == pytest.approx(scores.accuracy)
+
+
+def test_the_default_comes_first_and_nothing_twice():
+    tuned = tune(options={"seed": 1})
+    assert tuned.trials[0].settings == {"shrinkage": 0.0, "min_docs": 5}
+    shown = [json.dumps(each) for each in settings_of(tuned)]
+    assert len(set(shown)) == len(shown)
+    # every combination of the grid, and what was around the default that is in no grid
+    assert {(each["shrinkage"], each["min_docs"]) for each in settings_of(tuned)} >= {
+        (shrinkage, n) for shrinkage in GRID["shrinkage"] for n in GRID["min_docs"]
+    }
+
+
+def test_another_start_takes_the_place_of_the_default():
+    tuned = tune(grid={"shrinkage": [5.0, 20.0]}, start={"shrinkage": 5.0})
+    assert settings_of(tuned) == [{"shrinkage": 5.0}, {"shrinkage": 20.0}]
+
+
+def test_a_trial_that_fails_is_recorded_and_the_search_goes_on(spy):
+    spy.failing = {"shrinkage": {5.0}}
+    tuned = tune()
+    failed = [trial for trial in tuned.trials if not trial.is_done]
+    assert {trial.settings["shrinkage"] for trial in failed} == {5.0}
+    assert {trial.message for trial in failed} == {"MemoryError: no room"}
+    assert tuned.best["shrinkage"] != 5.0
+    assert tuned.to_dict()["n_failed"] == len(failed) > 0
+    spy.failing = {"shrinkage": set(GRID["shrinkage"])}
+    with pytest.raises(wc.InputError, match=r"not one of .* trials .*MemoryError: no room"):
+        tune()
+
+
+def test_a_package_that_is_missing_is_no_fault_of_the_settings(monkeypatch):
+    def fit(*_args, **_options):
+        raise wc.MissingExtraError("pip install it")
+
+    monkeypatch.setattr(nearest.NearestClassifier, "fit", fit)
+    with pytest.raises(wc.MissingExtraError):
+        tune()
+
+
+@pytest.mark.parametrize(
+    ("budget", "n_trials"),
+    # 10 s a trial, and 12.5 s are set aside for the last fit, on all documents
+    [(0, 1), (5, 1), (32, 1), (33, 2), (45, 3), (52, 3), (53, 4), (1000, 9), (None, 9)],
+)
+def test_the_budget_is_kept(spy, clock, budget, n_trials):
+    tuned = tune(budget=budget, clock=clock)
+    assert len(tuned.trials) == n_trials
+    assert len(spy.learned_from) == n_trials + 1
+    if n_trials < 9:
+        assert "budget" in tuned.ended
+
+
+def test_trials_of_the_journal_count_but_are_not_made_again(spy, clock, tmp_path):
+    journal = tmp_path / "deep" / "trials.jsonl"
+    first = tune(budget=45, clock=clock, journal=journal)
+    assert len(journal.read_text().splitlines()) == 3
+    spy.learned_from.clear()
+    again = tune(budget=45, clock=clock, journal=journal)
+    assert len(spy.learned_from) == 1  # the best, on all documents
+    assert again.best == first.best
+    assert all(trial.is_resumed for trial in again.trials)
+    longer = tune(budget=55, clock=clock, journal=journal)
+    assert [trial.is_resumed for trial in longer.trials] == [True] * 3 + [False]
+    whole = tune(journal=journal)
+    alone = tune()
+    assert settings_of(whole) == settings_of(alone)
+    assert [each.macro_f1 for each in whole.trials] == [each.macro_f1 for each in alone.trials]
+    least = tune(budget=0, journal=journal)
+    assert len(least.trials) == len(whole.trials)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"validation": 0.5},
+        {"options": {"mask_numbers": False}},
+        {"texts": [*TEXTS[:-1], "another text"]},
+        {"labels": [*LABELS[:-1], "space"]},
+    ],
+)
+def test_trials_of_another_task_are_left_alone(spy, tmp_path, change):
+    journal = tmp_path / "trials.jsonl"
+    tune(journal=journal)
+    n_before = len(journal.read_text().splitlines())
+    options = {"texts": TEXTS, "labels": LABELS, "grid": GRID, "journal": journal, **change}
+    tuned = wc.tune(classifier="nearest", **options)
+    assert not any(trial.is_resumed for trial in tuned.trials)
+    assert len(journal.read_text().splitlines()) == n_before + len(tuned.trials)
+
+
+def test_another_grid_makes_use_of_the_same_trials(tmp_path):
+    journal = tmp_path / "trials.jsonl"
+    tune(journal=journal)
+    tuned = tune(journal=journal, grid={"shrinkage": [20.0, 50.0]})
+    assert [trial.is_resumed for trial in tuned.trials] == [True, True, False]
+
+
+def test_several_labels_a_text_and_matrices_are_tuned_too():
+    texts, labels = multilabel_corpus(90)
+    tuned = wc.tune(texts, labels, "nearest", grid=GRID)
+    assert tuned.model.predict(["moon orbit rocket star lunar"]) == [("space",)]
+    classes = ["space", "garden", "music"]
+    Y = np.array([[name in given for name in classes] for given in labels]).astype(int)
+    from_matrix = wc.tune(texts, Y, "nearest", grid=GRID, class_names=classes)
+    assert from_matrix.model.predict(["moon orbit rocket star lunar"]).tolist() == [[1, 0, 0]]
+    for one, other in zip(tuned.trials, from_matrix.trials, strict=True):
+        assert (one.settings, one.macro_f1) == (other.settings, other.macro_f1)
+
+
+def test_what_is_best_is_for_the_user_to_say(monkeypatch):
+    tuned = {target: tune(target=target) for target in ("macro_f1", "micro_f1", "accuracy")}
+    for target, found in tuned.items():
+        best = max(getattr(trial, target) for trial in found.trials)
+        assert getattr(found.ranked[0], target) == best
+        assert found.target == target
+    assert tune(target="macro").target == "macro_f1"
+    with pytest.raises(wc.InputError, match="target is 'best'; expected one of: both, macro_f1"):
+        tune(target="best")
+
+
+def test_a_classifier_that_chooses_by_itself_chooses_by_the_same_target(monkeypatch):
+    class Choosing(nearest.NearestClassifier):
+        def __init__(self, *, target="both", shrinkage=0.0):
+            super().__init__(shrinkage=shrinkage, min_docs=1)
+            self.target = target
+
+        def _embeddings(self):
+            return wc.WordClassEmbeddings(shrinkage=self.shrinkage, min_docs=1)
+
+        def fit(self, *given, **options):
+            self.settings_ = {"C": np.float32(0.5), "ngrams": (1, 2)}
+            return super().fit(*given, **options)
+
+        probabilities = False
+
+    monkeypatch.setattr(nearest, "make", Choosing)
+    tuned = tune(grid={"shrinkage": [5.0]}, target="micro_f1")
+    assert tuned.model.target == "micro"
+    assert tuned.trials[0].chosen == {"C": 0.5, "ngrams": [1, 2]}
+    assert tune(grid={"shrinkage": [5.0]}, target="accuracy").model.target == "both"
+
+
+def test_every_trial_is_told():
+    told = []
+    assert tune(tell=told.append).trials == told
+
+
+def test_a_search_that_is_interrupted_keeps_its_trials(spy, tmp_path):
+    journal = tmp_path / "trials.jsonl"
+
+    def interrupt(trial):
+        if trial.settings["shrinkage"] == 20.0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(journal=journal, tell=interrupt)
+    n_done = len(journal.read_text().splitlines())
+    spy.learned_from.clear()
+    tuned = tune(journal=journal)
+    assert len(spy.learned_from) == len(tuned.trials) - n_done + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"grid": {}}, "'nearest' has no grid to search"),
+        ({"grid": {"shrinkage": []}}, "expected a list of values"),
+        ({"grid": {"correlation": "dot"}}, "expected a list of values"),
+        ({"grid": {"depth": [1]}}, "has no option 'depth'; it has: "),
+        ({"options": {"depth": 1}}, "has no option 'depth'; it has: "),
+        ({"options": {"shrinkage": 1.0}}, "'shrinkage' is both fixed and in the grid"),
+        ({"vectors": wc.WordVectors.of(["a"], [[1.0]])}, "has no option 'vectors'"),
+        ({"validation": 0.0}, "between 0 and 1"),
+        ({"validation": 1.0}, "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(options, message):
+    with pytest.raises(wc.InputError, match=message):
+        tune(**options)
+
+
+def test_without_a_grid_the_own_one_of_the_classifier_is_searched(monkeypatch):
+    tuned = tune(grid=None, options={"min_docs": 1}, budget=0)
+    assert set(tuned.best) == set(nearest.GRID) - {"min_docs"}
+    monkeypatch.delattr(nearest, "GRID")
+    with pytest.raises(wc.InputError, match="no grid"):
+        tune(grid=None)
+
+
+@pytest.mark.parametrize("name", naming.names("classifiers"))
+def test_the_grid_of_a_classifier_has_options_that_it_has(name):
+    grid = getattr(naming.entry("classifiers", name), "GRID", {})
+    for option, values in grid.items():
+        for value in values:
+            wc.classifier(name, **{option: value})
+        assert option in wc.classifier(name).get_params()
+        assert len(values) > 1
