@@ -89,7 +89,7 @@ def _add(row: Row, found: dict[str, Any]) -> None:
     }
     JOURNAL.parent.mkdir(parents=True, exist_ok=True)
     with JOURNAL.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record) + "\n")
+        file.write("\n" + json.dumps(record))  # first, should the line before never have ended
         file.flush()
         os.fsync(file.fileno())
 

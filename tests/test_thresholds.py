@@ -4,7 +4,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wordclass.arrays import to_sparse
-from wordclass.thresholds import best_thresholds
+from wordclass.labels import Codeframe
+from wordclass.measures import score
+from wordclass.thresholds import best_thresholds, decided, tuned_thresholds
 
 SCORES = hnp.arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float))
 TRUTH = hnp.arrays(np.int8, (12, 2), elements=st.integers(0, 1))
@@ -42,3 +44,56 @@ def test_a_rare_class_takes_the_threshold_of_all_classes_together():
 
 def test_without_a_positive_nothing_is_predicted():
     assert best_thresholds(np.ones((3, 1)), to_sparse(np.zeros((3, 1)))).tolist() == [np.inf]
+
+
+def test_an_infinite_pull_gives_all_classes_the_same_threshold():
+    rng = np.random.default_rng(0)
+    truth = (rng.random((50, 4)) < 0.3).astype(int)
+    scores = truth + rng.normal(size=(50, 4))
+    pooled = best_thresholds(scores.reshape(-1, 1), to_sparse(truth.reshape(-1, 1)))
+    assert best_thresholds(scores, to_sparse(truth), np.inf).tolist() == [pooled[0]] * 4
+
+
+def test_a_pull_moves_small_classes_more_than_large_ones():
+    rng = np.random.default_rng(1)
+    truth = np.zeros((200, 2), int)
+    truth[:100, 0], truth[:5, 1] = 1, 1
+    scores = truth + rng.normal(size=(200, 2))
+    own, pulled, shared = (
+        best_thresholds(scores, to_sparse(truth), p) for p in (0.0, 10.0, np.inf)
+    )
+    moved = (pulled - own) / (shared - own)
+    np.testing.assert_allclose(moved, [10 / 110, 10 / 15])
+
+
+def test_tuned_thresholds_do_better_on_new_documents_than_the_best_of_each_class():
+    rng = np.random.default_rng(2)
+
+    def documents(n):
+        truth = (rng.random((n, 60)) < 0.02).astype(int)
+        return truth, 2 * truth + rng.normal(size=(n, 60))
+
+    (truth, scores), (new_truth, new_scores) = documents(400), documents(4000)
+    folds = np.arange(400) % 5
+    codeframe = Codeframe(tuple(range(60)), "multilabel")
+
+    def quality(thresholds):
+        return score(to_sparse(new_truth), to_sparse(new_scores > thresholds), codeframe).macro_f1
+
+    tuned = tuned_thresholds(scores, to_sparse(truth), folds, "macro")
+    assert quality(tuned) > quality(best_thresholds(scores, to_sparse(truth))) + 0.01
+
+
+def test_one_fold_alone_cannot_tell_and_takes_the_usual_pull():
+    rng = np.random.default_rng(3)
+    truth = (rng.random((50, 4)) < 0.3).astype(int)
+    scores = truth + rng.normal(size=(50, 4))
+    tuned = tuned_thresholds(scores, to_sparse(truth), np.zeros(50, int))
+    assert tuned.tolist() == best_thresholds(scores, to_sparse(truth), 10.0).tolist()
+
+
+def test_scores_are_judged_by_the_best_common_threshold():
+    truth = np.array([[1, 0], [0, 1], [0, 0]])
+    codeframe = Codeframe((0, 1), "multilabel")
+    assert decided(truth * 2.0, to_sparse(truth), codeframe).macro_f1 == 1
+    assert decided(-truth * 2.0, to_sparse(truth), codeframe).macro_f1 < 0.7

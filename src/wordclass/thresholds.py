@@ -4,14 +4,14 @@ The scores must be honest: cross-fitted, or of documents held out. Usable with a
 """
 
 import numpy as np
-from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, to_sparse
 from wordclass.labels import Codeframe
 from wordclass.measures import Scores, Target, score
 
 _FEW = 3  # a class with fewer positives has no threshold of its own
-_PULLS = (0.0, 10.0, 50.0, np.inf)
+_USUAL_PULL = 10.0
+_PULLS = (_USUAL_PULL, 0.0, 3.0, 50.0, np.inf)  # of equally good ones, the first
 
 
 def best_thresholds(scores: Floats | Floats32, Y: Sparse, pull: float = 0.0) -> Floats:
@@ -44,7 +44,7 @@ def tuned_thresholds(
     """Return thresholds (m,) pulled toward a common one, as much as serves documents unseen.
 
     How much is found by cross-validation: thresholds from the scores of all folds but one decide
-    on the documents of that one.
+    on the documents of that one, and the mean over the folds counts.
 
     Parameters
     ----------
@@ -54,24 +54,22 @@ def tuned_thresholds(
         What is to be high: macro F1, micro F1, or the mean of the two.
     """
     codeframe = Codeframe(tuple(range(Y.shape[1])), "multilabel")
-    all_folds = np.unique(folds)
+    parts = [(folds == fold, np.flatnonzero(folds != fold)) for fold in np.unique(folds)]
 
     def quality(pull: float) -> float:
-        decisions: Flags = np.zeros(scores.shape, bool)
-        for fold in all_folds:
-            inside = folds == fold
-            outside = np.flatnonzero(~inside)
-            decisions[inside] = scores[inside] > best_thresholds(scores[outside], Y[outside], pull)
-        return score(Y, to_sparse(sparse.csr_matrix(decisions)), codeframe).of(target)
+        found = []
+        for inside, outside in parts:
+            above = scores[inside] > best_thresholds(scores[outside], Y[outside], pull)
+            found.append(score(Y[inside], to_sparse(above), codeframe).of(target))
+        return float(np.mean(found))
 
-    pulls = _PULLS if len(all_folds) > 1 else (50.0,)
-    return best_thresholds(scores, Y, max(pulls, key=quality))
+    pull = max(_PULLS, key=quality) if len(parts) > 1 else _USUAL_PULL
+    return best_thresholds(scores, Y, pull)
 
 
 def decided(scores: Floats | Floats32, Y: Sparse, codeframe: Codeframe) -> Scores:
     """Return how good scores (n, m) are by one threshold for all classes, the best there is."""
-    decisions = sparse.csr_matrix(scores > best_thresholds(scores, Y, np.inf))
-    return score(Y, to_sparse(decisions), codeframe)
+    return score(Y, to_sparse(scores > best_thresholds(scores, Y, np.inf)), codeframe)
 
 
 def _best_threshold(scores: Floats | Floats32, truth: Flags) -> float:

@@ -6,9 +6,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
+from wordclass import native
 from wordclass.classifiers import svm
 from wordclass.labels import encode
 from wordclass.linear_solver import one_vs_rest
+from wordclass.thresholds import best_thresholds
 
 C_VALUES = [1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0]
 VECTORS = wc.WordVectors.of(
@@ -128,6 +130,17 @@ def test_the_number_of_threads_changes_no_bit():
             np.testing.assert_array_equal(one.predict_proba(texts), two.predict_proba(texts))
 
 
+def test_without_the_native_solver_everything_is_the_same_but_slower(monkeypatch):
+    for texts, labels in (corpus(45), multilabel_corpus(40)):
+        ours = svm_of(n_jobs=2).fit(texts, labels)
+        with monkeypatch.context() as patched:
+            patched.setattr(native, "solver", None)
+            plain = svm_of(n_jobs=2).fit(texts, labels)
+            scores = plain.decision_function(texts)
+        np.testing.assert_array_equal(plain.C_, ours.C_)
+        np.testing.assert_allclose(scores, ours.decision_function(texts), atol=1e-2)
+
+
 def test_a_text_of_weight_0_is_not_there_and_weights_are_used_in_the_search():
     texts, labels = noisy(corpus(60))
     weights = np.ones(60)
@@ -220,8 +233,6 @@ def test_thresholds_are_zero_or_tuned_on_texts_held_out():
     for rows, others in StratifiedKFold(5).split(X, Y[:, 0]):
         machine = LinearSVC(C=1.0, class_weight="balanced", dual=False, tol=1e-8)
         held_out[others] = machine.fit(X[rows], Y[rows, 0]).decision_function(X[others])
-    from wordclass.thresholds import best_thresholds
-
     scores = np.column_stack([held_out] * 2)
     truth = sparse.csr_matrix(np.column_stack([Y[:, 0]] * 2))
     assert tuned.thresholds_[0] == pytest.approx(best_thresholds(scores, truth)[0], abs=1e-2)

@@ -175,26 +175,47 @@ def test_what_is_best_is_for_the_user_to_say(monkeypatch):
         tune(target="best")
 
 
+class Choosing(nearest.NearestClassifier):
+    """Chooses by itself where it is told "auto"."""
+
+    def __init__(self, *, target="both", shrinkage="auto", ngrams=(1, 1), n_fits=None):
+        super().__init__(shrinkage=shrinkage, ngrams=ngrams, min_docs=1)
+        self.target, self.n_fits = target, n_fits
+
+    def _embeddings(self):
+        return wc.WordClassEmbeddings(
+            shrinkage=self.settings_["shrinkage"], ngrams=self.ngrams, min_docs=1
+        )
+
+    def fit(self, *given, **options):
+        chosen = np.float32(0.5) if self.shrinkage == "auto" else self.shrinkage
+        self.settings_ = {"shrinkage": chosen, "ngrams": self.ngrams, "other": 1}
+        return super().fit(*given, **options)
+
+    probabilities = False
+
+
 def test_a_classifier_that_chooses_by_itself_chooses_by_the_same_target(monkeypatch):
-    class Choosing(nearest.NearestClassifier):
-        def __init__(self, *, target="both", shrinkage=0.0):
-            super().__init__(shrinkage=shrinkage, min_docs=1)
-            self.target = target
-
-        def _embeddings(self):
-            return wc.WordClassEmbeddings(shrinkage=self.shrinkage, min_docs=1)
-
-        def fit(self, *given, **options):
-            self.settings_ = {"C": np.float32(0.5), "ngrams": (1, 2)}
-            return super().fit(*given, **options)
-
-        probabilities = False
-
     monkeypatch.setattr(nearest, "make", Choosing)
     tuned = tune(grid={"shrinkage": [5.0]}, target="micro_f1")
     assert tuned.model.target == "micro"
-    assert tuned.trials[0].chosen == {"C": 0.5, "ngrams": [1, 2]}
     assert tune(grid={"shrinkage": [5.0]}, target="accuracy").model.target == "both"
+
+
+def test_what_a_classifier_chose_by_itself_is_where_the_search_goes_on(monkeypatch, tmp_path):
+    monkeypatch.setattr(nearest, "make", Choosing)
+    grid = {"shrinkage": [0.5, 50.0], "ngrams": [(1, 1), (1, 2)]}
+    for _ in range(2):  # the second time from the journal
+        tuned = tune(grid=grid, journal=tmp_path / "trials.jsonl")
+        first, *others = tuned.trials
+        assert first.settings == {"shrinkage": "auto", "ngrams": (1, 1)}
+        assert first.chosen == {"shrinkage": 0.5, "ngrams": [1, 1], "other": 1}
+        assert first.resolved == {"shrinkage": 0.5, "ngrams": (1, 1)}
+        # what it chose is known already, and nothing more is left to it
+        assert len(others) == 3
+        assert all(trial.settings["shrinkage"] != "auto" for trial in others)
+        assert tuned.best == tuned.ranked[0].resolved
+        assert tuned.model.shrinkage == tuned.best["shrinkage"]
 
 
 def test_every_trial_is_told():

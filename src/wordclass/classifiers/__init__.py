@@ -1,7 +1,9 @@
 """Classifiers of texts with scikit-learn's manners: one file a kind.
 
 Each file defines `make(**options)`, which returns a classifier with `fit(texts, labels)`,
-`predict`, `decision_function` and `classes_`.
+`predict`, `decision_function` and `classes_`. It may define `GRID`, the values of options that
+`tune` chooses from, those that matter most first; a classifier that chooses options by itself tells
+them in `settings_`.
 """
 
 from collections.abc import Mapping

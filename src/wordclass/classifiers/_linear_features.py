@@ -15,7 +15,7 @@ from wordclass.linear_solver.problem import Costs, Features, Solution
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
-_ENOUGH = 5  # documents a class needs to have a word-class column: fewer say nothing when crossed
+_ENOUGH = 2  # documents a class needs to have a word-class column: one alone is never crossed
 
 
 @dataclass(frozen=True)

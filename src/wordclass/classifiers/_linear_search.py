@@ -25,7 +25,7 @@ _MOST_WEIGHTS = 1 << 28  # terms times classes: more n-grams than these would ne
 
 NGRAMS = ((1, 1), (1, 2))
 SHRINKAGES = (5.0, 1.0, 20.0)  # the first one is where the search begins
-BLOCK_WEIGHTS = (0.3, 0.1, 0.0)
+BLOCK_WEIGHTS = (0.1, 0.03, 0.0)
 VECTOR_WEIGHTS = (0.5, 0.0)
 PENALTIES = (0.1, 0.3, 1.0)
 _BEYOND = {0.1: (0.03,), 1.0: (3.0, 10.0)}  # tried where the best one is at an end
@@ -144,7 +144,7 @@ class Search:
         parts = list(
             held_out_scores(
                 self.features(settings.ngrams), settings, penalties,
-                n_rotations(len(self._documents.texts), 8_000),
+                n_rotations(len(self._documents.texts), 4_000),
             )
         )  # fmt: skip
         tested = np.concatenate([rows for rows, _ in parts])

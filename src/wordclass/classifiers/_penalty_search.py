@@ -127,7 +127,8 @@ def _f1(true: Ints, predicted: Ints, n_classes: int) -> Floats:
     """Return the F1 of each class; NaN where it is neither true nor predicted."""
     hits = np.bincount(true[true == predicted], minlength=n_classes)
     both = np.bincount(true, minlength=n_classes) + np.bincount(predicted, minlength=n_classes)
-    return np.divide(2 * hits, both, out=np.full(n_classes, np.nan), where=both > 0)
+    shares: Floats = np.divide(2 * hits, both, out=np.full(n_classes, np.nan), where=both > 0)
+    return shares
 
 
 def _splits(classes: Ints) -> list[Split]:

@@ -73,7 +73,7 @@ class LinearClassifier(TextClassifier):
     shrinkage
         Pull on rare terms in the word-class scores; "auto" tries 1, 5 and 20.
     block_weight
-        Weight of the word-class score beside X; "auto" tries 0, .1 and .3.
+        Weight of the word-class score beside X; "auto" tries 0, .03 and .1.
     vector_weight
         Weight of the pretrained vectors beside X; "auto" tries 0 and .5.
     C
@@ -180,7 +180,7 @@ class LinearClassifier(TextClassifier):
         scores = np.concatenate([made[0] for _, made in parts])  # (rows, m)
         Y = documents.Y[rows]
         if is_multilabel:
-            self.thresholds_ = tuned_thresholds(scores, Y, documents.folds[rows], self.target)
+            self.thresholds_ = tuned_thresholds(scores, Y, documents.folds[rows] // 2, self.target)
         if self.probabilities:
             self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
 

@@ -127,7 +127,7 @@ class _Teller:
         scores = f"macro F1 {trial.macro_f1:.4f}  micro F1 {trial.micro_f1:.4f}"
         found = scores if trial.is_done else f"failed: {trial.message}"
         again = ", from the journal" if trial.is_resumed else ""
-        shown = as_text(trial.settings)
+        shown = as_text(trial.resolved)
         self.settings.say(f"trial {self.n_told}: {found}  ({trial.seconds:.1f} s{again})  {shown}")
 
     def say_how_to_go_on(self) -> None:
@@ -150,13 +150,11 @@ def _value(value: object) -> str:
 def _text(tuned: "Tuned", output: Path, journal: Path) -> str:
     best = tuned.ranked[0]
     rows = {
-        "chosen": as_text(best.settings),
+        "chosen": as_text(tuned.best),
         "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
         f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",
         "trials": f"{len(tuned.trials)}, kept in {journal}",
         "ended": tuned.ended,
         "model": f"{output}, fitted on all {tuned.n_train + tuned.n_validation:,} documents",
     }
-    if best.chosen:
-        rows["it chose"] = as_text(best.chosen)
     return "\n".join(f"{name:<10}  {value}" for name, value in rows.items())

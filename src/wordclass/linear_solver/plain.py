@@ -1,6 +1,7 @@
 """The same problems solved through scikit-learn, where the native solver was not built."""
 
 import warnings
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.linear_solver.problem import Costs, Features, Solution
 
 _NEXT_TO_NOTHING = 1e-12
+# liblinear's random numbers and Python's list of warnings are those of the whole process
+_one_at_a_time = Lock()
 
 
 def solve(
@@ -49,7 +52,7 @@ def _weights_and_intercept(documents: Sparse, truth: Flags, cost: Floats, C: flo
     absent = [side for side in (False, True) if side not in truth[counts]]
     empty = sparse.csr_matrix((len(absent), documents.shape[1]), dtype=documents.dtype)
     machine = LinearSVC(C=C, random_state=0)
-    with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
+    with _one_at_a_time, warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the native solver says nothing either
         machine.fit(
             sparse.vstack([documents[counts], empty], format="csr"),

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wordclass.classifiers import nearest
 from wordclass.corpus import Dataset, load_dataset
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.measures import evaluate
+from wordclass.report.demo_classifiers import Comparison, compare
 from wordclass.report.demo_map import draw_map
 from wordclass.report.demo_text import written
-from wordclass.report.findings import ClassifierScores, Findings, PanelFacts, Sizes
+from wordclass.report.findings import Findings, PanelFacts, Sizes
 from wordclass.report.report_files import FILES, write
 from wordclass.report.report_folder import PAGE, check_replaceable, replacing_folder
 from wordclass.report.stopwatch import Stopwatch
@@ -79,31 +78,20 @@ def report_on(
         embeddings = WordClassEmbeddings(
             shrinkage=_SHRINKAGE, max_dims=None, seed=seed, n_jobs=n_jobs
         ).fit(dataset.train.texts, dataset.train.labels)
-    classifiers = []
-    for shrinkage in (_SHRINKAGE, 0.0):
-        name = f"nearest, shrinkage {shrinkage:g}"
-        with watch.step(f"classifying ({name})"):
-            classifiers.append(_classify(dataset, name, shrinkage, n_jobs))
+    comparison = compare(dataset, watch, seed, n_jobs)
     with watch.step("laying out the map"):
         term_map = draw_map(dataset.train, embeddings, vectors, seed, n_jobs)
-    findings = _find(dataset, about, embeddings, classifiers, term_map)
+    findings = _find(dataset, about, embeddings, comparison, term_map)
     with replacing_folder(output, FILES) as folder:
         findings = write(folder, findings, embeddings, term_map, watch)
     return DemoResult(output, findings)
-
-
-def _classify(dataset: Dataset, name: str, shrinkage: float, n_jobs: int) -> ClassifierScores:
-    train, test = dataset.train, dataset.test
-    classifier = nearest.make(shrinkage=shrinkage, n_jobs=n_jobs).fit(train.texts, train.labels)
-    predicted = classifier.predict(test.texts)
-    return ClassifierScores.of(name, evaluate(test.labels, predicted, dataset.classes))
 
 
 def _find(
     dataset: Dataset,
     about: str,
     embeddings: WordClassEmbeddings,
-    classifiers: list[ClassifierScores],
+    comparison: Comparison,
     term_map: TermMap,
 ) -> Findings:
     n_terms, n_dims = embeddings.vectors_.shape
@@ -118,7 +106,9 @@ def _find(
         sizes=Sizes(len(dataset.train), len(dataset.test), len(names), n_terms, n_dims),
         top_terms={str(name): embeddings.top_terms(name, 10) for name in embeddings.classes_},
         profiles=profiles,
-        classifiers=classifiers,
+        classifiers=comparison.classifiers,
+        settings=comparison.settings,
+        explained=comparison.explained,
         panels=[
             PanelFacts(panel.title, panel.caption, panel.neighbor_share)
             for panel in term_map.panels

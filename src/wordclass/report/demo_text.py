@@ -3,10 +3,13 @@
 import textwrap
 from pathlib import Path
 
+from wordclass.report.demo_classifiers import step_of
+from wordclass.report.explained_documents import ExplainedDocument
 from wordclass.report.findings import Findings
 
 _COLUMNS = 98
 _BAR = 12  # characters of the longest bar
+_SHOWN = 180  # characters of an explained text
 
 
 def written(findings: Findings, page: Path) -> str:
@@ -16,6 +19,7 @@ def written(findings: Findings, page: Path) -> str:
         _top_terms(findings),
         _profiles(findings),
         _scores(findings),
+        *([_explained(findings)] if findings.explained else []),
         _panels(findings),
         _times(findings),
         "\n".join([f"The report: {page}", *findings.notes]),
@@ -59,11 +63,33 @@ def _profiles(findings: Findings) -> str:
 
 def _scores(findings: Findings) -> str:
     width = max(len(each.name) for each in findings.classifiers)
-    lines = [f"{'':<{width}}  macro F1  micro F1  accuracy"]
+    lines = [f"{'':<{width}}  macro F1  micro F1  accuracy   seconds"]
     for each in findings.classifiers:
         figures = (each.macro_f1, each.micro_f1, each.accuracy)
-        lines.append(f"{each.name:<{width}}" + "".join(f"{100 * value:9.1f}%" for value in figures))
-    return _titled("The classifier without training, on the test documents", lines)
+        shares = "".join(f"{100 * value:9.1f}%" for value in figures)
+        seconds = findings.seconds.get(step_of(each.name), 0.0)
+        lines.append(f"{each.name:<{width}}{shares}{seconds:10.1f}")
+    chosen = ", ".join(f"{name} {value}" for name, value in findings.settings.items())
+    lines += textwrap.wrap(f"{findings.classifiers[0].name} chose: {chosen}", _COLUMNS - 2)
+    return _titled("The classifiers, on the test documents", lines)
+
+
+def _explained(findings: Findings) -> str:
+    rows = [row for each in findings.explained for row in _reasons(each)]
+    return _titled(f"Why {findings.classifiers[0].name} said so", _aligned(rows))
+
+
+def _reasons(document: ExplainedDocument) -> list[tuple[str, str]]:
+    begun = " ".join(document.text.split())
+    shown = begun if len(begun) <= _SHOWN else begun[:_SHOWN].rsplit(" ", 1)[0] + " ..."
+    return [
+        (document.kind, f"{document.predicted}: {document.verdict}"),
+        ("", shown),
+        *(
+            ("", f"{label}: " + ", ".join(f"{term} {added:+.2f}" for term, added in terms))
+            for label, terms in document.terms.items()
+        ),
+    ]
 
 
 def _panels(findings: Findings) -> str:

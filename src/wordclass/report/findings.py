@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from wordclass.measures import Scores
+from wordclass.report.explained_documents import ExplainedDocument
 from wordclass.report.word_profiles import WordProfile
 
 
@@ -59,7 +60,11 @@ class Findings:
     top_terms
         The ten most telling terms of each class, with their scores.
     classifiers
-        The one with shrinkage first.
+        The default one first.
+    settings
+        What the first classifier chose by itself.
+    explained
+        Test documents, and why the first classifier gave them their labels.
     seconds
         The time of each step: all that differs when the demo is run again.
     notes
@@ -73,6 +78,8 @@ class Findings:
     top_terms: dict[str, list[tuple[str, float]]]
     profiles: list[WordProfile]
     classifiers: list[ClassifierScores]
+    settings: dict[str, Any]
+    explained: list[ExplainedDocument]
     panels: list[PanelFacts]
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

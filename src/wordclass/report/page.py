@@ -4,6 +4,7 @@ from pathlib import Path
 
 from wordclass.report.card_sections import class_section, profile_section
 from wordclass.report.colors import palette
+from wordclass.report.explanation_section import explanation_section
 from wordclass.report.findings import Findings
 from wordclass.report.map_section import map_section
 from wordclass.report.markup import Markup, tag
@@ -39,6 +40,7 @@ def page(findings: Findings, term_map: TermMap, files: dict[str, str]) -> str:
         class_section(findings, colors),
         profile_section(findings, colors),
         score_section(findings),
+        explanation_section(findings, colors),
         time_section(findings),
         _footer(findings, files),
     )

@@ -71,12 +71,18 @@ def proposals(grid: Grid, seed: int, best: Callable[[], Settings]) -> Iterator[S
 
     First the start; then all that differ in one value from the best so far, which moves as better
     ones are found; then any, in random order, until one of them is the best so far, and so on. What
-    comes depends on the seed and on what `best` returned, so a search can be repeated exactly.
+    comes depends on the seed and on what `best` returned, so a search can be repeated exactly. The
+    best itself need not have been proposed, and is not.
     """
     seen = {identity(grid.start)}
     yield grid.start
     turn, others = 0, ((0, each) for each in grid.at_random(seed))
-    while found := _first_new(grid.around(best(), turn), seen) or _first_new(others, seen):
+    while True:
+        center = best()
+        seen.add(identity(center))
+        found = _first_new(grid.around(center, turn), seen) or _first_new(others, seen)
+        if found is None:
+            return
         turn, proposed = found
         seen.add(identity(proposed))
         yield proposed

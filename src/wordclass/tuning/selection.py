@@ -38,7 +38,7 @@ class Tuned:
     model
         With the best settings, fitted on all documents.
     best
-        These settings.
+        These settings; where the classifier chose some by itself in the best trial, what it chose.
     trials
         Every trial, in the order of the search, failed ones too.
     target
@@ -66,6 +66,7 @@ class Tuned:
     def to_dict(self) -> dict[str, Any]:
         """Return what is kept with the model, as JSON can hold it."""
         return {
+            "settings": storable(self.best),
             "target": self.target,
             "n_trials": len(self.trials),
             "n_failed": sum(not trial.is_done for trial in self.trials),
@@ -167,11 +168,11 @@ def tune(
             f"not one of {len(search.trials)} trials came to an end; the first: {best.message}"
         )
     progress.report("fitting the best settings", 0, None)
-    model = make_classifier(classifier, **fixed | best.settings)
+    model = make_classifier(classifier, **fixed | best.resolved)
     model.fit(documents.texts, documents.labels)
     progress.report("fitting the best settings", 1, 1)
     n_docs = len(search.train.texts), len(search.validation.texts)
-    return Tuned(model, best.settings, search.trials, wanted, ended, *n_docs)
+    return Tuned(model, best.resolved, search.trials, wanted, ended, *n_docs)
 
 
 class _Search:
@@ -202,7 +203,7 @@ class _Search:
 
     def run(self, budget: float, tell: Callable[[Trial], None]) -> str:
         """Make trials, and return why there are no more."""
-        for settings in proposals(self.grid, self.seed, lambda: self.best.settings):
+        for settings in proposals(self.grid, self.seed, lambda: self.best.resolved):
             key = self._key(settings)
             if key in self.journal.kept:
                 trial = Trial.resumed(settings, self.journal.kept[key])

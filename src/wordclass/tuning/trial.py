@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wordclass.errors import InputError
-from wordclass.stored_options import storable
+from wordclass.stored_options import restored, storable
 
 TARGETS = ("both", "macro_f1", "micro_f1", "accuracy")
 
@@ -46,6 +46,12 @@ class Trial:
     def is_done(self) -> bool:
         """Whether there are scores."""
         return self.status == "done"
+
+    @property
+    def resolved(self) -> Settings:
+        """The settings, with what the classifier chose in the place of what was left to it."""
+        chosen = restored("", self.chosen, {})
+        return {name: chosen.get(name, value) for name, value in self.settings.items()}
 
     def score(self, target: str) -> float:
         """Return how good it is by one of the `TARGETS`: the more the better."""
