@@ -1,0 +1,243 @@
+"""What is special about the default classifier; what all classifiers share is in contracts/."""
+
+import numpy as np
+import pytest
+from made_up import corpus, multilabel_corpus
+from sklearn.svm import LinearSVC
+
+import wordclass as wc
+from wordclass.classifiers import _linear_search, linear
+from wordclass.embedding.cross_fit import cross_fit
+from wordclass.embedding.recipe import Recipe
+from wordclass.folds import stratified_folds
+from wordclass.labels import encode
+
+TEXTS, LABELS = corpus(90)
+FIXED = {"ngrams": (1, 1), "shrinkage": 5.0, "block_weight": 0.5, "C": 1.0, "min_docs": 2}
+
+
+def vectors(seed=0):
+    words = sorted({word for text in TEXTS for word in text.split()})
+    return wc.WordVectors.of(words, np.random.default_rng(seed).normal(size=(len(words), 6)))
+
+
+def plain_scores(texts, labels, new_texts, U=None):
+    """The same model in plain steps: scikit-learn's machines on features put side by side."""
+    v = wc.DocumentVectorizer(min_docs=2)
+    X, new_X = v.fit_transform(texts), v.transform(new_texts)
+    Y = encode(labels).Y
+    folds = stratified_folds(texts, Y, 10, 0)
+    recipe = Recipe.of("dot", 5.0)
+    own = cross_fit(X, Y, folds, recipe.count, recipe.embed).astype(float)
+    factor = 0.5 / np.sqrt(np.mean(own**2))
+    new_own = new_X @ recipe.embed(recipe.count(X, Y))
+    block, new_block = np.zeros((len(texts), 0)), np.zeros((len(new_texts), 0))
+    if U is not None:
+        rows = np.array([U[term] if term in U else np.zeros(U.n_dims) for term in v.vocabulary_])
+        length = np.sqrt(np.mean(np.sum((X @ rows) ** 2, axis=1)))
+        block, new_block = X @ rows * 0.5 / length, new_X @ rows * 0.5 / length
+    scores = np.zeros((len(new_texts), Y.shape[1]))
+    for j in range(Y.shape[1]):
+        truth = Y.toarray()[:, j].astype(int)
+        features = np.hstack([X.toarray(), block, own[:, [j]] * factor])
+        costs = np.where(truth, len(texts) / (Y.shape[1] * truth.sum()), 1.0)
+        machine = LinearSVC(C=1.0, tol=1e-7, max_iter=100_000).fit(features, truth, costs)
+        new = np.hstack([new_X.toarray(), new_block, new_own[:, [j]] * factor])
+        scores[:, j] = machine.decision_function(new)
+    return scores
+
+
+@pytest.mark.parametrize("U", [None, vectors()], ids=["terms", "terms and vectors"])
+def test_it_is_a_machine_on_terms_and_cross_fitted_scores(U):
+    options = {**FIXED, "vector_weight": 0.5} if U is not None else FIXED
+    model = wc.classifier("linear", vectors=U, **options).fit(TEXTS[:60], LABELS[:60])
+    expected = plain_scores(TEXTS[:60], LABELS[:60], TEXTS[60:], U)
+    np.testing.assert_allclose(model.decision_function(TEXTS[60:]), expected, atol=2e-3)
+
+
+def test_without_a_block_it_is_a_machine_on_tfidf():
+    options = {**FIXED, "block_weight": 0.0}
+    model = wc.classifier("linear", class_weight=None, **options).fit(TEXTS, LABELS)
+    v = wc.DocumentVectorizer(min_docs=2)
+    machine = LinearSVC(C=1.0, tol=1e-7, max_iter=100_000).fit(v.fit_transform(TEXTS), LABELS)
+    np.testing.assert_allclose(
+        model.decision_function(TEXTS), machine.decision_function(v.transform(TEXTS)), atol=1e-3
+    )
+
+
+def test_settings_are_chosen_and_told_and_can_be_fixed():
+    model = wc.classifier("linear").fit(TEXTS, LABELS)
+    assert set(model.settings_) == {"ngrams", "shrinkage", "block_weight", "vector_weight", "C"}
+    tried = [{name: trial[name] for name in model.settings_} for trial in model.trials_]
+    assert model.settings_ in tried
+    assert {trial["block_weight"] for trial in tried} >= {0.0, 0.1}
+    assert {trial["ngrams"] for trial in tried} == {(1, 1), (1, 2)}
+    best = max(model.trials_, key=lambda trial: trial["macro_f1"] + trial["micro_f1"])
+    assert {name: best[name] for name in model.settings_} == model.settings_
+    fixed = wc.classifier("linear", **model.settings_).fit(TEXTS, LABELS)
+    assert fixed.trials_ == []
+    np.testing.assert_array_equal(fixed.decision_function(TEXTS), model.decision_function(TEXTS))
+
+
+def test_fitting_twice_or_with_threads_gives_the_same_bits():
+    one = wc.classifier("linear").fit(TEXTS, LABELS)
+    two = wc.classifier("linear", n_jobs=2).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(one.decision_function(TEXTS), two.decision_function(TEXTS))
+    assert one.settings_ == two.settings_
+
+
+def test_the_order_of_documents_hardly_matters():
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    model = wc.classifier("linear", **FIXED).fit(TEXTS, LABELS)
+    moved = wc.classifier("linear", **FIXED).fit(
+        [TEXTS[k] for k in order], [LABELS[k] for k in order]
+    )
+    np.testing.assert_allclose(
+        model.decision_function(TEXTS), moved.decision_function(TEXTS), atol=1e-3
+    )
+
+
+def test_the_block_is_not_used_where_it_hurts():
+    # word-class scores of noise: every word is as good as any other
+    rng = np.random.default_rng(0)
+    words = [f"w{k}" for k in range(300)]
+    texts, labels = [], []
+    for k in range(300):
+        label = k % 2
+        sure = "yes" if label else "no"
+        texts.append(" ".join([*rng.choice(words, 12), *([sure] if rng.random() < 0.9 else [])]))
+        labels.append(label)
+    chosen = wc.classifier("linear").fit(texts[:200], labels[:200])
+    plain = wc.classifier("linear", block_weight=0.0).fit(texts[:200], labels[:200])
+    assert chosen.score(texts[200:], labels[200:]) >= plain.score(texts[200:], labels[200:]) - 0.03
+
+
+def test_sample_weights_count():
+    model = wc.classifier("linear", **FIXED)
+    weight = np.where(np.array(LABELS) == "music", 0.0, 1.0)
+    model.fit(TEXTS, LABELS, sample_weight=weight)
+    assert "music" not in set(model.predict(TEXTS))
+    with pytest.raises(wc.InputError, match=r"sample_weight has shape \(3,\); expected \(90,\)"):
+        model.fit(TEXTS, LABELS, sample_weight=[1, 2, 3])
+    with pytest.raises(wc.InputError, match="not negative"):
+        model.fit(TEXTS, LABELS, sample_weight=-weight)
+
+
+def test_class_weights_count():
+    rng = np.random.default_rng(1)
+    labels = rng.choice(["a", "b"], 90, p=[0.8, 0.2])
+    low = wc.classifier("linear", class_weight={"b": 0.01}, **FIXED).fit(TEXTS, labels)
+    high = wc.classifier("linear", class_weight={"b": 100.0}, **FIXED).fit(TEXTS, labels)
+    assert (low.predict(TEXTS) == "b").sum() < (high.predict(TEXTS) == "b").sum()
+    with pytest.raises(wc.InputError, match="unknown class 'c'"):
+        wc.classifier("linear", class_weight={"c": 1.0}, **FIXED).fit(TEXTS, labels)
+
+
+@pytest.mark.parametrize("target", ["macro", "micro", "both"])
+def test_several_labels_have_thresholds_tuned_for_the_target(target):
+    texts, labels = multilabel_corpus()
+    model = wc.classifier("linear", target=target, **FIXED).fit(texts, labels)
+    assert model.thresholds_.shape == (3,)
+    assert wc.evaluate(labels, model.predict(texts)).micro_f1 > 0.9
+
+
+def test_rare_and_empty_classes_are_no_problem():
+    texts, labels = multilabel_corpus()
+    labels = [list(each) for each in labels]
+    labels[0].append("once")
+    Y = np.array(
+        [[name in each for name in ("garden", "never", "once", "space")] for each in labels]
+    )
+    model = wc.classifier("linear", min_docs=2).fit(texts, Y.astype(int))
+    predicted = model.predict(texts)
+    assert predicted[:, 1].sum() == 0
+    assert np.isfinite(model.decision_function(texts)).all()
+    assert np.isfinite(model.predict_proba(texts)).all()
+
+
+def test_a_class_with_one_document_can_be_learned_from():
+    model = wc.classifier("linear", min_docs=1).fit(
+        [*TEXTS, "quark gluon boson"], [*LABELS, "physics"]
+    )
+    assert model.predict(["gluon boson quark"]).tolist() == ["physics"]
+
+
+def test_large_corpora_choose_settings_on_a_fair_part(monkeypatch):
+    monkeypatch.setattr(linear, "_MOST_SEARCHED", 40)
+    seen = []
+    made = _linear_search.LinearFeatures
+
+    class Spy(made):
+        def __init__(self, documents, *rest):
+            seen.append(documents)
+            super().__init__(documents, *rest)
+
+    monkeypatch.setattr(linear, "LinearFeatures", Spy)
+    texts = [f"{text} n{k}" for k, text in enumerate(TEXTS)]
+    model = wc.classifier("linear", min_docs=2).fit(texts, LABELS)
+    assert {len(documents.texts) for documents in seen} == {30, 90}
+    assert np.asarray(seen[0].Y.sum(axis=0)).ravel().tolist() == [10, 10, 10]
+    assert model.score(texts, LABELS) > 0.9
+
+
+def test_more_ngrams_than_fit_are_not_tried(monkeypatch):
+    monkeypatch.setattr(_linear_search, "_MOST_WEIGHTS", 10)
+    model = wc.classifier("linear").fit(TEXTS, LABELS)
+    assert {trial["ngrams"] for trial in model.trials_} == {(1, 1)}
+
+
+def test_explanations_sum_to_the_score_also_with_vectors():
+    model = wc.classifier("linear", vectors=vectors(), **FIXED).fit(TEXTS, LABELS)
+    ((label, terms),) = model.explain(TEXTS[0], n=None).items()
+    j = model.classes_.tolist().index(label)
+    total = sum(value for _, value in terms) + model.scorer_.intercept[j]
+    assert total == pytest.approx(model.decision_function(TEXTS[:1])[0, j], abs=1e-5)
+
+
+def test_a_saved_model_keeps_settings_and_trials(tmp_path):
+    model = wc.classifier("linear", vectors=vectors()).fit(TEXTS, LABELS)
+    model.save(tmp_path / "model")
+    again = wc.load(tmp_path / "model")
+    assert again.settings_ == model.settings_
+    assert again.trials_ == model.trials_
+    np.testing.assert_array_equal(again.decision_function(TEXTS), model.decision_function(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0}, "C is 0; expected a number above 0"),
+        ({"shrinkage": -1}, "shrinkage is -1; expected a number from 0 up"),
+        ({"block_weight": "high"}, "block_weight is 'high'"),
+        ({"target": "accuracy"}, "target is 'accuracy'"),
+        ({"class_weight": "equal"}, "class_weight is 'equal'"),
+        ({"vectors": "glove.txt"}, "vectors is a str; expected WordVectors"),
+        ({"seed": 1.5}, "seed is 1.5"),
+        ({"ngrams": (2, 1)}, "ngrams"),
+        ({"vectors": wc.WordVectors.of(["zzz"], [[1.0]])}, "know none of the 24 terms"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(wc.InputError, match=message):
+        wc.classifier("linear", **options).fit(TEXTS, LABELS)
+
+
+@pytest.mark.slow
+def test_it_beats_the_best_network_of_the_paper_on_20_newsgroups(shared_data):
+    path = shared_data("20ng_bydate_stripped.jsonl.zst")
+    train, test = (wc.read_corpus(path, split=split) for split in ("train", "test"))
+    model = wc.classifier("linear").fit(train.texts, train.labels)
+    scores = wc.evaluate(test.labels, model.predict(test.texts))
+    assert scores.macro_f1 > 0.706
+    assert scores.micro_f1 > 0.717
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::wordclass.measures.DroppedLabelsWarning")
+def test_it_beats_the_best_result_of_the_paper_on_reuters(shared_data):
+    path = shared_data("reuters21578_modapte.jsonl.zst")
+    train, test = (wc.read_corpus(path, split=split) for split in ("train", "test"))
+    model = wc.classifier("linear").fit(train.texts, train.labels)
+    scores = wc.evaluate(test.labels, model.predict(test.texts), model.classes_.tolist())
+    assert scores.macro_f1 > 0.636
+    assert scores.micro_f1 > 0.876
