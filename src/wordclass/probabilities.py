@@ -57,11 +57,12 @@ class Calibration:
 
 def _softmax_slope(scores: Floats, truth: Flags) -> float:
     """Return the factor of the scores with which the softmax makes the labels most likely."""
-    right = scores[truth]  # (n,) one a document
+    doubt = 1 / (len(scores) + 2)  # as in Platt's targets: a few documents make nobody certain
+    aim = (1 - doubt) * scores[truth] + doubt * scores.mean(axis=1)  # (n,)
 
     def loss(log_slope: float) -> float:
         slope = np.exp(log_slope)
-        return float(np.mean(special.logsumexp(slope * scores, axis=1) - slope * right))
+        return float(np.mean(special.logsumexp(slope * scores, axis=1) - slope * aim))
 
     # from nearly equal probabilities to nearly certain ones, for scores of any size
     size = np.log(max(float(np.abs(scores).mean()), 1e-12))

@@ -218,6 +218,8 @@ struct Precision {
     int max_passes;
 };
 
+constexpr int kLastPasses = 20;  // before giving up, over documents not looked at for a while too
+
 // The problem of one class after the other; a solution is the start for the next value of C.
 template <typename Space>
 class Problem {
@@ -275,9 +277,10 @@ class Problem {
                 space.add(doc, (duals_[k] - before) * signs_[k]);
             }
             ++n_passes;
-            if (highest - lowest <= precision.tolerance) {
-                if (n_active == n_all) break;
-                n_active = n_all;  // solved for the rest: look at all once more
+            const bool is_solved = highest - lowest <= precision.tolerance;
+            if (is_solved && n_active == n_all) break;
+            if (is_solved || n_passes == precision.max_passes - kLastPasses) {
+                n_active = n_all;  // solved for the rest, or time is up: look at all once more
                 shrink_above = infinity;
             } else {
                 shrink_above = highest > 0 ? highest : infinity;
