@@ -59,3 +59,11 @@ def test_a_class_of_few_documents_is_never_certain(n_positive):
     made = found.probabilities(scores)[:, 1]
     assert np.isfinite(found.parameters).all()
     assert 0 < made.min() < made.max() < 1
+
+
+def test_equal_scores_of_all_classes_leave_all_equally_probable():
+    calibration = Calibration.fit(
+        np.zeros((4, 2)), sparse.csr_matrix(np.eye(2)[[0, 1, 0, 1]]), is_single_label=True
+    )
+    np.testing.assert_allclose(calibration.probabilities(np.zeros((1, 2))), [[0.5, 0.5]])
+    assert calibration.probabilities(np.array([[1.0, 0.0]]))[0, 0] < 0.8

@@ -64,8 +64,11 @@ def _softmax_slope(scores: Floats, truth: Flags) -> float:
         slope = np.exp(log_slope)
         return float(np.mean(special.logsumexp(slope * scores, axis=1) - slope * aim))
 
+    spread = float(scores.std(axis=1).mean())
+    if spread < 1e-9:
+        return 1.0  # equal scores tell nothing
     # from nearly equal probabilities to nearly certain ones, for scores of any size
-    size = np.log(max(float(np.abs(scores).mean()), 1e-12))
+    size = np.log(spread)
     found = optimize.minimize_scalar(loss, bounds=(-7 - size, 7 - size), method="bounded")
     return float(np.exp(found.x))
 

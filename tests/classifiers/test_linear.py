@@ -241,3 +241,20 @@ def test_it_beats_the_best_result_of_the_paper_on_reuters(shared_data):
     scores = wc.evaluate(test.labels, model.predict(test.texts), model.classes_.tolist())
     assert scores.macro_f1 > 0.636
     assert scores.micro_f1 > 0.876
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (["aa bb", "cc dd"], ["x", "y"]),
+        (["aa bb", "cc dd", "aa cc"], ["x", "y", "y"]),
+        (["aa"] * 6, ["x", "y"] * 3),
+        (["aa bb"] * 3 + ["cc"] * 3, [["x"], [], ["x", "y"], ["y"], [], ["x"]]),
+    ],
+)
+def test_a_handful_of_documents_is_learned_from_without_a_search(texts, labels):
+    model = wc.classifier("linear", min_docs=1).fit(texts, labels)
+    assert model.trials_ == []
+    assert model.settings_["C"] == 1.0
+    assert len(model.predict(texts)) == len(texts)
+    assert np.isfinite(model.predict_proba(texts)).all()

@@ -15,6 +15,7 @@ from wordclass.linear_solver.problem import Costs, Features, Solution
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
+N_FOLDS = 10
 _ENOUGH = 2  # documents a class needs to have a word-class column: one alone is never crossed
 
 
@@ -89,7 +90,7 @@ class LinearFeatures:
     @cached_property
     def _fold_scores(self) -> FoldScores:
         documents = self.documents
-        return FoldScores(self.X, documents.Y, documents.folds, documents.sample_weight)
+        return FoldScores(self.X, documents.Y, documents.folds, N_FOLDS, documents.sample_weight)
 
     @cached_property
     def _vector_rows(self) -> Floats32:
@@ -115,7 +116,7 @@ class LinearFeatures:
         features, factor = self._with_vectors(settings.vector_weight), 0.0
         if settings.block_weight:
             own = self._own(settings.shrinkage, held_out)
-            size = float(np.sqrt(np.mean(own[rows] ** 2)))
+            size = float(np.sqrt(np.sum(own[rows] ** 2) / max(own[rows].size, 1)))
             factor = settings.block_weight / size if size > 0 else 0.0
             features = features.with_own(own * np.float32(factor))
         return OneVsRest(features, documents.Y, self._costs(rows), self._n_threads), factor

@@ -10,6 +10,7 @@ from scipy import sparse
 from wordclass import progress
 from wordclass.arrays import Floats32, Ints
 from wordclass.classifiers._linear_features import (
+    N_FOLDS,
     LabelledDocuments,
     LinearFeatures,
     LinearSettings,
@@ -19,7 +20,6 @@ from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE
 from wordclass.measures import Scores, Target, score
 from wordclass.thresholds import decided
 
-N_FOLDS = 10
 _PAIRS = tuple((fold, fold + 1) for fold in range(0, N_FOLDS, 2))
 _MOST_WEIGHTS = 1 << 28  # terms times classes: more n-grams than these would need are not tried
 
@@ -50,7 +50,7 @@ class Choices:
         """Return the settings where the search begins."""
         return LinearSettings(
             self.ngrams[0], self.shrinkage[0], self.block_weight[0], self.vector_weight[0],
-            self.C[0],
+            self.C[-1],
         )  # fmt: skip
 
 
@@ -190,6 +190,6 @@ def held_out_scores(
         yield tested, problem.validate(rising, rows, tested, tolerance)
 
 
-def n_rotations(n_docs: int, enough: int) -> int:
-    """Return how many fifths of the documents are to be held out until so many were."""
-    return int(np.clip(np.ceil(5 * enough / max(n_docs, 1) / 5), 1, len(_PAIRS)))
+def n_rotations(n_docs: int, many: int) -> int:
+    """Return how many fifths of the documents to hold out in turn: one where they are many."""
+    return int(np.clip(np.ceil(many / max(n_docs, 1)), 1, len(_PAIRS)))

@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32, Ints
 from wordclass.classifiers._linear_features import (
+    N_FOLDS,
     LabelledDocuments,
     LinearFeatures,
     LinearSettings,
 )
 from wordclass.classifiers._linear_search import (
     BLOCK_WEIGHTS,
-    N_FOLDS,
     NGRAMS,
     PENALTIES,
     SHRINKAGES,
@@ -47,8 +47,9 @@ GRID = {
 }
 
 _MOST_SEARCHED = 20_000  # documents that settings are chosen on
-_ENOUGH_SCORED = 30_000  # documents whose scores set thresholds
-_ENOUGH_CALIBRATED = 2_000  # documents whose scores set probabilities, in a single-label task
+_FEWEST_SEARCHED = 20  # fewer tell nothing
+_MANY_FOR_THRESHOLDS = 30_000  # documents: so many need only a fifth of them scored
+_MANY_FOR_PROBABILITIES = 2_000  # in a single-label task
 
 
 class LinearClassifier(TextClassifier):
@@ -61,7 +62,8 @@ class LinearClassifier(TextClassifier):
     are exact.
 
     The settings that are "auto" are chosen inside `fit`, on documents held out from training:
-    at most 20,000 documents, drawn evenly from the classes, take part in that.
+    at most 20,000 documents, drawn evenly from the classes, take part in that. Fewer than 20
+    documents are not worth a search: the first value of each setting is taken, and C = 1.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ class LinearClassifier(TextClassifier):
         documents = LabelledDocuments(texts, Y, folds, sample_weight, codeframe.is_multilabel)
         features: LinearFeatures | None = None
         settings, trials = choices.first(), []
-        if not choices.are_fixed:
+        if not choices.are_fixed and len(texts) >= _FEWEST_SEARCHED:
             searched = self._searched(documents)
             search = Search(
                 searched,
@@ -161,28 +163,36 @@ class LinearClassifier(TextClassifier):
                 features = search.features(settings.ngrams)
         if features is None:
             features = self._features(documents, settings.ngrams, codeframe)
-        self._set_decisions(features, settings)
-        self.scorer_ = features.solve(settings)
+        thresholds, calibration = self._decisions(features, settings)
+        scorer = features.solve(settings)
+        self.thresholds_, self.calibration_ = thresholds, calibration
+        self.scorer_ = scorer
         self.settings_ = settings.to_dict()
         self.trials_ = trials
 
-    def _set_decisions(self, features: LinearFeatures, settings: LinearSettings) -> None:
-        """Set thresholds and calibration by the scores of documents held out."""
+    def _decisions(
+        self, features: LinearFeatures, settings: LinearSettings
+    ) -> tuple[Floats | None, Calibration | None]:
+        """Return thresholds and calibration by the scores of documents held out."""
         documents = features.documents
-        self.thresholds_ = self.calibration_ = None
         is_multilabel = documents.is_multilabel
+        thresholds: Floats | None = None
+        calibration: Calibration | None = None
         if not is_multilabel and not self.probabilities:
-            return
-        enough = _ENOUGH_SCORED if is_multilabel else _ENOUGH_CALIBRATED
-        rotations = n_rotations(len(documents.texts), enough)
+            return thresholds, calibration
+        many = _MANY_FOR_THRESHOLDS if is_multilabel else _MANY_FOR_PROBABILITIES
+        rotations = n_rotations(len(documents.texts), many)
         parts = list(held_out_scores(features, settings, [settings.C], rotations))
         rows: Ints = np.concatenate([tested for tested, _ in parts])
         scores = np.concatenate([made[0] for _, made in parts])  # (rows, m)
         Y = documents.Y[rows]
         if is_multilabel:
-            self.thresholds_ = tuned_thresholds(scores, Y, documents.folds[rows] // 2, self.target)
+            # the documents that were held out together, unless all were
+            groups = documents.folds[rows] // (2 if rotations > 1 else 1)
+            thresholds = tuned_thresholds(scores, Y, groups, self.target)
         if self.probabilities:
-            self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
+            calibration = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
+        return thresholds, calibration
 
     def _searched(self, documents: LabelledDocuments) -> LabelledDocuments:
         """Return the documents on which settings are chosen: all, or a fair sample of them."""

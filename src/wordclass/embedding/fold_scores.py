@@ -41,16 +41,23 @@ class FoldScores:
     X, Y
         Weights (n, v) and labels (n, m) of the training documents.
     folds
-        (n,) the fold of each document, from 0 up.
+        (n,) the fold of each document.
+    n_folds
+        How many there are; some may be empty.
     sample_weight
         (n,) how much each document counts; None: all the same.
     """
 
     def __init__(
-        self, X: Sparse, Y: Sparse, folds: Ints, sample_weight: Floats | None = None
+        self,
+        X: Sparse,
+        Y: Sparse,
+        folds: Ints,
+        n_folds: int,
+        sample_weight: Floats | None = None,
     ) -> None:
         self._shape = Y.shape
-        self._rows = [np.flatnonzero(folds == fold) for fold in range(folds.max() + 1)]
+        self._rows = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
         self._parts = [X[rows] for rows in self._rows]
         counted = X if sample_weight is None else _weighted(X, sample_weight)
         self._sums = [_sums(counted[rows], Y[rows]) for rows in self._rows]
