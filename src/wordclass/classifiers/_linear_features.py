@@ -85,7 +85,8 @@ class LinearFeatures:
         self.X: Sparse = vectorizer.fit_transform(documents.texts)
         self._features = {0.0: Features.of(self.X)}
         self._vectors = vectors
-        self._own_scores: dict[tuple[tuple[int, ...], float], Floats32] = {}
+        self._own_scores: dict[tuple[int, ...], Floats32] = {}
+        self._own_shrinkage: float | None = None
 
     @cached_property
     def _fold_scores(self) -> FoldScores:
@@ -129,12 +130,13 @@ class LinearFeatures:
 
     def _own(self, shrinkage: float, held_out: tuple[int, ...]) -> Floats32:
         """Return the word-class scores (n, m), each document's without its own label."""
-        key = (held_out, shrinkage)
-        if key not in self._own_scores:
+        if self._own_shrinkage != shrinkage:  # only the last one's are kept: they are large
+            self._own_shrinkage, self._own_scores = shrinkage, {}
+        if held_out not in self._own_scores:
             made = self._fold_scores.scores([shrinkage], held_out)[shrinkage]
             made[:, ~self._has_column(held_out)] = 0.0
-            self._own_scores = {key: made}  # the last one only: they are large
-        return self._own_scores[key]
+            self._own_scores[held_out] = made
+        return self._own_scores[held_out]
 
     def _has_column(self, held_out: tuple[int, ...]) -> Any:  # noqa: ANN401 - flags (m,)
         rows = self.documents.rows(held_out, inside=False)
