@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,3 +91,19 @@ def test_the_shares_of_the_words_sum_to_those_of_the_terms(text, longest, accent
         places = [(word.start, word.end) for word in words]
         assert places == sorted(places)
         assert [text[start:end] for start, end in places] == [word.word for word in words]
+
+
+def test_a_long_text_of_many_terms_is_explained_in_little_memory():
+    words = [f"word{k}" for k in range(20_000)]  # dense, the shares would take 3 gigabytes
+    analyze = Analyzer(mask_numbers=False)
+    added = np.ones((len(words), 2), np.float32)
+    nothing = np.zeros(2, np.float32)
+    found = Explanation(
+        " ".join(words), CODEFRAME, ("space",), words, added, nothing, nothing, analyze
+    )
+    tracemalloc.start()
+    shares = [word.contribution for word in found.per_word("space")]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert shares == [1.0] * len(words)
+    assert most < 1 << 27

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from made_up import corpus, multilabel_corpus
 
+from wordclass.errors import InputError
 from wordclass.folds import stratified_folds
 from wordclass.labels import encode
 
@@ -58,3 +59,12 @@ def test_another_seed_deals_in_another_way(seed):
     folds = stratified_folds(texts, Y, 5, seed)
     assert folds.tolist() == stratified_folds(texts, Y, 5, seed).tolist()
     assert folds.tolist() != stratified_folds(texts, Y, 5, seed + 1).tolist()
+
+
+def test_a_seed_may_be_an_integer_of_numpy_but_not_larger_than_16_bytes():
+    texts, labels = corpus(20)
+    Y = encode(labels).Y
+    same = stratified_folds(texts, Y, 5, np.int64(3))
+    assert same.tolist() == stratified_folds(texts, Y, 5, 3).tolist()
+    with pytest.raises(InputError, match=r"seed is 16069.*; expected one between"):
+        stratified_folds(texts, Y, 5, 1 << 200)

@@ -178,3 +178,9 @@ def test_an_unknown_class_names_close_ones_or_the_first_few():
         codeframe.column("clas7")
     with pytest.raises(InputError, match=r"known: class0, .*\.\.\."):
         codeframe.column("zzzzzz")
+
+
+@pytest.mark.parametrize("labels", [{0: "a", 1: "b"}, {"a", "b"}])
+def test_what_has_no_order_is_no_labels(labels):
+    with pytest.raises(InputError, match=f"labels is a {type(labels).__name__}; expected"):
+        encode(labels)

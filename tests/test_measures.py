@@ -1,4 +1,6 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import reference
 from hypothesis import given
@@ -118,3 +120,15 @@ def test_scorers_work_in_grid_search(scorer):
     assert search.best_score_ > 0.9
     Y = np.array([[label == name for name in ("garden", "music", "space")] for label in labels])
     assert cross_val_score(wc.classifier("nearest"), texts, Y.astype(int), scoring=scorer).min() > 0
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_matrix_without_names_has_the_names_of_the_data_frame_beside_it(frame):
+    true = frame({"z": [1, 0, 1], "b": [0, 1, 1], "a": [0, 0, 0]})
+    predicted = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]], np.int8)
+    for found in (wc.evaluate(true, predicted), wc.evaluate(predicted, true)):
+        assert found.classes == ("a", "b", "z")
+        assert found.true_positives.tolist() == [0, 2, 1]
+        assert found.accuracy == pytest.approx(2 / 3)
+    with pytest.raises(wc.InputError, match="mix str and int"):
+        wc.evaluate(true, predicted[:, :2])

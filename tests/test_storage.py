@@ -1,3 +1,4 @@
+import errno
 import gzip
 import itertools
 import os
@@ -282,3 +283,23 @@ def test_errors_of_files_that_do_not_change_stay_as_they_are(tmp_path):
         raise FormatError(path, None, "cut short")
     with pytest.raises(MissingDataError), storage.unchanged(tmp_path / "missing"):
         read(tmp_path / "missing")
+
+
+def test_a_name_that_cannot_be_is_refused(tmp_path):
+    assert storage.is_there(tmp_path)
+    assert not storage.is_there(tmp_path / "nothing")
+    with pytest.raises(StorageError, match="File name too long"):
+        storage.is_there(tmp_path / ("a" * 300))
+    with pytest.raises(StorageError, match="File name too long"):
+        storage.check_folder(tmp_path / ("a" * 300), lambda _: None)
+
+
+def test_a_folder_that_cannot_be_written_is_told_by_its_own_name(tmp_path):
+    folder = tmp_path / "model"
+    with (
+        pytest.raises(StorageError, match=rf"^{folder}/part: cannot be written"),
+        storage.replacing_folder(folder, lambda _: None) as temporary,
+        storage.replacing(temporary / "part"),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert not any(tmp_path.iterdir())

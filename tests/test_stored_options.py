@@ -54,3 +54,31 @@ def test_a_function_must_be_given_again():
     with pytest.raises(wc.InputError, match=r"here was made with the analyzer .*split"):
         restored("here", stored, {})
     assert restored("here", stored, {"analyzer": str.split}) == {"analyzer": str.split}
+
+
+def test_weights_of_classes_that_are_numbers_keep_their_keys():
+    weights = {0: 2.0, 7: 0.5}
+    stored = json.loads(json.dumps(storable({"class_weight": weights})))
+    assert restored("here", stored, {}) == {"class_weight": weights}
+    assert restored("here", storable({"class_weight": {}}), {}) == {"class_weight": {}}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        wc.WordClassEmbeddings(correlation=len),
+        {"correlation": len, "min_docs": 1},
+        {1: (2, [len])},
+    ],
+)
+def test_a_function_inside_an_option_is_asked_for_by_the_name_of_the_option(option):
+    stored = json.loads(json.dumps(storable({"wce": option})))
+    with pytest.raises(wc.InputError, match=r"the wce builtins.len, .*load\(path, wce=\.\.\.\)"):
+        restored("here", stored, {}, {"WordClassEmbeddings": wc.WordClassEmbeddings})
+    assert restored("here", stored, {"wce": option}) == {"wce": option}
+
+
+def test_a_key_that_is_called_function_is_none():
+    options = {"a": {"function": "x", "estimator": "y"}, "b": {"function": {"function": "x"}}}
+    stored = json.loads(json.dumps(storable(options)))
+    assert restored("here", stored, {}) == options

@@ -4,9 +4,11 @@ The public names are resolved on first use, so that importing the package costs 
 """
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wordclass import torch as torch
     from wordclass.classifiers import classifier as classifier
     from wordclass.corpus import Dataset as Dataset
     from wordclass.corpus import LabelledCorpus as LabelledCorpus
@@ -61,6 +63,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
         from importlib.metadata import version
 
         return version("wordclass")
+    if name == "torch":
+        # not in __all__: without the extra it is an error that names the pip command
+        return importlib.import_module("wordclass.torch")
     if name not in _HOMES:
         raise AttributeError(f"module 'wordclass' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"wordclass.{_HOMES[name]}"), name)
@@ -69,4 +74,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, "__version__"])
+    extra = ["torch"] if importlib.util.find_spec("torch") else []
+    return sorted({*globals(), *_HOMES, *extra, "__version__"})

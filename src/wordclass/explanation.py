@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Floats, Floats32, Sparse
+from wordclass.arrays import Floats32, Sparse
 from wordclass.corpus import Label
 from wordclass.labels import Codeframe
 from wordclass.text.analyzer import Analyze, Analyzer, Token
@@ -104,8 +104,12 @@ class Explanation:
             for term, numbers in self.analyze.terms(tokens):
                 if term in row_of:
                     places[row_of[term]].append(numbers)
-        shares: Floats = np.zeros((len(tokens), len(self.terms)))
-        for t, occurrences in places.items():
-            for numbers in occurrences:
-                shares[numbers.start : numbers.stop, t] += 1 / (len(occurrences) * len(numbers))
-        return sparse.csr_matrix(shares)
+        found = [
+            (number, t, 1 / (len(occurrences) * len(numbers)))
+            for t, occurrences in places.items()
+            for numbers in occurrences
+            for number in numbers
+        ]
+        words, terms, shares = zip(*found, strict=True) if found else ((), (), ())
+        # never dense: a long text has many words, and many terms
+        return sparse.csr_matrix((shares, (words, terms)), shape=(len(tokens), len(self.terms)))

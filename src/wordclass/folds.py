@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from wordclass.arrays import Ints, Sparse, rows_of
-from wordclass.embedding.documents import hash_text
+from wordclass.embedding.documents import hash_text, seed_key
 
 
 def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -> Ints:
@@ -21,7 +21,7 @@ def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -
     texts, Y
         The documents, and their labels (n, m).
     """
-    key = seed.to_bytes(16, "little", signed=True)
+    key = seed_key(seed)
     # blank texts have nothing to give away, and may be many: each goes its own way
     named = (text if text.strip() else f"blank {k}" for k, text in enumerate(texts))
     hashes = np.fromiter((hash_text(text, key) for text in named), np.uint64, len(texts))

@@ -1,7 +1,7 @@
 """The codeframe: which classes there are, and how labels become the matrix Y and back."""
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -181,7 +181,7 @@ def _encode_strings(labels: list[str]) -> EncodedLabels:
 
 
 def _is_matrix(labels: object) -> bool:
-    return sparse.issparse(labels) or (hasattr(labels, "ndim") and labels.ndim == 2)
+    return len(getattr(labels, "shape", ())) == 2  # a data frame of polars has no ndim
 
 
 def _encode_matrix(labels: Any, names: list[Label] | None) -> EncodedLabels:  # noqa: ANN401
@@ -213,7 +213,9 @@ def _numbers(labels: ArrayLike) -> NDArray[np.float64]:
 
 
 def _listed(labels: object) -> list[Any]:
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+    # a dict would give its keys, and a set has no order
+    is_strange = isinstance(labels, str | bytes | Mapping | Set)
+    if is_strange or not isinstance(labels, Iterable):
         raise InputError(f"labels is a {type(labels).__name__}; expected one label or list a text")
     to_list: Callable[[], list[Any]] | None = getattr(labels, "to_pylist", None)
     return list(labels) if to_list is None else to_list()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from wordclass.arrays import Floats, Ints, Sparse, to_sparse
 from wordclass.corpus import Label
 from wordclass.errors import InputError
-from wordclass.labels import Codeframe, EncodedLabels, encode
+from wordclass.labels import Codeframe, EncodedLabels, encode, with_columns
 
 Target = Literal["macro", "micro", "both"]
 
@@ -124,12 +124,13 @@ def evaluate(
     Parameters
     ----------
     true_labels, predicted_labels
-        Single labels, lists of labels, or 0/1 matrices with the same columns.
+        Single labels, lists of labels, or 0/1 matrices with the same columns. Where only one of two
+        matrices has names, as a data frame has, they are the names of both.
     classes
         The codeframe. True labels outside it are dropped, with a warning, and counted in
         `n_dropped`; predicted ones are an error. None: the classes that occur in either.
     """
-    true, predicted = encode(true_labels), encode(predicted_labels)
+    true, predicted = _named_alike(encode(true_labels), encode(predicted_labels))
     if true.Y.shape[0] != predicted.Y.shape[0]:
         raise InputError(f"{true.Y.shape[0]} true labels but {predicted.Y.shape[0]} predicted ones")
     if not true.Y.shape[0]:
@@ -198,6 +199,27 @@ def micro_f1(classifier: Any, texts: Iterable[str], labels: Any) -> float:  # no
 
 def _are_matrices(true: EncodedLabels, predicted: EncodedLabels) -> bool:
     return true.codeframe.kind == predicted.codeframe.kind == "matrix"
+
+
+def _named_alike(
+    true: EncodedLabels, predicted: EncodedLabels
+) -> tuple[EncodedLabels, EncodedLabels]:
+    """Return both; where one matrix has names for its columns and the other none, with names."""
+    names = true.codeframe.classes, predicted.codeframe.classes
+    if not _are_matrices(true, predicted) or len(names[0]) != len(names[1]):
+        return true, predicted
+    unnamed = tuple(range(len(names[0])))
+    if names[0] == unnamed:
+        return _with_names_of(predicted, true), predicted
+    return true, _with_names_of(true, predicted) if names[1] == unnamed else predicted
+
+
+def _with_names_of(named: EncodedLabels, other: EncodedLabels) -> EncodedLabels:
+    """Return a matrix without names, its columns those of a matrix that has names."""
+    columns = named.codeframe.matrix_columns
+    if columns is None or other.codeframe.matrix_columns != tuple(range(len(columns))):
+        return other
+    return EncodedLabels(named.codeframe, with_columns(other.Y, columns, len(columns)))
 
 
 def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, int]:

@@ -34,7 +34,7 @@ class Calibration:
         A class with few positives borrows: its sigmoid starts from the one of all classes
         together, which counts as much as a few documents of its own.
         """
-        truth = Y.toarray().astype(bool)
+        truth = Y.astype(np.bool_).toarray()  # never as floats: these are eight times as large
         n_classes = scores.shape[1]
         if is_single_label:
             slope = _softmax_slope(scores.astype(np.float64), truth)

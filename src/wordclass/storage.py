@@ -51,6 +51,14 @@ def require(path: Path) -> None:
         raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a file or folder has this name; a name that cannot be is refused."""
+    try:
+        return path.exists()
+    except OSError as error:  # a name too long, a folder that may not be entered
+        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; one that ends in .gz or .zst is decompressed on the way.
@@ -219,6 +227,8 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
         check_folder(place, check)  # again: the work took a while
         _swap(temporary, place, place.with_name(f".{place.name}.{mark}.old"))
     except OSError as error:
+        if isinstance(error, StorageError):  # tell of a place that the user knows
+            raise StorageError(str(error).replace(str(temporary), str(folder))) from error
         if isinstance(error, WordClassError):
             raise
         reason = error.strerror or str(error)
@@ -229,7 +239,7 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
     """Refuse a place for a folder where something is that `check` does not let go."""
-    if not folder.exists():
+    if not is_there(folder):
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; expected a folder, or a new name")

@@ -57,9 +57,9 @@ def restored(
     for name, value in stored.items():
         if name in functions:
             options[name] = functions[name]
-        elif _is_tagged(value, "function"):
+        elif function := _function_in(value):
             raise InputError(
-                f"{place} was made with the {name} {value['function']}, which is not in the file; "
+                f"{place} was made with the {name} {function}, which is not in the file; "
                 f"give it again: load(path, {name}=...)"
             )
         else:
@@ -92,6 +92,8 @@ def _storable_collection(value: Any) -> Any:  # noqa: ANN401
         return {"set": sorted(value)}
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _storable(each) for key, each in value.items()}}
+    if isinstance(value, Mapping):  # of classes that are numbers, which JSON would make str
+        return {"items": [[_storable(key), _storable(each)] for key, each in value.items()]}
     name = getattr(value, "__qualname__", type(value).__qualname__)
     return {"function": f"{getattr(value, '__module__', '?')}.{name}"}
 
@@ -107,6 +109,8 @@ def _restored(place: str | PathLike[str], stored: Any, estimators: Mapping[str, 
     (kind, inner), *_ = stored.items()
     if kind == "dict":
         return {key: _restored(place, each, estimators) for key, each in inner.items()}
+    if kind == "items":
+        return dict(_restored(place, inner, estimators))
     if kind == "vectors":
         return None
     if kind == "number":
@@ -114,5 +118,13 @@ def _restored(place: str | PathLike[str], stored: Any, estimators: Mapping[str, 
     return {"tuple": tuple, "set": frozenset}[kind](_restored(place, inner, estimators))
 
 
-def _is_tagged(stored: object, kind: str) -> bool:
-    return isinstance(stored, dict) and kind in stored
+def _function_in(stored: Any) -> str | None:  # noqa: ANN401
+    """Return the name of the first function in an option that was stored, however deep."""
+    if isinstance(stored, dict) and "function" in stored:
+        return str(stored["function"])
+    parts = stored
+    if isinstance(stored, dict):
+        parts = stored["options"] if "estimator" in stored else next(iter(stored.values()), None)
+    parts = list(parts.values()) if isinstance(parts, dict) else parts
+    found = map(_function_in, parts if isinstance(parts, list) else [])
+    return next(filter(None, found), None)

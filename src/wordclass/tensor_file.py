@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.errors import FormatError, MissingDataError, StorageError
-from wordclass.storage import replacing
+from wordclass.storage import is_there, replacing
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -43,7 +43,7 @@ def read(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     """
     from safetensors import SafetensorError, safe_open
 
-    if not path.exists():
+    if not is_there(path):
         raise MissingDataError(f"{path}: no such file")
     try:
         with safe_open(path, framework="numpy") as file:

@@ -26,7 +26,7 @@ def best_thresholds(scores: Floats | Floats32, Y: Sparse, pull: float = 0.0) -> 
         How many positives the threshold of all classes counts for, when it is averaged with the
         one of a class; infinite: all classes have the same.
     """
-    truth = Y.toarray().astype(bool)  # (n, m)
+    truth = Y.astype(np.bool_).toarray()  # (n, m), never as floats: these are eight times as large
     shared = _best_threshold(scores.ravel(), truth.ravel())
     n_positive = truth.sum(axis=0)
     thresholds = np.full(scores.shape[1], shared)

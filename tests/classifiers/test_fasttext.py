@@ -315,7 +315,7 @@ def test_nothing_is_left_in_the_temporary_folder(monkeypatch, tmp_path, capfd):
 
     monkeypatch.setattr(fasttext, "train_supervised", fail)
     with pytest.raises(wc.InputError, match=r"Encountered NaN\..*lower learning rate"):
-        make().fit(TEXTS, LABELS)
+        make(lr=0.5).fit(TEXTS, LABELS)
     assert written == [len(TEXTS)]
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
@@ -373,3 +373,45 @@ def test_20_newsgroups_scores_what_the_paper_reports(shared_data):
     # measured .620 and .686
     assert macro == pytest.approx([0.614, 0.693], abs=0.02)
     assert macro[1] > macro[0] + 0.04
+
+
+def test_a_rate_at_which_training_diverges_is_halved_unless_it_was_given(monkeypatch):
+    texts, labels = multilabel_corpus()
+    tried = []
+    really_train = fasttext_entry.train
+
+    def train(occurrences, Y, initial, settings):
+        tried.append(settings.lr)
+        return really_train(occurrences, Y, initial, settings)
+
+    monkeypatch.setattr(fasttext_entry, "train", train)
+    monkeypatch.setattr(fasttext_entry, "_CHOSEN", {("random", "ova"): (1e6, 20)})
+    model = wc.classifier("fasttext").fit(texts, labels)
+    assert len(tried) > 1
+    assert tried == [1e6 / 2**k for k in range(len(tried))]
+    assert np.isfinite(model.decision_function(texts)).all()
+
+
+def test_large_corpora_get_fewer_epochs_unless_they_were_given(monkeypatch):
+    seen = []
+    really_train = fasttext_entry.train
+
+    def train(occurrences, Y, initial, settings):
+        seen.append(settings.epochs)
+        return really_train(occurrences, Y, initial, settings)
+
+    monkeypatch.setattr(fasttext_entry, "train", train)
+    texts, labels = corpus()
+    n_words = sum(len(text.split()) for text in texts)
+    monkeypatch.setattr(fasttext_entry, "_MOST_WORDS", 25 * n_words)
+    wc.classifier("fasttext").fit(texts, labels)
+    monkeypatch.setattr(fasttext_entry, "_MOST_WORDS", 1)
+    wc.classifier("fasttext").fit(texts, labels)
+    wc.classifier("fasttext", epochs=3).fit(texts, labels)
+    assert 25 <= seen[0] <= 40  # words of one letter are none
+    assert seen[1:] == [10, 3]
+
+
+def test_a_seed_is_a_number():
+    with pytest.raises(wc.InputError, match="seed is None; expected a whole number"):
+        wc.classifier("fasttext", seed=None).fit(*corpus())

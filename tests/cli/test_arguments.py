@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from wordclass.cli.arguments import named_values, ngrams
+from wordclass.cli.arguments import named_choices, named_values, ngrams
 from wordclass.errors import InputError
 
 
@@ -44,3 +44,8 @@ def test_what_is_no_pair_is_wrong_usage(given):
 def test_sizes_that_are_no_numbers_are_refused():
     with pytest.raises(InputError, match="--ngrams is"):
         ngrams("one")
+
+
+def test_ngrams_may_be_left_to_the_classifier():
+    assert named_values(["ngrams=auto"]) == {"ngrams": "auto"}
+    assert named_choices(["ngrams=auto,1-2"]) == {"ngrams": ["auto", (1, 2)]}

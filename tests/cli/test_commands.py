@@ -250,9 +250,9 @@ def test_ctrl_c_is_told_and_leaves_nothing(run, data, tmp_path, monkeypatch):
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(embeddings):
-    command = f"{sys.executable} -m wordclass words {embeddings} space -n 5 | head -n 0"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert done.stderr == ""
+    command = f"set -o pipefail; {sys.executable} -m wordclass words {embeddings} space | head -n 0"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_surrogate_in_a_class_can_be_shown(run, tmp_path):

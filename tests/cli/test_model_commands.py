@@ -331,3 +331,39 @@ def test_a_class_of_one_document_is_no_problem(run, tmp_path):
     found = json.loads(run("evaluate", output, path, "--json", "--quiet")[1])
     assert found["n_classes"] == 4
     assert np.isfinite(found["macro_f1"])
+
+
+def wordclass(command):
+    return subprocess.run(
+        f"{sys.executable} -m wordclass {command}", shell=True, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("predict {model} - <&-", "standard input is closed"),
+        ("explain {model} - <&-", "standard input is closed"),
+        ("explain {model} moon >&-", "standard output is closed"),
+        (
+            "predict {model} {data} --json >/dev/full",
+            "standard output: cannot be written: No space",
+        ),
+        ("predict {model} {data} >/dev/full", "standard output: cannot be written: No space"),
+        ("explain {model} moon >/dev/full", "standard output: cannot be written: No space"),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_one_line_and_exit_status_1(
+    model, data, command, message
+):
+    done = wordclass(command.format(model=model, data=data))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"wordclass: {message}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_name_too_long_is_one_line(run, data):
+    for arguments in (["train", data, "-o", "a" * 300], ["info", "a" * 300]):
+        status, _, err = run(*arguments)
+        assert status == 1
+        assert err == f"wordclass: {'a' * 300}: cannot be read: File name too long\n"

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import typer
@@ -14,6 +15,7 @@ from made_up import corpus, multilabel_corpus
 import wordclass as wc
 from wordclass.classifiers import nearest
 from wordclass.cli.arguments import named_choices, seconds
+from wordclass.cli.tune_command import journal_of
 
 GRID = ("--grid", "shrinkage=0,5,20", "--grid", "ngrams=1,1-2", "--set", "min_docs=2")
 USUAL = ("--classifier", "nearest", *GRID)
@@ -201,3 +203,9 @@ def test_choices_need_a_name():
     assert named_choices([]) is None
     with pytest.raises(typer.BadParameter, match="expected name=value,value"):
         named_choices(["1,2"])
+
+
+def test_the_trials_of_a_model_in_this_very_folder_are_kept_beside_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert journal_of(Path("model")) == Path("model.trials.jsonl")
+    assert journal_of(Path()) == tmp_path.with_name(f"{tmp_path.name}.trials.jsonl")

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 import wordclass as wc
-from wordclass import naming
+from wordclass import naming, persistence
 from wordclass.classifiers._text_classifier import TextClassifier
 
 NAMES = naming.names("classifiers")
@@ -214,3 +214,45 @@ def test_bad_input_is_refused_and_nothing_is_fitted(classifier, texts, labels, m
     with pytest.raises(wc.InputError, match=message):
         classifier.fit(texts, labels)
     assert not hasattr(classifier, "classes_")
+
+
+def test_labels_may_be_a_data_frame_and_are_scored_by_its_names(classifier):
+    texts, labels = multilabel_corpus(60)
+    names = ["space", "garden", "music"]
+    columns = {name: [int(name in own) for own in labels] for name in names}
+    frame = pd.DataFrame(columns)
+    learned = classifier.fit(texts, frame)
+    assert learned.predict(texts[:2]).shape == (2, 3)
+    matrix = frame.to_numpy()
+    assert learned.score(texts, frame) == learned.score(texts, matrix)
+    assert wc.macro_f1(learned, texts, frame) == wc.macro_f1(learned, texts, matrix)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_fit_that_fails_leaves_what_was_fitted(classifier, error, monkeypatch):
+    texts, labels = multilabel_corpus(60)
+    learned = clone(classifier).fit(texts, labels)
+    before = learned.predict(texts), learned.predict_proba(texts).tolist()
+
+    def fail(*_given):
+        raise error
+
+    monkeypatch.setattr(persistence.TrainingData, "of", fail)
+    for again in (learned, clone(classifier)):
+        with pytest.raises(error):
+            again.fit(*corpus(30))
+    assert (learned.predict(texts), learned.predict_proba(texts).tolist()) == before
+    with pytest.raises(NotFittedError):
+        again.predict(texts)
+
+
+def test_texts_without_a_word_leave_what_was_fitted(classifier):
+    texts, labels = multilabel_corpus(60)
+    learned = clone(classifier).fit(texts, labels)
+    before = learned.predict(texts), learned.predict_proba(texts).tolist()
+    for again in (learned, clone(classifier)):
+        with pytest.raises(wc.InputError, match="empty"):
+            again.fit(["!", "?"] * 3, [["a"], ["b"]] * 3)
+    assert (learned.predict(texts), learned.predict_proba(texts).tolist()) == before
+    with pytest.raises(NotFittedError):
+        again.predict(texts)

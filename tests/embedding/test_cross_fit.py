@@ -78,3 +78,8 @@ def test_a_fold_with_every_document_leaves_zeros():
     texts, labels = ["aa bb", "aa bb"], ["x", "y"]  # the same text: the same fold
     features = wc.WordClassEmbeddings(min_docs=1).fit_transform(texts, labels)
     assert not features.any()
+
+
+def test_a_seed_may_be_an_integer_of_numpy():
+    texts = ["moon", "rose", "tax"]
+    assert fold_numbers(texts, 7, np.int64(3)).tolist() == fold_numbers(texts, 7, 3).tolist()

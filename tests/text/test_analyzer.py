@@ -126,3 +126,10 @@ def test_the_place_of_a_token_is_that_of_the_raw_text():
         ("istanbul", "İstanbul"), ("numbermask", "12,5"), ("kg", "kg"), ("arger", "Ärger"),
         ("fine", "ﬁne"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["mask_numbers", "lowercase"])
+def test_a_flag_is_true_or_false(name):
+    options = {"ngrams": (1, 1), "stop_words": None, "mask_numbers": True, name: "maybe"}
+    with pytest.raises(InputError, match=f"{name} is 'maybe'; expected True or False"):
+        choose_analyzer(None, **options)

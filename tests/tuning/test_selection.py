@@ -1,4 +1,5 @@
 import json
+import math
 
 import numpy as np
 import pytest
@@ -273,3 +274,9 @@ def test_the_grid_of_a_classifier_has_options_that_it_has(name):
             wc.classifier(name, **{option: value})
         assert option in wc.classifier(name).get_params()
         assert len(values) > 1
+
+
+@pytest.mark.parametrize("budget", ["10m", -1, math.nan, True])
+def test_a_budget_is_a_number_of_seconds(budget):
+    with pytest.raises(wc.InputError, match=r"budget is .*; expected seconds"):
+        wc.tune(*corpus(), "nearest", budget=budget)

@@ -56,3 +56,9 @@ def test_the_checksum_tells_documents_apart():
 def test_documents_of_which_none_can_be_spared_are_refused():
     with pytest.raises(InputError, match="2 documents are too few"):
         documents(["moon", "rose"], ["space", "garden"]).split(0.5, seed=0)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.001, 0.05), (0.02, 0.05), (0.999, 0.95)])
+def test_a_share_near_0_or_1_is_made_the_nearest_there_is(share, expected):
+    _, validation = documents(*corpus(600)).split(share, seed=1)
+    assert len(validation.texts) / 600 == pytest.approx(expected, abs=0.01)

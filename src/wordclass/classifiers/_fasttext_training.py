@@ -18,6 +18,10 @@ _END = "</s>"  # fastText's word for the end of a line
 _NEVER = -100.0  # the score of a class without training texts
 
 
+class DivergedError(InputError):
+    """The numbers grew beyond all bounds: the learning rate is too high."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What fastText is to do; the names are ours, the meanings its own."""
@@ -77,7 +81,8 @@ def train(
                 **options,
             )
         except (RuntimeError, ValueError) as error:
-            raise InputError(
+            kind = DivergedError if "NaN" in str(error) else InputError
+            raise kind(
                 f"fastText failed: {error} (with lr={settings.lr}, epochs={settings.epochs}; a "
                 "lower learning rate may help)"
             ) from error

@@ -73,15 +73,22 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             The columns of a matrix; for other labels, the whole codeframe.
         sample_weight
             (n,) how much each text counts; None: all the same.
+
+        A fit that fails, or is interrupted, leaves the classifier as it was.
         """
         listed = list_texts(texts)
         encoded = encode(labels, class_names)
         check_lengths(listed, encoded.Y.shape[0])
         check_class_count(encoded.codeframe)
         weights = checked_sample_weight(sample_weight, len(listed))
-        self._learn(listed, encoded, weights)
-        self._set_codeframe(encoded.codeframe)
-        self.training_ = persistence.TrainingData.of(listed)
+        before = {**vars(self)}
+        try:
+            self._learn(listed, encoded, weights)
+            self._set_codeframe(encoded.codeframe)
+            self.training_ = persistence.TrainingData.of(listed)
+        except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
+            self.__dict__ = before
+            raise
         return self
 
     @abstractmethod

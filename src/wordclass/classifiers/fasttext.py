@@ -1,6 +1,7 @@
 """fastText: a text is the mean of its words' vectors, which are learned with the classifier."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.classifiers._fasttext_training import Settings, Trained, train
+from wordclass.classifiers._fasttext_training import DivergedError, Settings, Trained, train
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
 from wordclass.embedding.cross_fit import fold_numbers
@@ -43,6 +44,9 @@ _CHOSEN = {
     ("word_class", "softmax"): (0.5, 5),
     ("word_class", "ova"): (0.5, 50),
 }
+_MOST_WORDS = 600_000_000  # in all epochs together, where their number is not given
+_FEWEST_EPOCHS = 10  # however many words: the authors had 5 or 10 on their largest data sets
+_LOWEST_LR = 0.02
 _RANDOM_DIMS = 50
 _HELD_OUT = 5  # one text in so many sets the thresholds, where they are tuned
 
@@ -73,9 +77,11 @@ class FastTextClassifier(TextClassifier):
         How many random dimensions; None is 50 where there are no other vectors, else 0.
     lr, epochs
         Learning rate and passes over the texts. None is what validation chose, the paper's or
-        ours: 200 epochs, at .5 where all vectors are random and at .05 where not. Words that start
-        with word-class vectors need 5 epochs at .5, and 50 where the loss is "ova". `GRID` is what
-        the paper chose from.
+        ours: 200 epochs, at .5 where all vectors are random and at .05 where not; on large corpora
+        fewer epochs, down to 10, so that 600 million words are read in all. Words that start with
+        word-class vectors need 5 epochs at .5, and 50 where the loss is "ova". `GRID` is what the
+        paper chose from. Where training diverges at a rate that was not given, half of it is
+        tried, and half of that.
     loss
         "softmax", or "ova": one against the rest for each class. None is the first for single
         labels, the second, which alone can give several, for multilabel tasks.
@@ -169,6 +175,8 @@ class FastTextClassifier(TextClassifier):
         has_others = self.vectors is not None or self.wce is not False
         _check_int("random_dims", self.random_dims, 0 if has_others else 1)
         _check_int("min_count", self.min_count, 1)
+        if self.seed is None:
+            raise InputError("seed is None; expected a whole number")
         _check_int("seed", self.seed)
 
     def _thresholds(self, texts: list[str], labels: EncodedLabels, loss: str) -> Floats:
@@ -191,7 +199,15 @@ class FastTextClassifier(TextClassifier):
         analyze = self._analyzer()
         words, doc_freq, occurrences = self._counted(taught, analyze)
         initial = self._initial(words, doc_freq, len(taught), embeddings)
-        trained = train(occurrences, own.Y, initial, self._settings(initial, loss))
+        settings = self._settings(initial, loss, int(occurrences.sum()))
+        trained: Trained | None = None
+        while trained is None:
+            try:
+                trained = train(occurrences, own.Y, initial, settings)
+            except DivergedError:
+                if self.lr is not None or settings.lr < _LOWEST_LR:
+                    raise
+                settings = replace(settings, lr=settings.lr / 2)
         return _model(analyze, words, trained)
 
     def _embeddings(self) -> WordClassEmbeddings | None:
@@ -242,9 +258,11 @@ class FastTextClassifier(TextClassifier):
         known = np.flatnonzero(rows != E.unknown)
         return known, E.matrix[rows[known]]
 
-    def _settings(self, initial: tuple[Ints, Floats32] | None, loss: str) -> Settings:
+    def _settings(self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int) -> Settings:
         variant = "word_class" if self.wce else "pretrained" if initial else "random"
         lr, epochs = _CHOSEN[variant, loss]
+        if epochs > _FEWEST_EPOCHS:
+            epochs = int(np.clip(_MOST_WORDS // max(n_words, 1), _FEWEST_EPOCHS, epochs))
         n_dims = (self.random_dims or _RANDOM_DIMS) if initial is None else initial[1].shape[1]
         return Settings(
             n_dims=n_dims,

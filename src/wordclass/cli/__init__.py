@@ -1,6 +1,5 @@
 """The `wordclass` command: parses, calls one function, prints; no arithmetic in here."""
 
-import os
 import sys
 
 from wordclass.errors import WordClassError
@@ -19,7 +18,3 @@ def main() -> None:
     except WordClassError as error:
         sys.stderr.write(f"wordclass: {error}\n")
         sys.exit(1)
-    except BrokenPipeError:
-        # whoever read our output (`| head`) has seen enough; keep Python from complaining at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

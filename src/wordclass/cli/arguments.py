@@ -59,7 +59,7 @@ def named_values(given: Sequence[str]) -> dict[str, Any]:
     {'shrinkage': 20, 'ngrams': (1, 2), 'stop_words': 'english', 'analyzer': None}
     """
     pairs = [_named(each, "--set", "name=value") for each in given]
-    return {name: ngrams(value) if name == "ngrams" else _value(value) for name, value in pairs}
+    return {name: _value_of(name, value) for name, value in pairs}
 
 
 def named_choices(given: Sequence[str]) -> dict[str, list[Any]] | None:
@@ -105,8 +105,11 @@ def _choices(name: str, given: str) -> list[Any]:
     listed = _value(given) if given.startswith("[") else None
     if isinstance(listed, list):
         return [tuple(each) if isinstance(each, list) else each for each in listed]
-    read = ngrams if name == "ngrams" else _value
-    return [read(each.strip()) for each in given.split(",")]
+    return [_value_of(name, each.strip()) for each in given.split(",")]
+
+
+def _value_of(name: str, given: str) -> Any:  # noqa: ANN401
+    return ngrams(given) if name == "ngrams" and given != "auto" else _value(given)
 
 
 def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say

@@ -13,7 +13,7 @@ from wordclass.corpus import (
     read_texts,
 )
 from wordclass.errors import InputError
-from wordclass.storage import COMPRESSIONS
+from wordclass.storage import COMPRESSIONS, state_of
 
 _LARGE = 64 << 20  # bytes
 _COMPRESSION = 4  # how much smaller a compressed text is, about
@@ -37,7 +37,8 @@ class CorpusChoice:
         path = Path(self.place)
         is_compressed = path.suffix.lower() in COMPRESSIONS
         limit = _LARGE // _COMPRESSION if is_compressed else _LARGE
-        return path.is_file() and path.stat().st_size > limit
+        n_bytes, _ = state_of(path) or (0, 0)
+        return n_bytes > limit and path.is_file()
 
     def blocks(self, usual_split: str) -> CorpusBlocks:
         """Return the corpus as something to be read block by block."""

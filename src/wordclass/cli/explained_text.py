@@ -1,12 +1,12 @@
 """An explanation on the screen: the text with its words colored, and the terms of each label."""
 
-import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
+from wordclass.cli.settings import standard_output
 from wordclass.explanation import Explanation
 from wordclass.report.predictions import shown_scores
 from wordclass.report.tables import scored_lines
@@ -45,8 +45,12 @@ class ExplainedText:
 
     def print(self, color: bool | None) -> None:
         """Print it; in color on a terminal, unless told otherwise."""
+        with standard_output() as stream:
+            self._print(stream, color)
+
+    def _print(self, stream: TextIO, color: bool | None) -> None:
         console = Console(
-            file=sys.stdout, force_terminal=color, no_color=color is False, highlight=False,
+            file=stream, force_terminal=color, no_color=color is False, highlight=False,
             soft_wrap=True, color_system="truecolor" if color else "auto",
         )  # fmt: skip
         found = self.explanation

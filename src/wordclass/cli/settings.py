@@ -3,16 +3,19 @@
 import functools
 import inspect
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
+from wordclass import storage
 from wordclass.cli.progress_bar import ProgressBar
-from wordclass.errors import InputError
+from wordclass.errors import InputError, StorageError
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Settings:
 
     def check_output(self, path: Path) -> None:
         """Refuse to overwrite, before any work is done."""
-        if path.exists() and not self.force:
+        if storage.is_there(path) and not self.force:
             raise InputError(f"{path} exists; --force overwrites it")
 
     def say(self, message: str) -> None:
@@ -48,7 +51,35 @@ class Settings:
         """Print a result on standard output: as JSON where that was asked for, else as text."""
         written = json.dumps(result, ensure_ascii=False, default=str) if self.as_json else text
         # a lone surrogate in a term cannot be printed, and must not end in a traceback
-        sys.stdout.write(written.encode("utf-8", "replace").decode("utf-8") + "\n")
+        with standard_output() as stream:
+            stream.write(written.encode("utf-8", "replace").decode("utf-8") + "\n")
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Give standard output; what the block writes is out when it ends.
+
+    Raises
+    ------
+    StorageError
+        It is closed, or goes to a disk that is full.
+    """
+    if sys.stdout is None:  # closed by whoever started us
+        raise StorageError("standard output is closed; -o writes to a file")
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _forget_output()
+        reason = error.strerror or error
+        raise StorageError(f"standard output: cannot be written: {reason}") from error
+
+
+def _forget_output() -> None:
+    """Send what is still to be written nowhere, to keep Python from complaining at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -76,6 +107,10 @@ def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., N
                 # finished files are complete, unfinished ones were never there
                 sys.stderr.write("wordclass: stopped; run the same command again to go on\n")
                 raise typer.Exit(130) from None
+            except BrokenPipeError:
+                # whoever read our output (`| head`) has seen enough
+                _forget_output()
+                raise typer.Exit(0) from None
 
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + shared
         vars(wrapper)["__signature__"] = inspect.Signature(parameters)

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from wordclass import storage
 from wordclass.cli.corpora import CorpusChoice
+from wordclass.cli.settings import standard_output
 from wordclass.errors import FormatError, InputError
 
 _CHUNK = 1 << 16
@@ -57,10 +58,15 @@ def lines_to(output: Path | None) -> Iterator[Callable[[dict[str, Any]], object]
     The file appears when it is complete; what is printed is printed at once.
     """
     if output is None:
-        yield lambda result: print(_line(result), flush=True)  # noqa: T201
+        yield _print
         return
     with storage.writing(output) as file:
         yield lambda result: file.write(_line(result).encode() + b"\n")
+
+
+def _print(result: dict[str, Any]) -> None:
+    with standard_output() as stream:
+        stream.write(_line(result) + "\n")
 
 
 def _line(result: dict[str, Any]) -> str:
@@ -69,6 +75,8 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _stdin() -> io.BufferedReader:
+    if sys.stdin is None:
+        raise InputError("standard input is closed; give a file, or send texts to it")
     return cast("io.BufferedReader", sys.stdin.buffer)
 
 

@@ -1,5 +1,6 @@
 """The command that chooses the settings of a classifier."""
 
+import os
 import shlex
 import sys
 import time
@@ -112,7 +113,8 @@ def tune(
 
 def journal_of(output: Path) -> Path:
     """Return where the trials for a model are kept: beside its folder, which holds no others."""
-    return output.with_name(f"{output.name}.trials.jsonl")
+    place = output if output.name not in ("", "..") else Path(os.path.abspath(output))
+    return place.with_name(f"{place.name}.trials.jsonl")
 
 
 class _Teller:

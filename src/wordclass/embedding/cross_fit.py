@@ -7,12 +7,12 @@ import numpy as np
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.counts import WordClassCounts
-from wordclass.embedding.documents import hash_text
+from wordclass.embedding.documents import hash_text, seed_key
 
 
 def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
     """Return the fold of each text: a hash of seed and text, so that order does not matter."""
-    key = seed.to_bytes(16, "little", signed=True)
+    key = seed_key(seed)
     return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
 
 

@@ -78,6 +78,14 @@ def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
     return np.fromiter((hash_text(text) for text in texts), np.uint64)
 
 
+def seed_key(seed: int) -> bytes:
+    """Return a seed as the key of `hash_text`."""
+    try:
+        return int(seed).to_bytes(16, "little", signed=True)  # NumPy's integers have no to_bytes
+    except OverflowError:
+        raise InputError(f"seed is {seed}; expected one between -2**127 and 2**127") from None
+
+
 def hash_text(text: str, key: bytes = b"") -> int:
     """Return a 64-bit hash of a text; lone surrogates, legal in a str, are no problem."""
     encoded = text.encode("utf-8", "surrogatepass")

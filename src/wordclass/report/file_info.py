@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from wordclass import persistence, tensor_file
-from wordclass.errors import MissingDataError
+from wordclass import persistence, storage, tensor_file
 from wordclass.word_vectors import WordVectors
 
 
 def describe(path: Path) -> dict[str, Any]:
     """Return the facts about a model, a .wce file or a file of word vectors."""
-    if not path.exists():
-        raise MissingDataError(f"{path}: no such file")
+    storage.require(path)
     if path.is_dir():
         return _describe_model(path)
     if path.suffix == ".wce":

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from wordclass.errors import InputError
 
 Analyze = Callable[[str], Sequence[str]]
@@ -148,12 +150,15 @@ def choose_analyzer(
                 "terms as they are to be counted"
             )
         return analyzer
+    for name, flag in (("mask_numbers", mask_numbers), ("lowercase", lowercase)):
+        if not isinstance(flag, bool | int | np.bool_):
+            raise InputError(f"{name} is {flag!r}; expected True or False")
     if strip_accents not in (None, "unicode", "ascii"):
         raise InputError(f"strip_accents is {strip_accents!r}; expected 'unicode', 'ascii' or None")
     if _compiled(token_pattern).groups > 1:
         raise InputError(f"token_pattern {token_pattern!r} has more than one capturing group")
     return Analyzer(
-        mask_numbers, lowercase, token_pattern, strip_accents, dropped, shortest_longest
+        bool(mask_numbers), bool(lowercase), token_pattern, strip_accents, dropped, shortest_longest
     )
 
 

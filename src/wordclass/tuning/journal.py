@@ -31,7 +31,7 @@ class Journal:
     def open(cls, path: Path | None) -> "Journal":
         """Read a journal, if it is there; a last line that was never finished is taken off."""
         journal = cls(path)
-        if path is None or not path.exists():
+        if path is None or not storage.is_there(path):
             return journal
         with storage.reading(path) as stream:
             content = stream.read()

@@ -1,6 +1,5 @@
 """Model selection: trials one after the other while the budget lasts, then the best on all."""
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from wordclass.measures import evaluate
 from wordclass.stored_options import storable
 from wordclass.tuning.journal import Journal
 from wordclass.tuning.order import Grid, expected_seconds, identity, proposals
-from wordclass.tuning.trial import Settings, Trial, checked_target
+from wordclass.tuning.trial import Settings, Trial, checked_budget, checked_target
 from wordclass.tuning.validation import Documents
 from wordclass.word_vectors import WordVectors
 
@@ -144,6 +143,7 @@ def tune(
     check_lengths(documents.texts, documents.labels.Y.shape[0])
     check_class_count(documents.labels.codeframe)
     wanted = checked_target(target)
+    n_seconds = checked_budget(budget)
     shared = {"seed": seed, "target": wanted.removesuffix("_f1"), "n_jobs": n_jobs}
     if n_jobs is None:
         del shared["n_jobs"]
@@ -161,7 +161,7 @@ def tune(
         seed,
         clock,
     )
-    ended = search.run(math.inf if budget is None else budget, tell or _tell_nobody)
+    ended = search.run(n_seconds, tell or _tell_nobody)
     best = search.best
     if not best.is_done:
         raise InputError(

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from wordclass.errors import InputError
 from wordclass.stored_options import restored, storable
 
@@ -84,6 +86,16 @@ class Trial:
         names = ("status", "seconds", "macro_f1", "micro_f1", "accuracy", "message", "chosen")
         own = {name: kept[name] for name in names if name in kept}
         return cls(settings, **own, is_resumed=True)
+
+
+def checked_budget(budget: float | None) -> float:
+    """Return the seconds there are; None is no end of them."""
+    if budget is None:
+        return math.inf
+    is_number = isinstance(budget, int | float | np.number) and not isinstance(budget, bool)
+    if not is_number or not budget >= 0:
+        raise InputError(f"budget is {budget!r}; expected seconds, from 0 up, or None")
+    return float(budget)
 
 
 def checked_target(target: str) -> str:

@@ -31,14 +31,15 @@ class Documents:
     def split(self, share: float, seed: int) -> tuple["Documents", "Documents"]:
         """Return those to learn from, and about this share of every class to validate with.
 
-        Equal texts are on the same side. A class none of whose documents would be left to learn
+        The share is rounded to twentieths or larger parts, and none is below one twentieth. Equal
+        texts are on the same side. A class none of whose documents would be left to learn
         from keeps them all.
         """
         if not 0.0 < share < 1.0:
             raise InputError(f"validation is {share!r}; expected a share between 0 and 1")
-        part = Fraction(share).limit_denominator(_MOST_FOLDS)
-        n_chosen, n_folds = max(part.numerator, 1), max(part.denominator, 2)
-        n_chosen = min(n_chosen, n_folds - 1)
+        lowest = Fraction(1, _MOST_FOLDS)
+        part = min(max(Fraction(share).limit_denominator(_MOST_FOLDS), lowest), 1 - lowest)
+        n_chosen, n_folds = part.numerator, part.denominator
         folds = stratified_folds(self.texts, self.labels.Y, n_folds, seed)
         chosen = [k * n_folds // n_chosen for k in range(n_chosen)]  # spread over a class
         is_validation = self._without_whole_classes(np.isin(folds, chosen))

@@ -1,0 +1,34 @@
+"""The states of an LSTM of one layer and one direction, and the last true one of each text."""
+
+import torch
+from torch import Tensor, nn
+
+from wordclass.encoders._initialization import Seed, check_sizes, drawn, generator_of
+from wordclass.encoders._masks import zero_padding
+
+
+class States(nn.Module):
+    """Runs an LSTM over texts.
+
+    Padding behind a text cannot reach the states before it, so the texts of a batch are run side
+    by side and what lies behind each is left unused. That is exact, and on a CPU several times
+    faster than torch's packed sequences.
+    """
+
+    def __init__(self, input_dim: int, hidden: int, masked: bool, seed: Seed) -> None:
+        super().__init__()
+        check_sizes(input_dim=input_dim, hidden=hidden)
+        empty = nn.LSTM(input_dim, hidden, batch_first=True, device="meta")
+        self.lstm = drawn(empty, generator_of(seed), hidden**-0.5)
+        self.masked = masked
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Return all states (b, l, hidden), and the last (b, hidden): zeros of an empty text."""
+        if not self.masked:
+            states: Tensor = self.lstm(vectors)[0]
+            return states, states[:, -1]
+        # zeros, because a NaN behind the text would reach the gradients
+        states = self.lstm(zero_padding(vectors, lengths))[0]
+        rows = torch.arange(len(states), device=states.device)
+        last = states[rows, (lengths - 1).clamp(min=0)]
+        return states, last.masked_fill((lengths == 0)[:, None], 0)

@@ -1,0 +1,47 @@
+"""The states of an LSTM, weighted by how much each agrees with the last one."""
+
+import torch
+from torch import Tensor, nn
+
+from wordclass.encoders._initialization import Seed
+from wordclass.encoders._masks import softmax_of_tokens
+from wordclass.encoders._states import States
+
+
+class AttentionEncoder(nn.Module):
+    """Sums the states with weights softmax(h_last · h_i).
+
+    The paper calls this scaled, but its formula and its runs have no scale. An empty text gives
+    zeros.
+
+    Parameters
+    ----------
+    input_dim
+        Of the vectors.
+    hidden
+        The size of a state: `output_dim`.
+    masked
+        False: the states of padding take part too, as in the paper's runs.
+    seed
+        Of the first weights: an int, or a generator to draw from.
+    """
+
+    def __init__(
+        self, input_dim: int, *, hidden: int = 256, masked: bool = True, seed: Seed = 0
+    ) -> None:
+        super().__init__()
+        self.states = States(input_dim, hidden, masked, seed)
+        self.output_dim = hidden
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
+        states, last = self.states(vectors, lengths)
+        logits = torch.bmm(states, last[:, :, None])[:, :, 0]  # (b, l)
+        if self.states.masked:
+            weights = softmax_of_tokens(logits, lengths)
+        else:
+            weights = logits.softmax(dim=1)
+        return torch.bmm(weights[:, None], states)[:, 0]
+
+
+make = AttentionEncoder

@@ -1,0 +1,35 @@
+"""The mean of the vectors of a text."""
+
+from torch import Tensor, nn
+
+from wordclass.encoders._initialization import Seed, check_sizes
+from wordclass.encoders._masks import zero_padding
+
+
+class MeanEncoder(nn.Module):
+    """Averages the vectors; an empty text gives zeros.
+
+    Parameters
+    ----------
+    input_dim
+        Of the vectors, and of the output: `output_dim`.
+    masked
+        False: the mean of all l vectors.
+    seed
+        Of no effect, as nothing is drawn; all encoders take one.
+    """
+
+    def __init__(self, input_dim: int, *, masked: bool = True, seed: Seed = 0) -> None:
+        super().__init__()
+        check_sizes(input_dim=input_dim)
+        self.output_dim = input_dim
+        self.masked = masked
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
+        if not self.masked:
+            return vectors.mean(dim=1)
+        return zero_padding(vectors, lengths).sum(dim=1) / lengths.clamp(min=1)[:, None]
+
+
+make = MeanEncoder

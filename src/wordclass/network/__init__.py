@@ -1,0 +1,5 @@
+"""From rows of E to scores of classes: the steps of the neural classifiers. Needs torch."""
+
+from wordclass import naming
+
+naming.extra("torch", "for networks")

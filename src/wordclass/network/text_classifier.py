@@ -1,0 +1,78 @@
+"""A network that classifies texts: vectors of tokens, one vector a text, scores of classes."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from wordclass.encoders._initialization import Seed, check_sizes, generator_of, linear
+from wordclass.errors import InputError
+
+
+class TextClassifier(nn.Module):
+    """An embedding layer, an encoder, dropout and a linear layer.
+
+    Parameters
+    ----------
+    layer
+        From ids (b, l) to vectors (b, l, d): an `EmbeddingLayer`, or any module that does this.
+    encoder
+        From vectors and lengths to (b, output_dim): an entry of `encoders`, or any module with
+        this interface.
+    n_classes
+        How many scores a text gets.
+    dropout
+        The rate of ordinary dropout on the vector of a text, in training. The paper's runs had .5
+        after the CNN, and none after the LSTM and the attention.
+    seed
+        Of the first weights of the linear layer: an int, or a generator to draw from.
+
+    Examples
+    --------
+    >>> from wordclass import EmbeddingMatrix, WordVectors
+    >>> from wordclass.encoders import encoder
+    >>> from wordclass.network.embedding_layer import EmbeddingLayer
+    >>> E = EmbeddingMatrix.of(WordVectors.of(["moon", "tax"], [[1, 2], [3, 4]]))
+    >>> network = TextClassifier(EmbeddingLayer(E), encoder("mean", E.n_dims), n_classes=3)
+    >>> batch = E.index(["Tax the moon", ""])
+    >>> network(batch.ids, batch.lengths).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        layer: nn.Module,
+        encoder: nn.Module,
+        n_classes: int,
+        *,
+        dropout: float = 0.5,
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__()
+        check_sizes(n_classes=n_classes)
+        if not 0 <= dropout < 1:
+            raise InputError(f"dropout is {dropout!r}; expected a number from 0 to below 1")
+        output_dim = getattr(encoder, "output_dim", None)
+        if not isinstance(output_dim, int):
+            raise InputError(f"a {type(encoder).__name__} is no encoder: it has no output_dim")
+        self.layer = layer
+        self.encoder = encoder
+        self.dropout = nn.Dropout(dropout)
+        self.head = linear(output_dim, n_classes, generator_of(seed))
+
+    def forward(
+        self, ids: Tensor | NDArray[np.int64], lengths: Tensor | NDArray[np.int64]
+    ) -> Tensor:
+        """Return logits (b, n_classes) for the ids (b, l) and lengths (b,) of an `IdBatch`."""
+        vectors = self.layer(ids)
+        lengths = torch.as_tensor(lengths, device=vectors.device)
+        logits: Tensor = self.head(self.dropout(self.encoder(vectors, lengths)))
+        return logits
+
+    def regularizer(self, is_multilabel: bool = False) -> Tensor:
+        """Return what the encoder adds to the loss: 0 for all but those that say so (LEAM)."""
+        own = getattr(self.encoder, "regularizer", None)
+        if own is None:
+            return self.head.weight.new_zeros(())
+        added: Tensor = own(self.head, is_multilabel)
+        return added

@@ -1,0 +1,285 @@
+import copy
+import shutil
+
+import numpy as np
+import pytest
+from made_up import corpus
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+import wordclass as wc  # noqa: E402
+from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
+
+TEXTS, LABELS = corpus()
+U = wc.WordVectors.of(["tax", "moon", "the", "rose"], np.arange(8).reshape(4, 2) + 1.0)
+NAMES = ["pretrained", "word_class", "random"]
+
+
+@pytest.fixture(scope="module", name="E")
+def all_three_blocks():
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
+    return wc.EmbeddingMatrix.of(U, wce, random_dims=4, seed=3)
+
+
+@pytest.fixture(scope="module", name="batch")
+def texts_of_several_lengths(E):
+    return E.index([*TEXTS[:3], "", "moon"])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def weight(layer, name):
+    return layer.vectors[name].weight
+
+
+def train(layer, batch, make_optimizer, n_steps=5):
+    optimizer = make_optimizer(layer.parameters())
+    for _ in range(n_steps):
+        optimizer.zero_grad()
+        # not only of the tokens: the padding takes part in the loss too
+        (layer(batch.ids) - 1).square().sum().backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("trainable", [False, True, {"word_class": True}])
+def test_it_looks_up_rows(E, batch, trainable):
+    layer = EmbeddingLayer(E, trainable).eval()
+    found = layer(torch.from_numpy(batch.ids))
+    assert found.shape == (*batch.ids.shape, E.n_dims)
+    np.testing.assert_array_equal(found.detach(), E.matrix[batch.ids])
+
+
+def test_it_has_the_sizes_that_torchs_own_layer_has(E):
+    layer = EmbeddingLayer(E)
+    own = nn.Embedding.from_pretrained(torch.tensor(E.matrix), padding_idx=E.padding)
+    for name in ("num_embeddings", "embedding_dim", "padding_idx"):
+        assert getattr(layer, name) == getattr(own, name)
+    assert layer.blocks == dict(E.blocks)
+    assert f"{len(E)}, {E.n_dims}, padding_idx={E.padding}" in repr(layer)
+    assert "2 columns, frozen" in repr(layer)
+
+
+def test_ids_may_be_tensors_arrays_and_lists_of_any_shape(E):
+    layer = EmbeddingLayer(E).eval()
+    for ids in (
+        [3, 1],
+        np.array([3, 1], np.int32),
+        torch.tensor([3, 1]),
+        torch.tensor([3, 1]).int(),
+    ):
+        np.testing.assert_array_equal(layer(ids), E.matrix[[3, 1]])
+    read_only = np.array([[3]])
+    read_only.flags.writeable = False
+    assert layer(read_only).shape == (1, 1, E.n_dims)
+    assert layer(np.zeros((0, 3), np.int64)).shape == (0, 3, E.n_dims)
+
+
+@pytest.mark.parametrize("ids", [[[-1]], [[0, 10_000]]])
+def test_an_id_that_is_no_row_is_an_error_that_names_it(E, ids):
+    with pytest.raises(
+        wc.InputError, match=f"the id {ids[0][-1]} is no row of E, which has rows 0"
+    ):
+        EmbeddingLayer(E)(torch.tensor(ids))
+
+
+@pytest.mark.parametrize("ids", [torch.ones(1, 2), torch.tensor([True]), [0.5]])
+def test_ids_that_are_no_whole_numbers_are_an_error(E, ids):
+    with pytest.raises(wc.InputError, match="expected whole numbers"):
+        EmbeddingLayer(E)(ids)
+
+
+def test_in_training_the_word_class_block_is_dropped_by_default(E, batch):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        dropped = EmbeddingLayer(E)(batch.ids)
+    plain = torch.tensor(E.matrix[batch.ids])
+    kept = 1 - 0.5 * 3 / 9
+    torch.testing.assert_close(dropped[..., :2], plain[..., :2] / kept)
+    is_zero = (dropped == 0) & (plain != 0)
+    assert is_zero[..., E.blocks["word_class"]].any()
+    assert not is_zero[..., E.blocks["random"]].any()
+    assert torch.equal(EmbeddingLayer(E, dropout=None)(batch.ids), plain)
+
+
+def test_a_matrix_without_word_class_vectors_needs_no_other_call(batch):
+    E = wc.EmbeddingMatrix.of(U)
+    assert EmbeddingLayer(E, {"word_class": True})([[0]]).tolist() == [[[1.0, 2.0]]]
+
+
+@pytest.mark.parametrize("trainable", [False, True, {"random": True}, dict.fromkeys(NAMES, False)])
+def test_frozen_blocks_receive_no_gradient_and_do_not_move(E, batch, trainable):
+    layer = EmbeddingLayer(E, trainable)
+    before = {name: weight(layer, name).detach().clone() for name in NAMES}
+    moving = [
+        name for name in NAMES if trainable is True or (trainable and trainable.get(name, False))
+    ]
+    assert [name.split(".")[1] for name, _ in layer.named_parameters()] == moving
+    if moving:
+        train(layer, batch, torch.optim.Adam)
+    for name in NAMES:
+        assert torch.equal(weight(layer, name), before[name]) == (name not in moving)
+        assert weight(layer, name).requires_grad == (name in moving)
+    np.testing.assert_array_equal(E.matrix[:, E.blocks["random"]], before["random"])
+
+
+OPTIMIZERS = {
+    "adam": lambda weights: torch.optim.Adam(weights, lr=0.1, weight_decay=0.1),
+    "adamw": lambda weights: torch.optim.AdamW(weights, lr=0.1, weight_decay=0.1),
+    "momentum": lambda weights: torch.optim.SGD(weights, 0.1, momentum=0.9, weight_decay=0.1),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_padding_stays_zero_whatever_the_optimizer_does(E, batch, name):
+    layer = EmbeddingLayer(E, trainable=True)
+    train(layer, batch, OPTIMIZERS[name])
+    for block in NAMES:
+        assert not weight(layer, block)[E.padding].any()
+        assert weight(layer, block)[E.unknown].any()
+    assert not layer([E.padding]).any()
+
+
+def test_padding_is_looked_up_as_zero_even_where_its_row_was_moved(E):
+    layer = EmbeddingLayer(E, trainable=True)
+    with torch.no_grad():
+        for each in layer.parameters():
+            each += 1
+    found = layer([E.padding, 0])
+    assert not found[0].any()
+    found.sum().backward()
+    assert not any(each.grad[E.padding].any() for each in layer.parameters())
+
+
+def test_a_trainable_block_has_the_gradients_of_its_function(E):
+    layer = EmbeddingLayer(E, {"word_class": True}, dropout=None).double()
+    ids = torch.tensor([[0, 2, E.padding], [2, 2, 1]])
+    assert torch.autograd.gradcheck(lambda _weight: layer(ids), tuple(layer.parameters()))
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("trainable", [False, True, {"word_class": True}])
+def test_a_state_goes_from_any_layer_into_any_other_of_these_blocks(
+    E, batch, saved, trainable, tmp_path
+):
+    source = EmbeddingLayer(E, trainable=saved)
+    if saved:
+        train(source, batch, torch.optim.Adam)
+    torch.save(source.state_dict(), tmp_path / "layer.pt")
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
+    other = wc.EmbeddingMatrix.of(U, wce, random_dims=4, seed=99)
+    before = other.matrix.copy()
+    target = EmbeddingLayer(other, trainable)
+    assert not torch.equal(target.eval()(batch.ids), source.eval()(batch.ids))
+    target.load_state_dict(torch.load(tmp_path / "layer.pt"), strict=True)
+    assert torch.equal(target(batch.ids), source(batch.ids))
+    # loading writes into tensors, but not into the matrix they were made from
+    np.testing.assert_array_equal(other.matrix, before)
+
+
+def test_a_state_of_other_sizes_is_refused_and_changes_nothing(E):
+    layer = EmbeddingLayer(E)
+    state = {key: value[:-1] for key, value in layer.state_dict().items()}
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        layer.load_state_dict(state)
+    with pytest.raises(RuntimeError, match="Missing key"):
+        layer.load_state_dict({})
+    np.testing.assert_array_equal(layer.eval()([0, E.padding]), E.matrix[[0, E.padding]])
+
+
+def test_a_padding_row_that_is_loaded_becomes_zero(E):
+    layer = EmbeddingLayer(E)
+    layer.load_state_dict({key: value + 1 for key, value in layer.state_dict().items()})
+    assert not layer([E.padding]).any()
+    np.testing.assert_allclose(layer.eval()([0])[0], E.matrix[0] + 1)
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_the_whole_layer_can_be_copied_and_saved(E, batch, trainable, tmp_path):
+    layer = EmbeddingLayer(E, trainable).eval()
+    torch.save(layer, tmp_path / "layer.pt")
+    loaded = torch.load(tmp_path / "layer.pt", weights_only=False)
+    copied = copy.deepcopy(layer)
+    for other in (loaded, copied):
+        assert torch.equal(other(batch.ids), layer(batch.ids))
+        assert weight(other, "random").data_ptr() != weight(layer, "random").data_ptr()
+
+
+@pytest.mark.parametrize("trainable", [False, {"random": True}])
+def test_saving_a_large_layer_writes_its_numbers_once(trainable, tmp_path):
+    vectors = np.ones((1000, 50), np.float32)
+    large = wc.EmbeddingMatrix.of(
+        wc.WordVectors.of([f"w{k}" for k in range(1000)], vectors), random_dims=50
+    )
+    torch.save(EmbeddingLayer(large, trainable).state_dict(), tmp_path / "layer.pt")
+    assert (tmp_path / "layer.pt").stat().st_size < 1.1 * large.matrix.nbytes
+
+
+def test_frozen_blocks_share_the_memory_of_the_matrix(E):
+    layer = EmbeddingLayer(E)
+    for name, place in E.blocks.items():
+        assert np.shares_memory(weight(layer, name).numpy(), E.matrix[:, place])
+    half = EmbeddingLayer(E, {"random": True})
+    assert not any(
+        np.shares_memory(weight(half, name).detach().numpy(), E.matrix) for name in NAMES
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_other_precisions_give_rounded_rows(E, batch, dtype):
+    layer = EmbeddingLayer(E, {"word_class": True}).to(dtype)
+    assert layer(batch.ids).dtype == dtype
+    expected = torch.tensor(E.matrix[batch.ids]).to(dtype)
+    assert torch.equal(layer.eval()(batch.ids), expected)
+
+
+@pytest.mark.parametrize("trainable", [False, {"word_class": True}])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_it_can_be_exported_with_a_batch_of_any_size(E, batch, trainable):
+    layer = EmbeddingLayer(E, trainable).eval()
+    sizes = {0: torch.export.Dim("b"), 1: torch.export.Dim("l")}
+    exported = torch.export.export(
+        layer, (torch.from_numpy(batch.ids),), dynamic_shapes=({**sizes},)
+    ).module()
+    for ids in (torch.from_numpy(batch.ids), torch.tensor([[0, 1, 2], [3, 4, E.padding]])):
+        torch.testing.assert_close(exported(ids), layer(ids))
+
+
+@pytest.mark.parametrize("trainable", [False, {"word_class": True}])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_it_is_one_graph_without_breaks(E, batch, trainable):
+    layer = EmbeddingLayer(E, trainable)
+    ids = torch.from_numpy(batch.ids)
+    captured = torch.compile(layer, fullgraph=True, backend="eager")
+    assert captured(ids).shape == (*ids.shape, E.n_dims)
+    layer.eval()
+    torch.testing.assert_close(captured(ids), layer(ids))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs g++")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_it_can_be_compiled(E, batch):
+    layer = EmbeddingLayer(E, {"word_class": True})
+    compiled = torch.compile(layer, fullgraph=True)
+    ids = torch.from_numpy(batch.ids)
+    compiled(ids).sum().backward()
+    assert not weight(layer, "word_class").grad[E.padding].any()
+    layer.eval()
+    torch.testing.assert_close(compiled(ids), layer(ids))
+
+
+def test_trainable_and_the_matrix_are_checked(E):
+    with pytest.raises(wc.InputError, match="E is a ndarray; expected an EmbeddingMatrix"):
+        EmbeddingLayer(E.matrix)
+    with pytest.raises(wc.InputError, match="trainable names the block 'glove'"):
+        EmbeddingLayer(E, {"glove": True})
+    with pytest.raises(wc.InputError, match="trainable of 'random' is 'no'"):
+        EmbeddingLayer(E, {"random": "no"})

@@ -1,0 +1,59 @@
+import subprocess
+import sys
+
+import pytest
+
+import wordclass as wc
+from wordclass import naming
+
+WITHOUT_TORCH = """
+import sys
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, NotInstalled())
+import wordclass as wc
+from wordclass import *
+for use in (lambda: wc.torch, lambda: __import__("wordclass.encoders.cnn")):
+    try:
+        use()
+    except wc.MissingExtraError as error:
+        print(error)
+"""
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+def test_importing_the_package_does_not_import_torch_but_naming_it_does():
+    pytest.importorskip("torch")
+    code = (
+        "import sys, wordclass as wc\n"
+        "assert 'torch' in dir(wc) and 'torch' not in sys.modules\n"
+        "layer = wc.torch.EmbeddingLayer\n"
+        "assert 'torch' in sys.modules and sys.modules['torch'] is not wc.torch\n"
+        "print(layer.__mro__[1].__module__)"
+    )
+    assert run(code).stdout == "torch.nn.modules.module\n"
+
+
+def test_the_parts_for_networks_of_ones_own_are_there():
+    pytest.importorskip("torch")
+    from wordclass.network.embedding_layer import EmbeddingLayer
+
+    assert wc.torch.EmbeddingLayer is EmbeddingLayer
+    for name in wc.torch.__all__:
+        assert getattr(wc.torch, name).__doc__
+    assert wc.torch.encoder("mean", 3).output_dim == 3
+
+
+def test_without_torch_the_error_names_the_pip_command_and_all_else_works():
+    line = "torch is needed for networks: pip install 'wordclass[torch]'\n"
+    assert run(WITHOUT_TORCH).stdout == 2 * line
+
+
+def test_the_extra_that_the_error_names_is_that_of_the_package():
+    with pytest.raises(wc.MissingExtraError, match=r"pip install 'wordclass\[nothing\]'"):
+        naming.extra("nothing", "for this test")
