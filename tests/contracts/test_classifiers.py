@@ -256,3 +256,9 @@ def test_texts_without_a_word_leave_what_was_fitted(classifier):
     assert (learned.predict(texts), learned.predict_proba(texts).tolist()) == before
     with pytest.raises(NotFittedError):
         again.predict(texts)
+
+
+def test_weights_that_would_not_count_in_a_score_are_refused(classifier):
+    learned = classifier.fit(TEXTS, LABELS)
+    with pytest.raises(wc.InputError, match="leave sample_weight out"):
+        learned.score(TEXTS, LABELS, sample_weight=np.ones(len(TEXTS)))

@@ -25,7 +25,7 @@ class Settings:
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no messages.")] = False
     seed: Annotated[int, typer.Option(help="For everything random.")] = 0
-    jobs: Annotated[int, typer.Option(help="Processes that share the work; -1: all cores.")] = 1
+    jobs: Annotated[int, typer.Option(help="Threads that share the work; -1: all cores.")] = 1
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on standard output.")

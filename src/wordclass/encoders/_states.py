@@ -11,8 +11,8 @@ class States(nn.Module):
     """Runs an LSTM over texts.
 
     Padding behind a text cannot reach the states before it, so the texts of a batch are run side
-    by side and what lies behind each is left unused. That is exact, and on a CPU several times
-    faster than torch's packed sequences.
+    by side and what lies behind each is left unused. That is exact and, where lengths differ, on
+    a CPU 1.6 to 10 times faster than torch's packed sequences.
     """
 
     def __init__(self, input_dim: int, hidden: int, masked: bool, seed: Seed) -> None:

@@ -107,7 +107,7 @@ class DenseOneVsRest:
 
     @cached_property
     def _truth(self) -> Flags:
-        truth: Flags = self.Y.toarray() > 0
+        truth: Flags = self.Y.astype(np.bool_).toarray()
         return truth
 
 

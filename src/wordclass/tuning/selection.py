@@ -240,7 +240,7 @@ class _Search:
             classifier = make_classifier(self.name, **self._options(settings))
             classifier.fit(self.train.texts, self.train.labels)
             codeframe, Y = self.validation.labels.codeframe, self.validation.labels.Y
-            truth = codeframe.to_labels(Y.toarray() > 0)
+            truth = codeframe.to_labels(Y.astype(bool).toarray())
             predicted = classifier.predict(self.validation.texts)
             scores = evaluate(truth, predicted, codeframe.classes)
             chosen = storable(getattr(classifier, "settings_", {}))
