@@ -164,6 +164,7 @@ def test_a_class_with_one_document_can_be_learned_from():
 
 def test_large_corpora_choose_settings_on_a_fair_part(monkeypatch):
     monkeypatch.setattr(linear, "_MOST_SEARCHED", 40)
+    monkeypatch.setattr(linear, "_SAMPLE", 30)
     seen = []
     made = _linear_search.LinearFeatures
 

@@ -46,7 +46,8 @@ GRID = {
     "C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0],
 }
 
-_MOST_SEARCHED = 20_000  # documents that settings are chosen on
+_MOST_SEARCHED = 20_000  # documents: of more, settings are chosen on a sample
+_SAMPLE = 10_000
 _FEWEST_SEARCHED = 20  # fewer tell nothing
 _MANY_FOR_THRESHOLDS = 30_000  # documents: so many need only a fifth of them scored
 _MANY_FOR_PROBABILITIES = 2_000  # in a single-label task
@@ -61,9 +62,9 @@ class LinearClassifier(TextClassifier):
     folds into one weight a term and class, so predicting is one sparse product and explanations
     are exact.
 
-    The settings that are "auto" are chosen inside `fit`, on documents held out from training:
-    at most 20,000 documents, drawn evenly from the classes, take part in that. Fewer than 20
-    documents are not worth a search: the first value of each setting is taken, and C = 1.
+    The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
+    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes. Fewer than
+    20 documents are not worth a search: the first value of each setting is taken, and C = 1.
 
     Parameters
     ----------
@@ -196,9 +197,9 @@ class LinearClassifier(TextClassifier):
 
     def _searched(self, documents: LabelledDocuments) -> LabelledDocuments:
         """Return the documents on which settings are chosen: all, or a fair sample of them."""
-        n_parts = -(-len(documents.texts) // _MOST_SEARCHED)
-        if n_parts == 1:
+        if len(documents.texts) <= _MOST_SEARCHED:
             return documents
+        n_parts = -(-len(documents.texts) // _SAMPLE)
         parts = stratified_folds(documents.texts, documents.Y, n_parts * N_FOLDS, self.seed)
         rows = np.flatnonzero(parts < N_FOLDS)
         return documents.part(rows, parts[rows])
