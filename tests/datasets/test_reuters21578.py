@@ -1,4 +1,3 @@
-
 import pytest
 
 from wordclass.corpus import load_dataset, read_corpus
