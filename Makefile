@@ -18,7 +18,8 @@ $(VENV)/.tools: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.ready: $(VENV)/.tools CMakeLists.txt src/wordclass/text/engine.cpp \
-		src/wordclass/vector_formats/text_reader.cpp src/wordclass/linear_solver/solver.cpp
+		src/wordclass/vector_formats/text_reader.cpp src/wordclass/linear_solver/solver.cpp \
+		src/wordclass/network/convolution.cpp
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[all]'
 	touch $@

@@ -6,22 +6,20 @@ unless `--again` says so: a run that was stopped goes on where it was.
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
-from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any
 
-import measuring
+from journal import Journal, write_page
 from results_measuring import measure
 from results_page import page
 from results_rows import ROOT, ROWS, Row
 
-JOURNAL = ROOT / ".cache" / "results" / "results.jsonl"
+JOURNAL = Journal(
+    ROOT / ".cache" / "results" / "results.jsonl",
+    ("wordclass", "numpy", "scipy", "scikit-learn", "fasttext-community"),
+)
 PAGE = ROOT / "docs" / "results.md"
-_PACKAGES = ("wordclass", "numpy", "scipy", "scikit-learn", "fasttext-community")
 
 
 def main() -> None:
@@ -46,7 +44,7 @@ def main() -> None:
         return
     for row in chosen if not arguments.page else []:
         if arguments.again or not _is_measured(row):
-            _add(row, _measured_apart(row))
+            JOURNAL.add(row.key, row.name, _measured_apart(row))
             _write_page()
     _write_page()
 
@@ -56,7 +54,7 @@ def _is_wanted(row: Row, only: list[str]) -> bool:
 
 
 def _is_measured(row: Row) -> bool:
-    return "macro_f1" in _kept().get(row.key, {})
+    return "macro_f1" in JOURNAL.kept().get(row.key, {})
 
 
 def _measured_apart(row: Row) -> dict[str, Any]:
@@ -76,43 +74,9 @@ def _measured_apart(row: Row) -> dict[str, Any]:
     return found
 
 
-def _add(row: Row, found: dict[str, Any]) -> None:
-    """Keep what was measured, with when and with what; it is on disk when this returns."""
-    versions = [f"{package} {metadata.version(package)}" for package in _PACKAGES]
-    record = {
-        "key": row.key,
-        "name": row.name,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": measuring.commit(),
-        "versions": ", ".join([f"Python {platform.python_version()}", *versions]),
-        **found,
-    }
-    JOURNAL.parent.mkdir(parents=True, exist_ok=True)
-    with JOURNAL.open("a", encoding="utf-8") as file:
-        file.write("\n" + json.dumps(record))  # first, should the line before never have ended
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _kept() -> dict[str, dict[str, Any]]:
-    """Return the last record of each key; a line that was never finished is passed over."""
-    kept = {}
-    lines = JOURNAL.read_text(encoding="utf-8").split("\n") if JOURNAL.exists() else []
-    for line in lines:
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        kept[record["key"]] = record
-    return kept
-
-
 def _write_page() -> None:
-    kept = _kept()
-    results = {row.name: kept[row.key] for row in ROWS if row.key in kept}
-    temporary = PAGE.with_suffix(".tmp")
-    temporary.write_text(page(results), encoding="utf-8")
-    temporary.replace(PAGE)
+    kept = JOURNAL.kept()
+    write_page(PAGE, page({row.name: kept[row.key] for row in ROWS if row.key in kept}))
 
 
 if __name__ == "__main__":

@@ -124,13 +124,13 @@ def _threads_for_fasttext(train: wc.LabelledCorpus, options: dict[str, Any]) -> 
 
 @contextmanager
 def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
-    start, start_cpu = time.perf_counter(), _cpu_seconds()
+    start, start_cpu = time.perf_counter(), cpu_seconds()
     yield
     seconds[f"{step}_seconds"] = time.perf_counter() - start
-    seconds[f"{step}_cpu_seconds"] = _cpu_seconds() - start_cpu
+    seconds[f"{step}_cpu_seconds"] = cpu_seconds() - start_cpu
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """Return the CPU time of this process, all its threads, and the processes it started."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)

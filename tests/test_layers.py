@@ -12,13 +12,13 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wordclass"
 ROWS = [
     {"errors"},
     {
-        "arrays", "corpus", "counts", "labels", "measures", "naming", "native", "neighbors",
-        "progress", "storage", "stored_options", "subwords", "tensor_file", "vector_cache",
+        "arrays", "checks", "corpus", "counts", "labels", "measures", "naming", "native",
+        "neighbors", "progress", "storage", "stored_options", "subwords", "tensor_file", "vector_cache",
         "vector_checks", "vector_files", "vocabulary", "word_vectors",
     },
     {
         "corpus_formats", "correlations", "encoders", "linear_solver", "projectors",
-        "vector_formats", "weightings",
+        "regressors", "vector_formats", "weightings",
     },
     {"text"},
     {"datasets", "embedding", "thresholds"},
@@ -39,7 +39,7 @@ CORNERS = {
     "matplotlib": {"report"},
     "polars": {"corpus_formats", "vector_formats"},
     "rich": {"cli"},
-    "torch": {"classifiers", "encoders", "network"},
+    "torch": {"classifiers", "encoders", "network", "regressors"},
     "typer": {"cli"},
     "zstandard": set(),
 }
@@ -70,7 +70,10 @@ def internal_imports(path):
         if imported.startswith("wordclass."):
             inner = imported.removeprefix("wordclass.")
             # compiled, and below everything else
-            compiled = ("linear_solver._solver", "text._engine", "vector_formats._text_reader")
+            compiled = (
+                "linear_solver._solver", "network._convolution", "text._engine",
+                "vector_formats._text_reader",
+            )  # fmt: skip
             if inner not in compiled:
                 yield inner if inner in known else inner.rpartition(".")[0]
 

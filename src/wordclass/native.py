@@ -3,6 +3,7 @@
 import os
 import warnings
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,22 @@ try:
     from wordclass.linear_solver import _solver as solver
 except ImportError:
     solver = None
+
+if TYPE_CHECKING:
+    convolution: ModuleType | None
+else:
+
+    def __getattr__(name: str) -> ModuleType | None:
+        """Import `convolution` on first use: it stands beside the networks, which import torch."""
+        if name != "convolution":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        global convolution
+        try:
+            from wordclass.network import _convolution as convolution
+        except ImportError:
+            convolution = None
+        return convolution
+
 
 _MOST_THREADS = 256
 _has_warned = False

@@ -19,9 +19,22 @@ NAMES = naming.names("classifiers")
 TEXTS, LABELS = corpus()
 
 
+_NETWORK = {"batch_size": 8, "lr": 0.02, "max_epochs": 30, "supervised_dropout": 0.2}
+OPTIONS = {
+    "cnn": {**_NETWORK, "channels": 16},
+    "lstm": {**_NETWORK, "hidden": 16},
+    "attention": {**_NETWORK, "hidden": 16},
+    "leam": {**_NETWORK, "window": 3, "dropout": 0.1},
+}
+
+
+def make(name, **options):
+    return wc.classifier(name, **{"min_docs": 2, **OPTIONS.get(name, {}), **options})
+
+
 @pytest.fixture(params=NAMES)
 def classifier(request):
-    return wc.classifier(request.param, min_docs=2)
+    return make(request.param)
 
 
 def test_it_learns_single_labels(classifier):

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from made_up import corpus
 from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsRegressor
 
 import wordclass as wc
+from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.subwords import Subwords
 from wordclass.text.analyzer import Analyzer
 
@@ -98,6 +100,40 @@ def test_unseen_terms_are_left_out_where_asked(wce):
     E = wc.EmbeddingMatrix.of(U, wce, keep_unseen=False)
     assert len(E) == len(wce) + 2
     assert E.row("tax") == E.unknown
+
+
+@pytest.mark.parametrize("regressor", ["ridge", KNeighborsRegressor(2)])
+def test_the_word_class_part_of_unseen_terms_is_predicted_where_asked(wce, E, regressor):
+    more = wc.WordVectors.of([*U.terms, "duty"], [*U.matrix, [2, 2]])
+    made = wc.EmbeddingMatrix.of(more, wce, random_dims=4, seed=3, unseen=regressor)
+    predicted = UnseenTerms.predict(more, wce, regressor, seed=3)
+    assert list(made.unseen_terms) == list(predicted.terms) == ["tax", "duty"]
+    block = made.matrix[:, made.blocks["word_class"]]
+    np.testing.assert_array_equal(block[[made.row("tax"), made.row("duty")]], predicted.vectors)
+    assert predicted.vectors.any()
+    assert not block[[made.unknown, made.padding]].any()
+    assert not made.matrix[made.padding].any()
+    # everything else is as it was
+    plain = wc.EmbeddingMatrix.of(more, wce, random_dims=4, seed=3)
+    assert not plain.matrix[plain.row("tax"), plain.blocks["word_class"]].any()
+    np.testing.assert_array_equal(block[: len(wce)], wce.vectors_)
+    for name in ("pretrained", "random"):
+        place = made.blocks[name]
+        np.testing.assert_array_equal(made.matrix[:, place], plain.matrix[:, place])
+
+
+def test_nothing_is_predicted_where_no_term_is_unseen(wce):
+    known = wc.WordVectors.of(["moon"], [[1, 2]])  # too few to learn from, too
+    made = wc.EmbeddingMatrix.of(known, wce, unseen="ridge")
+    np.testing.assert_array_equal(made.matrix, wc.EmbeddingMatrix.of(known, wce).matrix)
+
+
+def test_what_cannot_be_predicted_is_refused(wce):
+    for options in ({"U": U}, {"wce": wce}, {"U": U, "wce": wce, "keep_unseen": False}):
+        with pytest.raises(wc.InputError, match="unseen needs U and wce to learn from"):
+            wc.EmbeddingMatrix.of(**options, unseen="ridge")
+    with pytest.raises(wc.InputError, match="unknown regressor 'forest'"):
+        wc.EmbeddingMatrix.of(U, wce, unseen="forest")
 
 
 def test_pieces_of_words_make_vectors_for_terms_of_the_vocabulary():

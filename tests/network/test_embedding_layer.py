@@ -109,6 +109,37 @@ def test_in_training_the_word_class_block_is_dropped_by_default(E, batch):
     assert torch.equal(EmbeddingLayer(E, dropout=None)(batch.ids), plain)
 
 
+@pytest.mark.parametrize("trainable", [False, True])
+def test_a_shift_is_added_to_the_rows_of_its_block_but_not_to_padding(E, batch, trainable):
+    layer = EmbeddingLayer(E, trainable).eval()
+    shift = torch.linspace(1, 2, batch.ids.size * 3).view(*batch.ids.shape, 3)
+    expected = E.matrix[batch.ids].copy()
+    for k, length in enumerate(batch.lengths):
+        expected[k, :length, E.blocks["word_class"]] += shift[k, :length].numpy()
+    found = layer(batch.ids, {"word_class": shift.double()})
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
+    assert torch.equal(layer(batch.ids, {}), layer(batch.ids))
+
+
+def test_a_shift_is_added_before_dropout(E, batch):
+    shift = {"word_class": torch.full((*batch.ids.shape, 3), 100.0)}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        dropped = EmbeddingLayer(E, dropout={"word_class": 0.5})(batch.ids, shift)
+    block = dropped[..., E.blocks["word_class"]][torch.from_numpy(batch.ids) != E.padding]
+    assert (block == 0).any()
+    assert (block[block != 0] > 50 / (1 - 0.5 * 3 / 9)).all()
+
+
+def test_a_shift_of_no_block_or_of_another_shape_is_an_error(E, batch):
+    layer = EmbeddingLayer(E)
+    with pytest.raises(wc.InputError, match="shift names the block 'glove'; the blocks are: pre"):
+        layer(batch.ids, {"glove": torch.ones(1)})
+    with pytest.raises(wc.InputError, match=r"has shape \(2, 3\); expected \(5, .*, 3\), one row"):
+        layer(batch.ids, {"word_class": torch.ones(2, 3)})
+
+
 def test_a_matrix_without_word_class_vectors_needs_no_other_call(batch):
     E = wc.EmbeddingMatrix.of(U)
     assert EmbeddingLayer(E, {"word_class": True})([[0]]).tolist() == [[[1.0, 2.0]]]

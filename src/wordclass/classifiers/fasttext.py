@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.checks import check_int
 from wordclass.classifiers._fasttext_training import DivergedError, Settings, Trained, train
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
@@ -171,13 +172,13 @@ class FastTextClassifier(TextClassifier):
             raise InputError(f"lr is {self.lr!r}; expected a number above 0, such as .5, or None")
         if not isinstance(self.wce, bool | WordClassEmbeddings):
             raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
-        _check_int("epochs", self.epochs, 1)
+        if self.epochs is not None:
+            check_int("epochs", self.epochs, 1)
         has_others = self.vectors is not None or self.wce is not False
-        _check_int("random_dims", self.random_dims, 0 if has_others else 1)
-        _check_int("min_count", self.min_count, 1)
-        if self.seed is None:
-            raise InputError("seed is None; expected a whole number")
-        _check_int("seed", self.seed)
+        if self.random_dims is not None:
+            check_int("random_dims", self.random_dims, 0 if has_others else 1)
+        check_int("min_count", self.min_count, 1)
+        check_int("seed", self.seed)
 
     def _thresholds(self, texts: list[str], labels: EncodedLabels, loss: str) -> Floats:
         """Return the threshold (m,) of each class; a score of 0 is a probability of one half."""
@@ -319,14 +320,6 @@ def _model(analyze: Analyze, words: list[str], trained: Trained) -> WordAverage:
         trained.class_vectors,
         trained.offset,
     )
-
-
-def _check_int(name: str, value: object, lowest: int | None = None) -> None:
-    """Refuse what is no whole number; None stands for a default."""
-    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if value is not None and (not is_int or (lowest is not None and value < lowest)):  # type: ignore[operator]
-        expected = "a whole number" if lowest is None else f"a whole number from {lowest} up"
-        raise InputError(f"{name} is {value!r}; expected {expected}")
 
 
 make = FastTextClassifier

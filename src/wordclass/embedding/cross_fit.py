@@ -48,3 +48,25 @@ def cross_fit(
             features = np.zeros((X.shape[0], S.shape[1]), np.float32)
         features[inside] = X[inside] @ S
     return np.zeros((0, 0), np.float32) if features is None else features
+
+
+def vectors_without(
+    X: Sparse,
+    Y: Sparse,
+    folds: Ints,
+    counts: WordClassCounts,
+    count: Callable[[Sparse, Sparse], WordClassCounts],
+    embed: Callable[[WordClassCounts], Floats],
+) -> Floats32:
+    """Return the S (folds, v, r) of the documents outside each fold.
+
+    Parameters
+    ----------
+    counts
+        The sums of the documents in any fold; see `cross_fit` for the rest.
+    """
+    made = []
+    for fold in progress.over(range(int(folds.max(initial=-1)) + 1), "cross-fitting"):
+        inside = np.flatnonzero(folds == fold)
+        made.append(embed(counts - count(X[inside], Y[inside])).astype(np.float32))
+    return np.array(made)

@@ -1,6 +1,6 @@
 """Word-class embeddings, as a scikit-learn transformer of texts."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass.arrays import Floats, Floats32, Sparse
+from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.checks import check_int
 from wordclass.corpus import Label, check_lengths, list_texts
 from wordclass.counts import WordClassCounts
 from wordclass.embedding import wce_file
-from wordclass.embedding.cross_fit import cross_fit, fold_numbers
+from wordclass.embedding.cross_fit import cross_fit, fold_numbers, vectors_without
 from wordclass.embedding.learning import Learned, Learner
 from wordclass.embedding.projection import Projection
 from wordclass.embedding.recipe import Correlate, Recipe
@@ -163,15 +164,29 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         check_class_count(encoded.codeframe)
         learner = self._learner()
         learned, X = learner.learn(listed, encoded)
-        projection = self._adopt(learned)
-        recipe = learner.recipe
-
-        def embed(counts: WordClassCounts) -> Floats:
-            return projection.of(recipe.embed(counts), counts.known)
-
+        embed = self._embedder(self._adopt(learned))
         folds = fold_numbers(listed, self.folds, self.seed)
         Y = with_structural_columns(X, encoded.Y, learned.structural)
-        return cross_fit(X, Y, folds, recipe.count, embed)
+        return cross_fit(X, Y, folds, learner.recipe.count, embed)
+
+    def fit_folds(self, texts: Iterable[str], labels: Labels, folds: Ints) -> Floats32:
+        """Learn the embeddings, and return those without each fold (folds, v, r).
+
+        What a network reads in training: the tokens of a text have the vectors that never saw the
+        texts of its fold. All are projected in the same way.
+
+        The fold (n,) of a text is a number from 0 up; -1: held out. Such a text counts for the
+        vocabulary and document frequencies, but nothing is learned from its labels.
+        """
+        listed, encoded = _read(texts, labels, None)
+        check_class_count(encoded.codeframe)
+        learner = replace(self._learner(), keep_documents=False)
+        learned, X = learner.learn(listed, encoded)
+        Y = with_structural_columns(X, encoded.Y, learned.structural)
+        held_out = np.flatnonzero(folds < 0)
+        counts = learned.counts - learner.recipe.count(X[held_out], Y[held_out])
+        embed = self._embedder(self._adopt(replace(learned, counts=counts)))
+        return vectors_without(X, Y, folds, counts, learner.recipe.count, embed)
 
     def partial_fit(
         self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
@@ -222,9 +237,9 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     def _learner(self) -> Learner:
         """Check the options, and put together what they ask for."""
-        _check_int("folds", self.folds, 2)
-        _check_int("structural_problems", self.structural_problems, 0)
-        _check_int("seed", self.seed)
+        check_int("folds", self.folds, 2)
+        check_int("structural_problems", self.structural_problems, 0)
+        check_int("seed", self.seed)
         vectorizer = DocumentVectorizer(
             weighting=self.weighting,
             min_docs=self.min_docs,
@@ -245,6 +260,10 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         class_vectors = S.astype(np.float32)
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return projection
+
+    def _embedder(self, projection: Projection) -> Callable[[WordClassCounts], Floats]:
+        embed = Recipe.of(self.correlation, self.shrinkage).embed
+        return lambda counts: projection.of(embed(counts), counts.known)
 
     def _set(self, learned: Learned, class_vectors: Floats32, vectors: Floats | Floats32) -> None:
         """Set the fitted attributes; the two arrays are one where nothing was projected."""
@@ -378,10 +397,3 @@ def _read(
     encoded = encode(labels, class_names)
     check_lengths(listed, encoded.Y.shape[0])
     return listed, encoded
-
-
-def _check_int(name: str, value: object, lowest: int | None = None) -> None:
-    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_int or (lowest is not None and value < lowest):  # type: ignore[operator]
-        expected = "an int" if lowest is None else f"an int from {lowest} up"
-        raise InputError(f"{name} is {value!r}; expected {expected}")

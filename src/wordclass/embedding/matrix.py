@@ -15,9 +15,10 @@ from wordclass.arrays import Floats32, Ints
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.random_vectors import random_vectors
+from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
 from wordclass.text.analyzer import Analyze, Analyzer, choose_analyzer
-from wordclass.text.sequences import IdBatch, Side, index_texts
+from wordclass.text.sequences import IdBatch, Sequences, Side, index_texts
 from wordclass.vector_checks import first_not_finite, list_terms
 from wordclass.vocabulary import Vocabulary
 from wordclass.word_vectors import WordVectors
@@ -31,8 +32,8 @@ class EmbeddingMatrix:
 
     The rows are those of the vocabulary, then one for all unknown terms, then one for padding,
     then those of terms outside the vocabulary that the pretrained vectors know. Whatever a term
-    lacks is zero: the word-class part outside the vocabulary, the pretrained part of a term that
-    has none, all of the padding. Copying returns the same object.
+    lacks is zero: the word-class part outside the vocabulary (unless it is predicted), the
+    pretrained part of a term that has none, all of the padding. Copying returns the same object.
 
     Parameters
     ----------
@@ -78,6 +79,7 @@ class EmbeddingMatrix:
         vocabulary: Iterable[str] | None = None,
         keep_unseen: bool = True,
         analyzer: Analyze | None = None,
+        unseen: Any = None,  # noqa: ANN401 - a name, or any object with the two methods
     ) -> Self:
         """Put vectors side by side; terms are matched by name, never by position.
 
@@ -99,31 +101,41 @@ class EmbeddingMatrix:
             Keep the terms of U that are outside the vocabulary: texts to come may have them.
         analyzer
             For `index`; by default that of `wce`, else the default one.
+        unseen
+            What predicts the word-class part of terms outside the vocabulary from their pretrained
+            part: a file name in `regressors/`, or an object as in `UnseenTerms.predict`; it gets
+            `seed`. None: that part is zero, as it always is for the unknown row and the padding.
 
         Raises
         ------
         InputError
             There is nothing to put side by side; U and the vocabulary have no term in common; or a
-            vector holds a NaN or an infinity.
+            vector holds a NaN or an infinity; or there is nothing to predict from, or for.
         """
         _check(U, wce, random_dims, seed)
+        if unseen is not None and (U is None or wce is None or not keep_unseen):
+            raise InputError("unseen needs U and wce to learn from, and keep_unseen=True")
         terms = _vocabulary(U, wce, vocabulary)
         found = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
-        unseen = _unseen_rows(U, found) if U is not None and keep_unseen else np.arange(0)
+        outside = _unseen_rows(U, found) if U is not None and keep_unseen else np.arange(0)
         widths = {
             "pretrained": 0 if U is None else U.n_dims,
             "word_class": 0 if wce is None else wce.vectors_.shape[1],
             "random": random_dims,
         }
         blocks = _side_by_side(widths)
-        matrix = np.zeros((len(terms) + 2 + len(unseen), sum(widths.values())), np.float32)
-        unseen_terms = [] if U is None else [U.terms[row] for row in unseen.tolist()]
+        matrix = np.zeros((len(terms) + 2 + len(outside), sum(widths.values())), np.float32)
+        unseen_terms = [] if U is None else [U.terms[row] for row in outside.tolist()]
         if U is not None:
             pretrained = matrix[:, blocks["pretrained"]]
             _fill_pretrained(pretrained[: len(terms)], U, terms, found)
-            _fill_rows(pretrained[len(terms) + 2 :], U.matrix, unseen)
+            _fill_rows(pretrained[len(terms) + 2 :], U.matrix, outside)
         if wce is not None:
             matrix[: len(terms), blocks["word_class"]] = wce.vectors_
+        if U is not None and wce is not None and unseen is not None and unseen_terms:
+            # in the same order: that of U
+            predicted = UnseenTerms.predict(U, wce, unseen, seed=seed)
+            matrix[len(terms) + 2 :, blocks["word_class"]] = predicted.vectors
         if random_dims:
             _fill_random(matrix[:, blocks["random"]], [*terms, None, None, *unseen_terms], seed)
             matrix[len(terms) + 1] = 0
@@ -171,10 +183,36 @@ class EmbeddingMatrix:
         pad
             "right", behind the text, or "left" as in the paper's runs.
         """
+        return self.sequences(texts, max_length, n_jobs=n_jobs).padded(self.padding, pad)
+
+    def sequences(
+        self, texts: Iterable[str], max_length: int = 500, *, n_jobs: int | None = None
+    ) -> Sequences:
+        """Return the rows of the tokens of texts, one text after the other."""
         columns, ends = index_texts(list_texts(texts), self.analyze, self._columns, n_jobs)
         # -1, a token outside, is the last entry
-        rows: Ints = self._row_of[columns]
-        return IdBatch.of(rows, ends, padding=self.padding, max_length=max_length, pad=pad)
+        return Sequences(self._row_of[columns], ends).cut(max_length)
+
+    def restricted(self, rows: Ints) -> tuple[Self, Ints]:
+        """Leave out the unseen terms whose rows are not given; return where each row went (rows,).
+
+        A row that was left out goes to the unknown one.
+        """
+        first = len(self.terms) + 2
+        kept = np.unique(rows[rows >= first])
+        new_places = np.concatenate(
+            [np.arange(first), np.full(len(self.unseen_terms), self.unknown)]
+        )
+        new_places[kept] = first + np.arange(len(kept))
+        matrix = np.concatenate([self.matrix[:first], self.matrix[kept]])
+        unseen = [self.unseen_terms[row - first] for row in kept.tolist()]
+        return type(self)(self.terms, unseen, matrix, self.blocks, self.analyze), new_places
+
+    def with_vectors(self, rows: Ints, vectors: Floats32) -> Self:
+        """Return the same terms, some of them with other vectors."""
+        matrix = self.matrix.copy()
+        matrix[rows] = vectors
+        return type(self)(self.terms, self.unseen_terms, matrix, self.blocks, self.analyze)
 
     @cached_property
     def _columns(self) -> Vocabulary:

@@ -15,7 +15,9 @@ from wordclass.linear_solver.problem import Costs, Features, Solution
 
 TOLERANCE = 1e-4  # as in scikit-learn's LinearSVC
 ROUGH_TOLERANCE = 0.1  # enough to compare settings
-_MOST_PASSES = 1000
+_MOST_PASSES = 1000  # as in LinearSVC
+_MOST_LOOKS = 10_000_000  # at documents, a class: fewer passes where there are very many
+_FEWEST_PASSES = 100  # ... but never fewer than these, which are enough to compare settings
 _MOST_PRODUCTS = 6000  # documents: their products need 144 MB
 _FEATURES_A_PRODUCT = 8  # steps over products are taken side by side, features one by one
 
@@ -113,8 +115,15 @@ class OneVsRest:
             np.zeros((self.features.n_docs, 0), np.float32) if own is None else own,
             self._rows(rows),
             np.ascontiguousarray(C, dtype=np.float64),
-            *(tolerance, _MOST_PASSES, self.n_threads),
+            *(tolerance, self._most_passes(tolerance), self.n_threads),
         )
+
+    def _most_passes(self, tolerance: float) -> int:
+        """Return when to give up: a few rare classes with a large C would go on for hours."""
+        if tolerance >= ROUGH_TOLERANCE:
+            return _FEWEST_PASSES
+        many = _MOST_LOOKS // max(self.features.n_docs, 1)
+        return int(np.clip(many, _FEWEST_PASSES, _MOST_PASSES))
 
     @cached_property
     def _labels(self) -> tuple[NDArray[np.int32], Ints]:

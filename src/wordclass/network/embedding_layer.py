@@ -1,7 +1,7 @@
 """E as the first layer of a network: ids of tokens in, their vectors out."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -80,24 +80,70 @@ class EmbeddingLayer(nn.Module):
             self.vectors[name] = _Block(weight, is_trainable[name], self.padding_idx)
         self.dropout = SupervisedDropout(self.blocks, dropout)
 
-    def forward(self, ids: Tensor | NDArray[np.integer]) -> Tensor:
+    def forward(
+        self, ids: Tensor | NDArray[np.integer], shift: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
         """Return (b, l, q + r) for ids (b, l); ids of any other shape are fine too.
+
+        Parameters
+        ----------
+        ids
+            The tokens.
+        shift
+            What to add to the rows of some blocks, token by token, before dropout: {block: (b, l,
+            width of the block)}. What it holds at the padding is ignored.
 
         Raises
         ------
         InputError
             An id is no row of E. Not checked in compiled code, where torch raises its own error.
+            Or a shift is of no block, or of another shape.
         """
+        ids = self.checked_ids(ids)
+        shift = self.checked_shift(shift, ids.shape)
+        rows = {name: block(ids) for name, block in self.vectors.items()}
+        for name, added in shift.items():
+            is_padding = (ids == self.padding_idx)[..., None]
+            rows[name] = rows[name] + added.to(rows[name]).masked_fill(is_padding, 0)
+        dropped: Tensor = self.dropout(torch.cat(list(rows.values()), dim=-1))
+        return dropped
+
+    def checked_ids(self, ids: Tensor | NDArray[np.integer]) -> Tensor:
+        """Return ids as int64; refuse what `forward` refuses."""
         if not isinstance(ids, Tensor):
             ids = torch.as_tensor(np.array(ids), device=self._device)
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise InputError(f"the ids are {ids.dtype}; expected whole numbers, such as int64")
         if not torch.compiler.is_compiling():
             self._check_range(ids)
-        ids = ids.long()
-        vectors = torch.cat([block(ids) for block in self.vectors.values()], dim=-1)
-        dropped: Tensor = self.dropout(vectors)
-        return dropped
+        return ids.long()
+
+    def checked_shift(
+        self, shift: Mapping[str, Tensor] | None, shape: Sequence[int]
+    ) -> Mapping[str, Tensor]:
+        """Return the shift of tokens of a shape, {} for None; refuse what `forward` refuses."""
+        for name, added in (shift or {}).items():
+            if name not in self.blocks:
+                raise InputError(
+                    f"shift names the block {name!r}; the blocks are: {', '.join(self.blocks)}"
+                )
+            place = self.blocks[name]
+            expected = (*shape, place.stop - place.start)
+            if tuple(added.shape) != expected:
+                raise InputError(
+                    f"the shift of {name!r} has shape {tuple(added.shape)}; expected {expected}, "
+                    "one row a token"
+                )
+        return shift or {}
+
+    def trained_vectors(self) -> dict[str, NDArray[Any]]:
+        """Return the rows of the blocks that training may have changed, the padding zero."""
+        found = {}
+        for name, block in self.vectors.items():
+            if isinstance(block, _Block) and block.is_trainable:
+                found[name] = block.weight.detach().cpu().numpy().copy()
+                found[name][self.padding_idx] = 0
+        return found
 
     @property
     def _device(self) -> torch.device:

@@ -1,12 +1,21 @@
 """A network that classifies texts: vectors of tokens, one vector a text, scores of classes."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wordclass.encoders._initialization import Seed, check_sizes, generator_of, linear
+from wordclass.encoders._masks import is_token
 from wordclass.errors import InputError
+from wordclass.network import word_by_word
+
+if TYPE_CHECKING:
+    from wordclass.encoders.cnn import CnnEncoder
+    from wordclass.network.embedding_layer import EmbeddingLayer
 
 
 class TextClassifier(nn.Module):
@@ -61,13 +70,36 @@ class TextClassifier(nn.Module):
         self.head = linear(output_dim, n_classes, generator_of(seed))
 
     def forward(
-        self, ids: Tensor | NDArray[np.int64], lengths: Tensor | NDArray[np.int64]
+        self,
+        ids: Tensor | NDArray[np.int64],
+        lengths: Tensor | NDArray[np.int64],
+        shift: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
-        """Return logits (b, n_classes) for the ids (b, l) and lengths (b,) of an `IdBatch`."""
-        vectors = self.layer(ids)
-        lengths = torch.as_tensor(lengths, device=vectors.device)
-        logits: Tensor = self.head(self.dropout(self.encoder(vectors, lengths)))
+        """Return logits (b, n_classes) for the ids (b, l) and lengths (b,) of an `IdBatch`.
+
+        Parameters
+        ----------
+        shift
+            {block: (tokens, width)}: what is added to the rows of a block, for each token of the
+            batch, text after text. So a text can be read with vectors of its own.
+        """
+        logits: Tensor = self.head(self.dropout(self._encoded(ids, lengths, shift)))
         return logits
+
+    def _encoded(
+        self,
+        ids: Tensor | NDArray[np.int64],
+        lengths: Tensor | NDArray[np.int64],
+        shift: Mapping[str, Tensor] | None,
+    ) -> Tensor:
+        lengths = torch.as_tensor(lengths, device=self.head.weight.device)
+        if word_by_word.serves(self.layer, self.encoder):
+            layer, encoder = cast("EmbeddingLayer", self.layer), cast("CnnEncoder", self.encoder)
+            return word_by_word.encode(layer, encoder, ids, lengths, shift)
+        is_left = not getattr(self.encoder, "masked", True)
+        given = () if shift is None else (_padded(shift, lengths, ids.shape[1], is_left),)
+        encoded: Tensor = self.encoder(self.layer(ids, *given), lengths)
+        return encoded
 
     def regularizer(self, is_multilabel: bool = False) -> Tensor:
         """Return what the encoder adds to the loss: 0 for all but those that say so (LEAM)."""
@@ -76,3 +108,17 @@ class TextClassifier(nn.Module):
             return self.head.weight.new_zeros(())
         added: Tensor = own(self.head, is_multilabel)
         return added
+
+
+def _padded(
+    shift: Mapping[str, Tensor], lengths: Tensor, n_places: int, is_left: bool
+) -> dict[str, Tensor]:
+    """Return shifts (tokens, width) as (b, l, width): zero at the padding."""
+    tokens = is_token(lengths, n_places)
+    if is_left:
+        tokens = tokens.flip(1)
+    padded = {}
+    for name, rows in shift.items():
+        padded[name] = rows.new_zeros((*tokens.shape, rows.shape[1]))
+        padded[name][tokens] = rows
+    return padded

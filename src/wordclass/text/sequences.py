@@ -1,7 +1,7 @@
 """From texts to the numbers of their tokens, in order: what networks read."""
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -76,6 +76,58 @@ class IdBatch:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Texts as ids one after the other, without padding.
+
+    Parameters
+    ----------
+    ids
+        Int64, of all tokens, text after text.
+    ends
+        Int64 of shape (n + 1,): where each text ends; the first is 0.
+
+    Examples
+    --------
+    >>> texts = Sequences(np.array([7, 8, 9, 7]), np.array([0, 3, 3, 4]))
+    >>> texts.cut(2).part([2, 0]).ids.tolist()
+    [7, 7, 8]
+    """
+
+    ids: Ints
+    ends: Ints
+
+    @property
+    def lengths(self) -> Ints:
+        """How many tokens each text has (n,)."""
+        return np.diff(self.ends)
+
+    def cut(self, max_length: int) -> "Sequences":
+        """Keep the first so many tokens of each text."""
+        if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < 1:
+            raise InputError(f"max_length is {max_length!r}; expected a whole number, 1 or more")
+        lengths = np.minimum(self.lengths, max_length)
+        return self._taken(self.ends[:-1], lengths)
+
+    def part(self, rows: Ints | Sequence[int]) -> "Sequences":
+        """Return some of the texts, in the order given."""
+        chosen = np.asarray(rows, np.int64)
+        return self._taken(self.ends[:-1][chosen], self.lengths[chosen])
+
+    def _taken(self, starts: Ints, lengths: Ints) -> "Sequences":
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
+        return Sequences(self.ids[places], ends)
+
+    def padded(self, padding: int, pad: Side = "right") -> IdBatch:
+        """Return the texts below each other, filled up with the id of the padding."""
+        longest = max(1, int(self.lengths.max(initial=0)))
+        return IdBatch.of(self.ids, self.ends, padding=padding, max_length=longest, pad=pad)
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
 
 
 def index_texts(

@@ -1,0 +1,26 @@
+"""A recurrent network whose states are weighted by how much each agrees with the last one."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from wordclass.classifiers._recurrent_classifier import GRID as GRID
+from wordclass.classifiers._recurrent_classifier import RecurrentClassifier
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AttentionClassifier(RecurrentClassifier):
+    """The states of an LSTM, weighted by attention, then a linear layer.
+
+    Parameters
+    ----------
+    hidden
+        The size of a state.
+
+    All other parameters, and the attributes, are those of every network: see
+    `wordclass.classifiers._network_classifier.NetworkClassifier`.
+    """
+
+    name: ClassVar[str] = "attention"
+
+
+make = AttentionClassifier

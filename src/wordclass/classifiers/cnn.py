@@ -1,0 +1,49 @@
+"""A convolutional network: filters over three, five and seven words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from wordclass.classifiers._network_classifier import NetworkClassifier
+from wordclass.network.memory import Need
+
+# what the paper's validation chose from
+GRID: Mapping[str, Sequence[object]] = MappingProxyType(
+    {"channels": (128, 64, 256, 512), "supervised_dropout": (0.5, 0.2), "random_dims": (0, 50, 200)}
+)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CnnClassifier(NetworkClassifier):
+    """The strongest response of each of many filters to a text, then a linear layer.
+
+    Parameters
+    ----------
+    channels
+        How many filters of each width.
+    windows
+        The widths of the filters, in words.
+
+    All other parameters, and the attributes, are those of every network: see
+    `wordclass.classifiers._network_classifier.NetworkClassifier`.
+    """
+
+    channels: int = 128
+    windows: tuple[int, ...] = (3, 5, 7)
+
+    name: ClassVar[str] = "cnn"
+    _DROPOUT: ClassVar[float] = 0.5
+
+    def _encoder_options(self, n_classes: int) -> dict[str, Any]:
+        return {"channels": self.channels, "windows": tuple(self.windows)}
+
+    def _need(self, n_dims: int, n_classes: int) -> Need:
+        n_filters = self.channels * len(self.windows)
+        n_columns = self.channels * sum(self.windows)
+        n_weights = n_dims * n_columns + (n_filters + 1) * n_classes
+        # the table of the words' responses; of all places of a batch a third are distinct words
+        return Need("channels", self.channels, n_weights, self._n_places * n_columns // 3)
+
+
+make = CnnClassifier

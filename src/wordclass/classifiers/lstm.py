@@ -1,0 +1,26 @@
+"""A recurrent network: the state in which it ends."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from wordclass.classifiers._recurrent_classifier import GRID as GRID
+from wordclass.classifiers._recurrent_classifier import RecurrentClassifier
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LstmClassifier(RecurrentClassifier):
+    """The last state of an LSTM, then a linear layer.
+
+    Parameters
+    ----------
+    hidden
+        The size of the state.
+
+    All other parameters, and the attributes, are those of every network: see
+    `wordclass.classifiers._network_classifier.NetworkClassifier`.
+    """
+
+    name: ClassVar[str] = "lstm"
+
+
+make = LstmClassifier

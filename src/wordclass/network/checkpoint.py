@@ -1,0 +1,154 @@
+"""The state of a training on disk, so that one that was killed goes on where it was."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn, optim
+
+from wordclass import tensor_file
+from wordclass.errors import InputError
+from wordclass.storage import is_there
+
+_KIND = "training"
+
+
+@dataclass
+class Epoch:
+    """What one pass over the training texts came to."""
+
+    epoch: int  # the first is 1
+    loss: float  # the mean over its texts, while they were learned from
+    macro_f1: float | None  # on the validation texts; None where there are none
+    micro_f1: float | None
+    seconds: float
+
+
+@dataclass
+class State:
+    """How far a training is."""
+
+    batch: int = 0  # done, of the epoch that has begun
+    loss: float = 0.0  # summed over the texts of this epoch
+    n_texts: int = 0
+    seconds: float = 0.0  # of this epoch
+    best: float | None = None  # the best validation score
+    best_epoch: int = 0
+    is_stopped: bool = False  # no more epochs; the last one on the validation texts may be missing
+    is_over: bool = False
+    history: list[Epoch] = field(default_factory=list)
+
+    @property
+    def epoch(self) -> int:
+        """How many epochs are behind us."""
+        return len(self.history)
+
+
+@dataclass
+class Checkpoint:
+    """A file that holds the state of one training.
+
+    Parameters
+    ----------
+    path
+        The file; None: nothing is kept.
+    key
+        Names the training: its data and options. The file of another training is refused.
+    seconds
+        How long to wait at least between two writes inside an epoch.
+    """
+
+    path: Path | None
+    key: str
+    seconds: float = 60.0
+    _written: float = field(default_factory=time.monotonic, repr=False)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the state should be written in the middle of an epoch."""
+        return self.path is not None and time.monotonic() - self._written >= self.seconds
+
+    def write(
+        self,
+        state: State,
+        network: nn.Module,
+        optimizer: optim.Optimizer,
+        best: Mapping[str, Tensor],
+    ) -> None:
+        """Replace the file by the present state, or leave it as it was."""
+        if self.path is None:
+            return
+        arrays = {f"network.{name}": _array(weight) for name, weight in trained(network).items()}
+        arrays |= {f"best.{name}": _array(weight) for name, weight in best.items()}
+        for number, values in optimizer.state_dict()["state"].items():
+            arrays |= {
+                f"optimizer.{number}.{name}": _array(value) for name, value in values.items()
+            }
+        tensor_file.write(self.path, _KIND, {"key": self.key, "state": asdict(state)}, arrays)
+        self._written = time.monotonic()
+
+    def read(
+        self, network: nn.Module, optimizer: optim.Optimizer
+    ) -> tuple[State, dict[str, Tensor]]:
+        """Go back to the state of the file: returns it, and the best weights until then.
+
+        Where there is no file, the state is that of a beginning and nothing is changed.
+
+        Raises
+        ------
+        InputError
+            The file is that of another training.
+        FormatError
+            It is no such file, or damaged.
+        """
+        if self.path is None or not is_there(self.path):
+            return State(), {}
+        header, arrays = tensor_file.read(self.path, _KIND)
+        if header["key"] != self.key:
+            raise InputError(
+                f"{self.path} is the checkpoint of another training: the texts, the vectors or the "
+                "options differ; delete it to begin anew, or name another file"
+            )
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        with torch.no_grad():
+            for name, weight in trained(network).items():
+                weight.copy_(tensors[f"network.{name}"])
+        _restore(optimizer, _under("optimizer", tensors))
+        self._written = time.monotonic()
+        return _state(header["state"]), _under("best", tensors)
+
+
+def trained(network: nn.Module) -> dict[str, Tensor]:
+    """Return the weights that training changes, by name."""
+    return {
+        name: weight.detach() for name, weight in network.named_parameters() if weight.requires_grad
+    }
+
+
+def _array(tensor: Tensor) -> NDArray[Any]:
+    return tensor.detach().cpu().numpy()
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): each for name, each in tensors.items() if name.startswith(start)
+    }
+
+
+def _restore(optimizer: optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    found: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        number, _, key = name.partition(".")
+        found.setdefault(int(number), {})[key] = value
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": found, "param_groups": groups})
+
+
+def _state(stored: dict[str, Any]) -> State:
+    history = [Epoch(**epoch) for epoch in stored["history"]]
+    return State(**{**stored, "history": history})

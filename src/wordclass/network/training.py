@@ -1,0 +1,296 @@
+"""The training of a network: batches, early stopping, the best weights, history."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn, optim
+from torch.nn import functional
+
+from wordclass import progress
+from wordclass.arrays import Floats32, Ints, Sparse
+from wordclass.errors import InputError
+from wordclass.measures import Scores
+from wordclass.network import prediction
+from wordclass.network.batches import Batch, LabelledSequences, in_order, prepared, shuffled
+from wordclass.network.checkpoint import Checkpoint, Epoch, State, trained
+from wordclass.network.processes import Processes
+from wordclass.network.text_classifier import TextClassifier
+
+Judge = Callable[[Floats32, Sparse], Scores]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long, and in which steps, a network is trained; the defaults are the paper's.
+
+    Parameters
+    ----------
+    lr
+        Adam's learning rate.
+    batch_size
+        Texts a step.
+    clip
+        Every element of a gradient is cut to this much, up or down.
+    max_epochs
+        Passes at most.
+    patience
+        Stop after so many epochs without a better validation score.
+    batches_per_epoch
+        End an epoch after so many steps, for huge sets; None: after all texts.
+    reshuffles
+        Whether every epoch has an order of its own; False: always the same, as in the paper's runs.
+    by_length
+        Whether the texts of a batch have similar lengths.
+    ties_count
+        Whether an equal validation score counts as better, as in the paper's runs.
+    """
+
+    lr: float = 1e-3
+    batch_size: int = 100
+    clip: float = 0.1
+    max_epochs: int = 200
+    patience: int = 10
+    batches_per_epoch: int | None = None
+    reshuffles: bool = True
+    by_length: bool = True
+    ties_count: bool = False
+
+
+class Training:
+    """One training of one network, which it changes.
+
+    Parameters
+    ----------
+    network
+        With its first weights.
+    texts
+        To learn from.
+    validation
+        Decides when to stop, and is learned from for one epoch at the very end; None: all
+        `max_epochs` are done.
+    schedule
+        How to go about it.
+    judge
+        What validation scores are worth.
+    seed
+        Of dropout and of the order of texts.
+    checkpoint
+        Where the state is kept.
+    """
+
+    def __init__(
+        self,
+        network: TextClassifier,
+        texts: LabelledSequences,
+        validation: LabelledSequences | None,
+        schedule: Schedule,
+        judge: Judge,
+        *,
+        seed: int = 0,
+        checkpoint: Checkpoint | None = None,
+        processes: Processes | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self._network = network
+        self._texts = texts
+        self._validation = validation
+        self._schedule = schedule
+        self._judge = judge
+        self._seed = seed
+        self._checkpoint = checkpoint or Checkpoint(None, "")
+        self._processes = processes or Processes()
+        self._n_threads = n_threads
+        self._parallel = self._processes.joined(network)
+        self._device = next(network.parameters()).device
+        weights = [weight for weight in network.parameters() if weight.requires_grad]
+        self._optimizer = optim.Adam(weights, lr=schedule.lr)
+        self._state = State()
+        self._best: dict[str, Tensor] = {}
+        self.validation_scores: Floats32 | None = None
+
+    def run(self) -> State:
+        """Train until there is nothing more to gain; the network has the best weights then.
+
+        `validation_scores` are those (n, m) of the best weights before the last epoch, the one on
+        the validation texts.
+        """
+        with torch.random.fork_rng(devices=[]), threads(self._n_threads):
+            self._state, self._best = self._checkpoint.read(self._network, self._optimizer)
+            self._check_processes()
+            while not self._state.is_stopped and self._state.epoch < self._schedule.max_epochs:
+                self._train_epoch()
+            if not self._state.is_over:
+                self._finish()
+            elif self._validation is not None:
+                self.validation_scores = self._best_scores(self._validation)
+        return self._state
+
+    # --- epochs -----------------------------------------------------------------------------
+
+    def _train_epoch(self) -> None:
+        state, begun = self._state, time.perf_counter()
+        batches = self._batches(state.epoch)
+        self._learn(self._texts, batches, state, self._step_name())
+        loss = state.loss / max(state.n_texts, 1)
+        macro = micro = None
+        if self._validation is not None:
+            found = self._judge(self._scores(self._validation), self._validation.Y)
+            macro, micro = found.macro_f1, found.micro_f1
+        seconds = state.seconds + time.perf_counter() - begun
+        state.history.append(Epoch(state.epoch + 1, loss, macro, micro, seconds))
+        state.batch, state.loss, state.n_texts, state.seconds = 0, 0.0, 0, 0.0
+        self._take_note(macro)
+        self._save()
+
+    def _take_note(self, macro: float | None) -> None:
+        """Keep the weights where they are the best so far; stop where none were for long."""
+        state, schedule = self._state, self._schedule
+        is_better = macro is None or state.best is None or macro > state.best
+        if is_better or (schedule.ties_count and macro == state.best):
+            state.best, state.best_epoch = macro, state.epoch
+            self._best = {name: weight.clone() for name, weight in trained(self._network).items()}
+        state.is_stopped = state.epoch - state.best_epoch >= schedule.patience
+
+    def _finish(self) -> None:
+        """Return to the best weights, and learn from the validation texts too, once."""
+        state = self._state
+        if state.batch == 0:  # else the last epoch has begun already
+            state.is_stopped = True
+            self._load_best()
+            self._save()
+        if self._validation is not None:
+            self.validation_scores = self._best_scores(self._validation)
+            rows = np.arange(len(self._validation))
+            if self._schedule.reshuffles:
+                rows = np.random.default_rng([self._seed % 2**32, 2**31]).permutation(rows)
+            batches = in_order(rows, self._schedule.batch_size)
+            self._learn(self._validation, batches, state, "learning from the validation texts")
+        state.is_over = True
+        self._save()
+
+    def _load_best(self) -> None:
+        with torch.no_grad():
+            for name, weight in trained(self._network).items():
+                if name in self._best:
+                    weight.copy_(self._best[name])
+
+    def _best_scores(self, texts: LabelledSequences) -> Floats32:
+        """Return the scores of texts by the best weights, whatever the present ones are."""
+        present = {name: weight.clone() for name, weight in trained(self._network).items()}
+        self._load_best()
+        made = self._scores(texts)
+        with torch.no_grad():
+            for name, weight in trained(self._network).items():
+                weight.copy_(present[name])
+        return made
+
+    def _batches(self, epoch: int) -> list[Ints]:
+        schedule = self._schedule
+        size, limit = schedule.batch_size, schedule.batches_per_epoch
+        if schedule.reshuffles:
+            lengths = self._texts.texts.lengths
+            batches = shuffled(lengths, size, self._seed, epoch, schedule.by_length)
+            return batches[:limit]
+        batches = in_order(np.arange(len(self._texts)), size)
+        if limit is None or limit >= len(batches):
+            return batches
+        return [batches[k % len(batches)] for k in range(epoch * limit, (epoch + 1) * limit)]
+
+    def _learn(
+        self, texts: LabelledSequences, batches: list[Ints], state: State, step: str
+    ) -> None:
+        """Take a step for each batch that is not done yet."""
+        begun, before = time.perf_counter(), state.seconds
+        ours = [rows for rows in batches[state.batch :] if len(rows) >= self._processes.size]
+        self._network.train()
+        progress.report(step, state.batch, len(batches))
+        for batch in prepared(self._own_batch(texts, rows) for rows in ours):
+            n_texts = len(ours[0])
+            ours = ours[1:]
+            self._draw_from(state)
+            state.loss += self._take_step(batch, n_texts)
+            state.n_texts += n_texts
+            state.batch += 1
+            progress.report(step, state.batch, len(batches))
+            if self._checkpoint.is_due and not state.is_over:
+                state.seconds = before + time.perf_counter() - begun
+                self._save()
+                begun, before = time.perf_counter(), state.seconds
+
+    def _draw_from(self, state: State) -> None:
+        """Seed torch's numbers: those of a step depend on nothing but the seed and the step."""
+        step = (state.epoch, state.batch, int(state.is_stopped), self._processes.rank)
+        drawn = np.random.SeedSequence([self._seed % 2**32, *step]).generate_state(1, np.uint64)
+        torch.manual_seed(int(drawn[0]))
+
+    def _own_batch(self, texts: LabelledSequences, rows: Ints) -> Batch:
+        return texts.batch(self._processes.share(rows))
+
+    def _take_step(self, batch: Batch, n_texts: int) -> float:
+        """Change the weights a little; return the loss summed over the texts of all processes."""
+        batch = batch.to(self._device)
+        self._optimizer.zero_grad(set_to_none=True)
+        is_gpu = self._device.type == "cuda"
+        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_gpu):
+            logits = self._parallel(batch.ids, batch.lengths, batch.shift)
+        losses = _losses(logits.float(), batch)
+        # the mean over processes of these is the mean over the texts of the batch
+        loss = losses.sum() * self._processes.size / n_texts
+        added = self._network.regularizer(self._texts.is_multilabel)
+        (loss + added).backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_value_(self._network.parameters(), self._schedule.clip)
+        self._optimizer.step()
+        return self._processes.sum(float(losses.detach().sum()))
+
+    def _scores(self, texts: LabelledSequences) -> Floats32:
+        """Return the logits (n, m) of texts, each process making its share."""
+        n_texts, n_classes = texts.Y.shape
+        rows = self._processes.share(np.arange(n_texts))
+        own = prediction.scores(
+            self._network, texts.texts.part(rows), n_classes, padding=texts.padding, pad=texts.pad
+        )
+        return self._processes.gathered(own, n_texts)
+
+    def _check_processes(self) -> None:
+        """Refuse to go on where the processes do not go on from the same state."""
+        done = self._state.epoch * 1_000_000 + self._state.batch
+        if self._processes.sum(done) != done * self._processes.size:
+            raise InputError("the checkpoint must be a file that all processes can read")
+
+    def _save(self) -> None:
+        if self._processes.is_first:
+            self._checkpoint.write(self._state, self._network, self._optimizer, self._best)
+
+    def _step_name(self) -> str:
+        state = self._state
+        if not state.history:
+            return "epoch 1"
+        told = f"epoch {state.epoch + 1}: loss {state.history[-1].loss:.3f}"
+        if state.best is not None:
+            told += f", best macro F1 {state.best:.3f} of epoch {state.best_epoch}"
+        return told
+
+
+def _losses(logits: Tensor, batch: Batch) -> Tensor:
+    """Return the loss (b,) of each text: cross-entropy; with several labels, a mean of m."""
+    if batch.truth.dim() == 1:
+        losses = functional.cross_entropy(logits, batch.truth, reduction="none")
+    else:
+        each = functional.binary_cross_entropy_with_logits(logits, batch.truth, reduction="none")
+        losses = each.mean(dim=1)
+    return losses if batch.weights is None else losses * batch.weights
+
+
+@contextmanager
+def threads(n_threads: int) -> Iterator[None]:
+    """Let torch work with so many threads inside the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

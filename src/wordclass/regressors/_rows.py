@@ -1,0 +1,73 @@
+"""What regressors are given: matrices with a row a term; gone through some rows at a time."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from wordclass.arrays import Floats, Floats32
+from wordclass.errors import InputError
+from wordclass.vector_checks import as_float32, first_not_finite
+
+_BLOCK = 4096  # rows held in float64 at a time
+
+
+def checked_pairs(U: object, S: object) -> tuple[Floats32, Floats32]:
+    """Return the rows (v, q) and (v, r) to learn from, in float32.
+
+    Raises
+    ------
+    InputError
+        The numbers of rows differ or are below 2; one is no matrix of numbers; or a row holds a
+        NaN, an infinity or a number too large for float32.
+    """
+    rows, targets = _checked("U", U), _checked("S", S)
+    if len(rows) != len(targets):
+        raise InputError(
+            f"U has {len(rows)} rows and S {len(targets)}; expected a row of each for every term"
+        )
+    if len(rows) < 2:
+        raise InputError(f"terms to learn from: {len(rows)}; expected at least 2")
+    return rows, targets
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Give the places of so many rows, some at a time."""
+    return (slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK))
+
+
+def predicted(
+    U: object, n_dims: int, n_targets: int, compute: Callable[[Floats], Floats]
+) -> Floats32:
+    """Return predictions (k, n_targets) in float32.
+
+    Parameters
+    ----------
+    U
+        The rows (k, n_dims) to predict from; checked.
+    compute
+        From some of these rows in float64 to their predictions.
+    """
+    rows = _checked("U", U)
+    if rows.shape[1] != n_dims:
+        raise InputError(
+            f"U has {rows.shape[1]} columns; expected {n_dims}, as the rows that were learned from"
+        )
+    made = np.empty((len(rows), n_targets), np.float32)
+    # one thread, as more would add up in another order
+    with threadpool_limits(1), np.errstate(over="ignore"):
+        for place in blocks(len(rows)):
+            made[place] = compute(rows[place].astype(np.float64))
+    return made
+
+
+def _checked(name: str, given: object) -> Floats32:
+    try:
+        rows = as_float32(given)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    if (bad := first_not_finite(rows)) is not None:
+        raise InputError(
+            f"row {bad} of {name} holds a NaN, an infinity or a number too large for float32"
+        )
+    return rows
