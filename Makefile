@@ -6,7 +6,7 @@ JOBS ?= 2
 # one BLAS thread a process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: setup demo check lint types test test-slow cover bench results docs clean
+.PHONY: setup demo check lint types test test-slow cover bench results network-results docs clean
 
 setup: $(VENV)/.ready
 
@@ -54,6 +54,9 @@ bench: setup
 # scores on real corpora (WORDCLASS_DATA), hours of work; what was measured before is kept
 results: setup
 	$(BIN)/python benchmarks/results.py
+
+network-results: setup
+	$(BIN)/python benchmarks/network_results.py
 
 docs: setup
 	$(BIN)/pdoc --docformat numpy --output-directory site wordclass '!wordclass.cli'

@@ -36,11 +36,11 @@ def page(results: Results) -> str:
             first = measured[0]
             sizes = f": {first['n_train']:,} / {first['n_test']:,} / {first['n_classes']:,}"
         parts.append(f"## {facts.title}{sizes}\n")
-        parts.append(_table(_HEADS, [_cells(row, results.get(row.name)) for row in rows]))
+        parts.append(table(_HEADS, [_cells(row, results.get(row.name)) for row in rows]))
         if any("precision_at_5" in each for each in measured):
             parts.append(_ranking(rows, results))
     parts.append("## Reached, or not\n")
-    parts.append(_table(("what", "measured", ""), verdicts(results)))
+    parts.append(table(("what", "measured", ""), verdicts(results)))
     return "\n".join(parts)
 
 
@@ -79,14 +79,14 @@ def _near(
         abs(round(value, 3) - each) < distance + 1e-9
         for value, each in zip(values, wanted, strict=False)
     )
-    what = f"{name} within {distance:g} of {_pair(wanted, 3)}"
-    return what, _pair(values), _told(bool(values) and is_near, values)
+    what = f"{name} within {distance:g} of {pair(wanted, 3)}"
+    return what, pair(values), told(bool(values) and is_near, values)
 
 
 def _at_least(results: Results, name: str, wanted: tuple[float, ...]) -> tuple[str, str, str]:
     values = _measured(results, name)
     is_enough = all(value >= each for value, each in zip(values, wanted, strict=False))
-    return f"{name} at least {_pair(wanted, 3)}", _pair(values), _told(is_enough, values)
+    return f"{name} at least {pair(wanted, 3)}", pair(values), told(is_enough, values)
 
 
 def _ahead(
@@ -98,7 +98,7 @@ def _ahead(
     what = (
         f"{name}: {measure} at least that of {other} {'+' if margin > 0 else '-'} {abs(margin):g}"
     )
-    return what, _pair(values), _told(is_ahead, values)
+    return what, pair(values), told(is_ahead, values)
 
 
 def _below(results: Results, name: str, measure: str, limit: float) -> tuple[str, str, str]:
@@ -106,10 +106,11 @@ def _below(results: Results, name: str, measure: str, limit: float) -> tuple[str
     shown = "" if value is None else f"{value:,.0f}"
     is_below = value is not None and value < limit
     what = f"{name}: {measure} below {limit:,}"
-    return what, shown, _told(is_below, () if value is None else (value,))
+    return what, shown, told(is_below, () if value is None else (value,))
 
 
-def _told(is_reached: bool, values: tuple[float, ...]) -> str:
+def told(is_reached: bool, values: tuple[float, ...]) -> str:
+    """Say whether a demand is met; nothing is, where there are no values."""
     if not values:
         return "not measured"
     return "yes" if is_reached else "**no**"
@@ -120,13 +121,14 @@ def _measured(results: Results, name: str) -> tuple[float, ...]:
     return (found["macro_f1"], found["micro_f1"]) if "macro_f1" in found else ()
 
 
-def _pair(values: tuple[float, ...], n_digits: int = 4) -> str:
+def pair(values: tuple[float, ...], n_digits: int = 4) -> str:
+    """Write scores as the paper does, without the zero."""
     return " / ".join(f"{value:.{n_digits}f}".removeprefix("0") for value in values)
 
 
 def _cells(row: Row, found: dict[str, Any] | None) -> tuple[str, ...]:
     name = row.name.partition("/")[2]
-    paper = _pair(row.paper or (), 3) + (" (its best)" if row.paper and name == "linear" else "")
+    paper = pair(row.paper or (), 3) + (" (its best)" if row.paper and name == "linear" else "")
     told = (name, paper, row.required)
     if found is None:
         return (*told, *[""] * 6, "not measured")
@@ -135,7 +137,7 @@ def _cells(row: Row, found: dict[str, Any] | None) -> tuple[str, ...]:
     threads = f"; {found['n_jobs']} threads" if found["n_jobs"] > 1 else ""
     return (
         *told,
-        *(_pair((found[measure],)) for measure in ("macro_f1", "micro_f1")),
+        *(pair((found[measure],)) for measure in ("macro_f1", "micro_f1")),
         *(
             f"{found[each]:,.1f}"
             for each in ("train_seconds", "train_cpu_seconds", "predict_seconds")
@@ -158,9 +160,9 @@ def _ranking(rows: list[Row], results: Results) -> str:
     for row in rows:
         found = results.get(row.name, {})
         if measures[0] in found:
-            shown = [_pair((found[measure],)) for measure in measures]
+            shown = [pair((found[measure],)) for measure in measures]
             lines.append((row.name.partition("/")[2], *shown))
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def _origin(results: Results) -> str:
@@ -172,6 +174,7 @@ def _origin(results: Results) -> str:
     return f"Measured: {when}. With: {'; '.join(versions)}. Commits: {', '.join(commits)}.\n"
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Write a table of Markdown."""
     lines = [heads, ("---",) * len(heads), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"

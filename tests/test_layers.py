@@ -13,8 +13,8 @@ ROWS = [
     {"errors"},
     {
         "arrays", "checks", "corpus", "counts", "labels", "measures", "naming", "native",
-        "neighbors", "progress", "storage", "stored_options", "subwords", "tensor_file", "vector_cache",
-        "vector_checks", "vector_files", "vocabulary", "word_vectors",
+        "neighbors", "progress", "storage", "stored_options", "subwords", "tensor_file",
+        "vector_cache", "vector_checks", "vector_files", "vocabulary", "word_vectors",
     },
     {
         "corpus_formats", "correlations", "encoders", "linear_solver", "projectors",
@@ -37,6 +37,9 @@ CATALOGUES = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.
 CORNERS = {
     "fasttext": {"classifiers"},
     "matplotlib": {"report"},
+    "onnx": {"network"},
+    "onnxruntime": set(),
+    "onnxscript": {"network"},
     "polars": {"corpus_formats", "vector_formats"},
     "rich": {"cli"},
     "torch": {"classifiers", "encoders", "network", "regressors"},

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wordclass.corpus import read_corpus as read_corpus
     from wordclass.embedding.estimator import WordClassEmbeddings as WordClassEmbeddings
     from wordclass.embedding.matrix import EmbeddingMatrix as EmbeddingMatrix
+    from wordclass.embedding.unseen_terms import UnseenTerms as UnseenTerms
     from wordclass.errors import FormatError as FormatError
     from wordclass.errors import InputError as InputError
     from wordclass.errors import MissingDataError as MissingDataError
@@ -42,6 +43,7 @@ _HOMES = {
     "MissingDataError": "errors",
     "MissingExtraError": "errors",
     "StorageError": "errors",
+    "UnseenTerms": "embedding.unseen_terms",
     "WordClassEmbeddings": "embedding.estimator",
     "WordClassError": "errors",
     "WordVectors": "word_vectors",

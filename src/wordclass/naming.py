@@ -42,20 +42,22 @@ def entry(catalogue: str, name: str) -> ModuleType:
     return importlib.import_module(f"wordclass.{catalogue}.{name}")
 
 
-def extra(package: str, purpose: str) -> ModuleType:
+def extra(package: str, purpose: str, brought_by: str | None = None) -> ModuleType:
     """Import an optional package, or say which pip command brings it.
 
     Parameters
     ----------
     package
-        The name to import. The extra that brings it has the name of its top-level package.
+        The name to import.
     purpose
         What it is needed for, as in "to read a.jsonl.zst".
+    brought_by
+        The extra that brings it; None: it has the name of the top-level package.
     """
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        brought_by = package.split(".")[0]
+        top = package.split(".")[0]
         raise MissingExtraError(
-            f"{brought_by} is needed {purpose}: pip install 'wordclass[{brought_by}]'"
+            f"{top} is needed {purpose}: pip install 'wordclass[{brought_by or top}]'"
         ) from error

@@ -12,15 +12,17 @@ from wordclass.word_vectors import WordVectors
 
 Functions = Mapping[str, object]
 
+_NO_PART = ("n_jobs", "checkpoint")  # of what is learned
+
 
 def storable(options: Mapping[str, object]) -> dict[str, Any]:
     """Return options as JSON can hold them.
 
     A function or object of the user's is stored by its name, word vectors by their size, and an
-    estimator by its class and its own options. How many processes did the work is no part of the
-    result, so `n_jobs` is stored as None.
+    estimator by its class and its own options. How many processes did the work, and where they
+    kept what they had done, is no part of the result: such options are stored as None.
     """
-    given = {**options, "n_jobs": None} if "n_jobs" in options else options
+    given = {name: None if name in _NO_PART else value for name, value in options.items()}
     return {
         # as it has always been in .wce files, and nicer to read
         name: list(value) if name == "ngrams" and isinstance(value, tuple) else _storable(value)

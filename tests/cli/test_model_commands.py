@@ -103,6 +103,160 @@ def test_train_replaces_a_model_by_force_and_nothing_else(run, data, model, tmp_
     assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
+# --- train: networks ------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a command as nobody expects it."""
+
+
+@pytest.fixture
+def stop(monkeypatch):
+    """Raise an error after a training has been written down so many times."""
+    checkpoint = pytest.importorskip("wordclass.network.checkpoint").Checkpoint
+    write = checkpoint.write
+
+    def after(n_writes, error):
+        left = iter(range(n_writes - 1))
+
+        def write_and_raise(self, *given):
+            write(self, *given)
+            if next(left, None) is None:
+                raise error
+
+        monkeypatch.setattr(checkpoint, "write", write_and_raise)
+
+    yield after
+    monkeypatch.setattr(checkpoint, "write", write)
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
+    path.write_text("moon 1 0.5 0\nrose 0 1 0.5\nsong 0.5 0 1\ncomet 1 0 0\n")
+    return path
+
+
+def network(data, output, **options):
+    options = {"channels": 4, "max_epochs": 3, "min_docs": 2, "batch_size": 8, **options}
+    given = [word for name in options for word in ("--set", f"{name}={options[name]}")]
+    return ["train", data, "-o", output, "--classifier", "cnn", *given]
+
+
+def arrays_of(model):
+    return (model / "model.safetensors").read_bytes()
+
+
+def test_train_makes_a_network_and_info_tells_how_it_was_trained(run, data, vectors, tmp_path):
+    output = tmp_path / "deep" / "model"
+    command = [*network(data, output, channels=16, max_epochs=2), "--vectors", vectors]
+    status, out, err = run(*command)
+    assert (status, out) == (0, "")
+    assert err.startswith(f"{output}: cnn, from 60 documents of 3 classes, in ")
+    assert os.listdir(output.parent) == ["model"]
+    loaded = wc.load(output)
+    assert (loaded.channels, len(loaded.history_)) == (16, 2)
+    assert "comet" in loaded.embedding_
+    assert run("evaluate", output, data)[0] == 0
+    assert run("explain", output, "the moon")[0] == 0
+    found = json.loads(run("info", output, "--json")[1])
+    assert (found["epochs"], found["best epoch"]) == (2, loaded.best_epoch_)
+    shown = run("info", output)[1].splitlines()
+    assert any(line.split() == ["best", "epoch", str(loaded.best_epoch_)] for line in shown)
+    assert any(line.split() == ["epochs", "2"] for line in shown)
+
+
+@pytest.mark.parametrize("n_writes", [1, 3, 4])  # one epoch of three is over; all; everything
+def test_a_training_that_was_killed_goes_on_and_says_so(run, data, tmp_path, stop, n_writes):
+    assert run(*network(data, tmp_path / "undisturbed"))[0] == 0
+    output = tmp_path / "model"
+    stop(n_writes, Killed)
+    with pytest.raises(Killed):
+        run(*network(data, output))
+    assert sorted(os.listdir(tmp_path)) == ["model.checkpoint", "undisturbed"]
+    stop(100, Killed)
+    status, _, err = run(*network(data, output))
+    assert status == 0
+    assert f"{output}.checkpoint: the state of a training that was stopped; going on" in err
+    assert sorted(os.listdir(tmp_path)) == ["model", "undisturbed"]
+    assert arrays_of(output) == arrays_of(tmp_path / "undisturbed")
+
+
+def test_after_ctrl_c_it_says_how_to_go_on(run, data, tmp_path, stop):
+    output = tmp_path / "model"
+    stop(2, KeyboardInterrupt)
+    status, out, err = run(*network(data, output))
+    assert (status, out) == (130, "")
+    assert f"is kept in {output}.checkpoint. To go on from there:" in err
+    assert f"  wordclass train {data} -o {output} --classifier cnn --set channels=4" in err
+    assert err.endswith("wordclass: stopped; run the same command again to go on\n")
+    stop(100, Killed)
+    status, _, err = run(*network(data, output), "--quiet")
+    assert (status, err) == (0, "")
+    assert output.exists()
+
+
+def test_nothing_is_said_to_be_kept_where_nothing_is(run, data, tmp_path, monkeypatch):
+    checkpoint = pytest.importorskip("wordclass.network.checkpoint").Checkpoint
+
+    def interrupt(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "write", interrupt)
+    status, _, err = run(*network(data, tmp_path / "model"))
+    assert (status, "kept" in err) == (130, False)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["another training", "damaged"])
+def test_a_checkpoint_of_no_use_is_refused_and_by_force_replaced(run, data, tmp_path, stop, kind):
+    output, kept = tmp_path / "model", tmp_path / "model.checkpoint"
+    stop(2, Killed)
+    with pytest.raises(Killed):
+        run(*network(data, output))
+    stop(100, Killed)
+    if kind == "damaged":
+        kept.write_bytes(kept.read_bytes()[:-10])
+    options = {"channels": 5} if kind == "another training" else {}
+    before = kept.read_bytes()
+    status, _, err = run(*network(data, output, **options))
+    assert status == 1
+    assert kind in err
+    assert err.endswith("; --force begins anew\n")
+    assert err.count("\n") == 2  # what was found; what is wrong with it
+    assert kept.read_bytes() == before
+    status, _, err = run(*network(data, output, **options), "--force")
+    assert status == 0
+    assert f"{kept}: of another training, or damaged; beginning anew" in err
+    assert os.listdir(tmp_path) == ["model"]
+    assert run(*network(data, tmp_path / "fresh", **options))[0] == 0
+    assert arrays_of(output) == arrays_of(tmp_path / "fresh")
+
+
+def test_by_force_a_training_that_fits_goes_on_all_the_same(run, data, tmp_path, stop):
+    output = tmp_path / "model"
+    assert run(*network(data, output, channels=2))[0] == 0
+    stop(2, Killed)
+    with pytest.raises(Killed):
+        run(*network(data, output), "--force")
+    assert wc.load(output).channels == 2  # what was there is there until there is another
+    stop(100, Killed)
+    assert "exists; --force overwrites it" in run(*network(data, output))[2]
+    status, _, err = run(*network(data, output), "--force")
+    assert (status, "going on" in err, "anew" in err) == (0, True, False)
+    assert wc.load(output).channels == 4
+
+
+def test_a_checkpoint_may_be_elsewhere_or_nowhere(run, data, tmp_path, stop):
+    kept = tmp_path / "elsewhere" / "state"
+    stop(1, Killed)
+    with pytest.raises(Killed):
+        run(*network(data, tmp_path / "model", checkpoint=kept))
+    assert kept.exists()
+    stop(1, Killed)
+    assert run(*network(data, tmp_path / "model", checkpoint="none"))[0] == 0
+
+
 # --- evaluate -------------------------------------------------------------------------------
 
 
@@ -275,6 +429,11 @@ def test_info_tells_what_a_model_is(run, model):
         (["train", "{data}", "-o", "m", "{n}", "--set", "ngrams=x"], "--ngrams is 'x'"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "min_docs=1000"], "no term is left"),
         (["train", "{data}", "-o", "m", "{n}", "--holdout", "1.5"], "between 0 and 1"),
+        (["train", "{data}", "-o", "m", "--classifier", "cnn", "--set", "lr=0"], "lr is 0"),
+        (
+            ["train", "{data}", "-o", "m", "--classifier", "cnn", "--set", "dim=3"],
+            "no option 'dim'",
+        ),
         (["train", "{data}", "-o", "m", "{n}", "--split", "dev"], "no record is in split 'dev'"),
         (["train", "{one}", "-o", "m", "{n}"], "only one class, 'space'"),
         (["train", "nowhere.csv", "-o", "m", "{n}"], "nowhere.csv: no such file or folder"),

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from nasty_documents import documents
 import wordclass as wc
 from wordclass.text import native_counting
 from wordclass.text.analyzer import Analyzer
-from wordclass.text.sequences import IdBatch, index_in_python, index_texts
+from wordclass.text.sequences import IdBatch, Sequences, index_in_python, index_texts
 from wordclass.vocabulary import Vocabulary
 
 PADDING = 99
@@ -111,3 +113,51 @@ def test_what_is_no_sequence_of_words_is_refused():
         index_texts(["aa bb"], Analyzer(ngrams=(1, 2)), vocabulary_of(["aa"]))
     with pytest.raises(wc.InputError, match="for text 1 it did not"):
         index_texts(["a", "b"], lambda text: ["a"] if text == "a" else None, vocabulary_of(["a"]))
+
+
+# --- texts one after the other ---------------------------------------------------------------
+
+
+def sequences_of(rows):
+    flat = np.array([each for row in rows for each in row], np.int64)
+    return Sequences(flat, np.cumsum([0, *map(len, rows)]))
+
+
+def rows_of(sequences):
+    ends = sequences.ends.tolist()
+    assert ends[0] == 0
+    assert ends[-1] == len(sequences.ids)
+    return [sequences.ids[start:end].tolist() for start, end in pairwise(ends)]
+
+
+LISTS = st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=6)
+
+
+@given(rows=LISTS, max_length=st.integers(1, 7))
+def test_cut_keeps_the_first_tokens_of_each_text(rows, max_length):
+    cut = sequences_of(rows).cut(max_length)
+    assert rows_of(cut) == [row[:max_length] for row in rows]
+    assert cut.lengths.tolist() == [len(row[:max_length]) for row in rows]
+    assert len(cut) == len(rows)
+
+
+@given(rows=LISTS.filter(len), data=st.data())
+def test_a_part_has_the_texts_in_the_order_given(rows, data):
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=8))
+    assert rows_of(sequences_of(rows).part(chosen)) == [rows[k] for k in chosen]
+
+
+@given(rows=LISTS, pad=st.sampled_from(["left", "right"]))
+def test_padded_texts_are_as_long_as_the_longest(rows, pad):
+    batch = sequences_of(rows).padded(PADDING, pad)
+    longest = max([1, *map(len, rows)])
+    assert batch.ids.shape == (len(rows), longest)
+    for row, ids in zip(rows, batch.ids.tolist(), strict=True):
+        filling = [PADDING] * (longest - len(row))
+        assert ids == (row + filling if pad == "right" else filling + row)
+
+
+@pytest.mark.parametrize("max_length", [0, -1, 2.0, True, None])
+def test_a_length_that_makes_no_sense_is_refused(max_length):
+    with pytest.raises(wc.InputError, match="max_length is"):
+        sequences_of([[1, 2]]).cut(max_length)

@@ -13,19 +13,17 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32, Sparse, to_sparse
-from wordclass.checks import check_int
+from wordclass.classifiers import _network_options
 from wordclass.classifiers._network_texts import TrainingTexts
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.encoders import encoder
-from wordclass.encoders._initialization import check_sizes
-from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.measures import Scores, score
 from wordclass.native import n_threads
-from wordclass.network import device, memory, prediction
+from wordclass.network import device, export, memory, prediction
 from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.network.processes import processes
@@ -86,7 +84,8 @@ class NetworkClassifier(TextClassifier):
         Keep all pretrained vectors in the model, for texts to come; False: only those of the
         training texts' words.
     min_docs, mask_numbers, analyzer, stop_words
-        Which words have vectors that are learned: see `DocumentVectorizer`.
+        Which words have vectors that are learned: see `DocumentVectorizer`. Where embeddings are
+        given as `wce`, it is their options that decide.
     checkpoint
         A file that holds the state of the training, so that after a crash another `fit` with the
         same texts and options goes on where it was. It may be deleted once the model is saved.
@@ -152,7 +151,7 @@ class NetworkClassifier(TextClassifier):
     # --- learning ---------------------------------------------------------------------------
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        self._check_options()
+        _network_options.check(self.get_params(deep=False))
         data = self._data(texts, labels, sample_weight)
         n_classes = len(labels.codeframe.classes)
         memory.check(data.E, self._trainable(data.E), self._need(data.E.n_dims, n_classes))
@@ -163,7 +162,7 @@ class NetworkClassifier(TextClassifier):
                 network, data.training, data.validation, self._schedule(),
                 self._judge(labels.codeframe),
                 seed=self.seed,
-                checkpoint=self._checkpoint(data, labels, sample_weight),
+                checkpoint=self._checkpoint(data),
                 processes=team,
                 n_threads=n_threads(self.n_jobs),
             )  # fmt: skip
@@ -202,8 +201,13 @@ class NetworkClassifier(TextClassifier):
         return WordClassEmbeddings(**self._word_options(), seed=self.seed)
 
     def _word_options(self) -> dict[str, Any]:
-        names = ("min_docs", "mask_numbers", "analyzer", "stop_words", "n_jobs")
-        return {name: getattr(self, name) for name in names}
+        """Return which words there are: those of embeddings that were given, or of our options."""
+        source = self.wce if isinstance(self.wce, WordClassEmbeddings) else self
+        names = ("min_docs", "mask_numbers", "analyzer", "stop_words")
+        return {"n_jobs": self.n_jobs, **{name: getattr(source, name) for name in names}}
+
+    def _analyzer(self) -> Analyze:
+        return DocumentVectorizer(**self._word_options()).build_analyzer()
 
     def _n_random(self) -> int:
         has_others = self.vectors is not None or self.wce is not False
@@ -211,11 +215,12 @@ class NetworkClassifier(TextClassifier):
 
     def _around(self, layer: EmbeddingLayer, n_classes: int) -> Network:
         options = self._encoder_options(n_classes)
+        seed = int(self.seed) % 2**63  # torch knows no others
         read = encoder(
-            self.name, layer.embedding_dim, **options, masked=self._pad == "right", seed=self.seed
+            self.name, layer.embedding_dim, **options, masked=self._pad == "right", seed=seed
         )
         dropout = self._DROPOUT if self.dropout is None else self.dropout
-        return Network(layer, read, n_classes, dropout=dropout, seed=self.seed + 1)
+        return Network(layer, read, n_classes, dropout=dropout, seed=seed + 1)
 
     def _trainable(self, E: EmbeddingMatrix) -> bool | Mapping[str, bool]:
         return True if set(E.blocks) == {"random"} else self.trainable
@@ -261,9 +266,7 @@ class NetworkClassifier(TextClassifier):
             return np.zeros(Y.shape[1])
         return tuned_thresholds(scores, Y[data.validated], data.validation_folds(self.seed))
 
-    def _checkpoint(
-        self, data: TrainingTexts, labels: EncodedLabels, weights: Floats | None
-    ) -> Checkpoint:
+    def _checkpoint(self, data: TrainingTexts) -> Checkpoint:
         if self.checkpoint is None:
             return Checkpoint(None, "")
         options = self.get_params(deep=False)
@@ -274,33 +277,6 @@ class NetworkClassifier(TextClassifier):
         network.layer = EmbeddingLayer(E, trainable=False, dropout=None)
         self.network_ = network.eval().requires_grad_(False)
         self.embedding_ = E
-
-    def _check_options(self) -> None:
-        if self.protocol not in ("clean", "paper"):
-            raise InputError(f"protocol is {self.protocol!r}; expected 'clean' or 'paper'")
-        for name in ("batch_size", "max_epochs", "patience", "max_length", "batches_per_epoch"):
-            value = getattr(self, name)
-            if value is not None or name != "batches_per_epoch":
-                check_sizes(**{name: value})
-        check_int("seed", self.seed)
-        if self.random_dims is not None:
-            check_int("random_dims", self.random_dims, 0)
-        is_number = isinstance(self.lr, int | float | np.number) and not isinstance(self.lr, bool)
-        if not is_number or not 0 < self.lr < 10:
-            raise InputError(f"lr is {self.lr!r}; expected a number above 0, such as .001")
-        self._check_vectors()
-        device.chosen(self.device)
-
-    def _check_vectors(self) -> None:
-        if self.vectors is not None and not isinstance(self.vectors, WordVectors):
-            raise InputError(
-                f"vectors is a {type(self.vectors).__name__}; expected WordVectors, as "
-                "WordVectors.load returns them"
-            )
-        if not isinstance(self.wce, bool | WordClassEmbeddings):
-            raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
-        if self.unseen is not None and (self.vectors is None or self.wce is False):
-            raise InputError("unseen needs both pretrained and word-class vectors")
 
     @property
     def _pad(self) -> Side:
@@ -351,6 +327,18 @@ class NetworkClassifier(TextClassifier):
         return distinct, added, logits[0] - added.sum(axis=0)
 
     # --- saving -----------------------------------------------------------------------------
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write the network as .pt2 or .onnx, for programs without wordclass; see `network.export`.
+
+        Beside it, PATH.json says how texts become ids and logits become labels.
+        """
+        check_is_fitted(self)
+        about = export.description(
+            self.embedding_, self.codeframe_, self.thresholds_,
+            max_length=self.max_length, pad=self._pad,
+        )  # fmt: skip
+        export.export(self.network_, path, about=about)
 
     def _packed(self) -> tuple[dict[str, Any], Arrays]:
         facts, arrays = self.embedding_.packed()

@@ -5,6 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordclass.arrays import Flags, Floats, Ints
 from wordclass.embedding.documents import fingerprint_texts
@@ -12,6 +13,7 @@ from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.folds import stratified_folds
 from wordclass.labels import EncodedLabels
+from wordclass.network import memory
 from wordclass.network.batches import FoldVectors, LabelledSequences
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.stored_options import storable
@@ -40,8 +42,10 @@ class TrainingTexts:
         Of all texts.
     texts
         All texts.
+    documents
+        The same, as rows of E.
     training, validation
-        The two parts; the second is None where texts are too few.
+        Its two parts; the second is None where texts are too few.
     validated
         (n_validated,) which texts the second has.
     """
@@ -51,6 +55,7 @@ class TrainingTexts:
     places: Ints
     texts: list[str]
     labels: EncodedLabels
+    documents: LabelledSequences
     training: LabelledSequences
     validation: LabelledSequences | None
     validated: Ints
@@ -77,15 +82,17 @@ class TrainingTexts:
         is_validated = _validated(texts, labels, is_clean, seed)
         order = np.arange(len(texts))
         if not is_clean:  # one shuffle, then never again
-            order = np.random.default_rng(seed % 2**32).permutation(order)
+            order = np.random.default_rng(int(seed) % 2**64).permutation(order)
         trained, validated = order[~is_validated[order]], order[is_validated[order]]
         fold_vectors = vocabulary = None
         if wce is None:
             vocabulary = vectorizer.fit(texts).vocabulary_.terms
         elif is_clean:
-            fold_vectors = _cross_fitted(wce, texts, labels, is_validated, trained)
+            fold_vectors = _cross_fitted(wce, texts, labels, trained)
         else:
             wce.fit(texts, labels)
+        terms = vocabulary if wce is None else wce.terms_
+        _check_memory(len(terms or []), vectors, wce, random_dims, keep_unseen)
         everything = EmbeddingMatrix.of(
             vectors, wce,
             random_dims=random_dims, seed=seed, vocabulary=vocabulary, keep_unseen=keep_unseen,
@@ -98,7 +105,7 @@ class TrainingTexts:
             E.padding, "right" if is_clean else "left", weights,
         )  # fmt: skip
         return cls(
-            everything, E, places, texts, labels,
+            everything, E, places, texts, labels, documents,
             documents.part(trained, fold_vectors),
             documents.part(validated) if len(validated) else None,
             validated,
@@ -127,11 +134,15 @@ class TrainingTexts:
         checksum = blake2b(digest_size=16)
         checksum.update(repr([name, sorted(storable(options).items())]).encode())
         checksum.update(repr(self.labels.codeframe).encode())
-        Y = self.labels.Y
-        weights = self.training.weights
-        arrays = [fingerprint_texts(self.texts), Y.indices, Y.indptr, self.everything.matrix]
-        for array in [*arrays, *([] if weights is None else [weights])]:
-            checksum.update(np.ascontiguousarray(array).data.cast("B"))
+        Y, documents = self.labels.Y, self.documents
+        arrays: list[NDArray[Any]] = [
+            fingerprint_texts(self.texts), Y.indices, Y.indptr, self.everything.matrix,
+            documents.texts.ids, documents.texts.ends, self.validated,
+        ]  # fmt: skip
+        arrays += [] if documents.weights is None else [documents.weights]
+        for array in arrays:
+            checksum.update(f"{array.dtype} {array.shape}".encode())
+            checksum.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
         return checksum.hexdigest()
 
 
@@ -143,9 +154,10 @@ def _validated(texts: list[str], labels: EncodedLabels, is_clean: bool, seed: in
     n_parts = max(_PARTS, -(-n_texts // _MOST_VALIDATED))
     if is_clean:
         chosen: Flags = stratified_folds(texts, labels.Y, n_parts, seed) == 0
-        return chosen
+        # copies of one text stay together: where there are no others, nothing would be left
+        return np.zeros(n_texts, bool) if chosen.all() else chosen
     chosen = np.zeros(n_texts, bool)
-    drawn = np.random.default_rng(seed % 2**32).permutation(n_texts)
+    drawn = np.random.default_rng(int(seed) % 2**64).permutation(n_texts)
     chosen[drawn[: n_texts // n_parts]] = True
     return chosen
 
@@ -154,11 +166,26 @@ def _cross_fitted(
     wce: WordClassEmbeddings,
     texts: list[str],
     labels: EncodedLabels,
-    is_validated: Flags,
     trained: Ints,
 ) -> FoldVectors:
     """Fit on the texts that train; return what each fold's vectors differ by from these."""
-    folds = np.where(is_validated, -1, stratified_folds(texts, labels.Y, wce.folds, wce.seed))
+    folds = np.full(len(texts), -1)
+    # from these texts alone: the labels of the others must not even decide about folds
+    own = [texts[row] for row in trained]
+    folds[trained] = stratified_folds(own, labels.Y[trained], wce.folds, wce.seed)
     made = wce.fit_folds(texts, labels, folds)
     made -= wce.vectors_
     return FoldVectors(made, folds[trained])
+
+
+def _check_memory(
+    n_terms: int,
+    vectors: WordVectors | None,
+    wce: WordClassEmbeddings | None,
+    random_dims: int,
+    keep_unseen: bool,
+) -> None:
+    n_unseen = len(vectors) if vectors is not None and keep_unseen else 0
+    n_dims = random_dims + (0 if vectors is None else vectors.n_dims)
+    n_dims += 0 if wce is None else wce.vectors_.shape[1]
+    memory.check_rows(n_terms + 2 + n_unseen, n_dims, random_dims)

@@ -28,7 +28,9 @@ class RecurrentClassifier(NetworkClassifier):
         return {"hidden": self.hidden}
 
     def _need(self, n_dims: int, n_classes: int) -> Need:
-        n_weights = 4 * self.hidden * (n_dims + self.hidden + 2) + (self.hidden + 1) * n_classes
-        # four gates, the state and the cell, kept for the gradient; and the vectors
-        n_numbers = self._n_places * (8 * self.hidden + 2 * n_dims)
-        return Need("hidden", self.hidden, n_weights, n_numbers)
+        def numbers(hidden: int) -> tuple[int, int]:
+            n_weights = 4 * hidden * (n_dims + hidden + 2) + (hidden + 1) * n_classes
+            # four gates, the state and the cell, kept for the gradient; and the vectors
+            return n_weights, self._n_places * (8 * hidden + 2 * n_dims)
+
+        return Need("hidden", self.hidden, numbers)

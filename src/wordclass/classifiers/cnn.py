@@ -39,11 +39,13 @@ class CnnClassifier(NetworkClassifier):
         return {"channels": self.channels, "windows": tuple(self.windows)}
 
     def _need(self, n_dims: int, n_classes: int) -> Need:
-        n_filters = self.channels * len(self.windows)
-        n_columns = self.channels * sum(self.windows)
-        n_weights = n_dims * n_columns + (n_filters + 1) * n_classes
-        # the table of the words' responses; of all places of a batch a third are distinct words
-        return Need("channels", self.channels, n_weights, self._n_places * n_columns // 3)
+        def numbers(channels: int) -> tuple[int, int]:
+            n_filters, n_columns = channels * len(self.windows), channels * sum(self.windows)
+            n_weights = n_dims * n_columns + (n_filters + 1) * n_classes
+            # the table of the words' responses; of a batch's places a third are distinct words
+            return n_weights, self._n_places * n_columns // 3
+
+        return Need("channels", self.channels, numbers)
 
 
 make = CnnClassifier

@@ -38,9 +38,11 @@ class LeamClassifier(NetworkClassifier):
         return {"window": self.window, "n_classes": n_classes}
 
     def _need(self, n_dims: int, n_classes: int) -> Need:
-        n_weights = (2 * n_dims + 2) * n_classes + self.window
-        n_numbers = self._n_places * (3 * n_dims + 4 * n_classes)
-        return Need("batch_size", self.batch_size, n_weights, n_numbers)
+        def numbers(batch_size: int) -> tuple[int, int]:
+            n_weights = (2 * n_dims + 2) * n_classes + self.window
+            return n_weights, batch_size * self.max_length * (3 * n_dims + 4 * n_classes)
+
+        return Need("batch_size", self.batch_size, numbers)
 
 
 make = LeamClassifier

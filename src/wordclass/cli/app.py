@@ -6,7 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from wordclass.cli import arguments, dataset_commands, model_commands, tune_command, unseen_command
+from wordclass.cli import (
+    arguments,
+    dataset_commands,
+    export_command,
+    model_commands,
+    tune_command,
+    unseen_command,
+)
 from wordclass.cli.arguments import (
     Data,
     Embeddings,
@@ -225,5 +232,6 @@ def _as_text(value: object) -> str:
 
 model_commands.add_to(app)
 tune_command.add_to(app)
+export_command.add_to(app)
 unseen_command.add_to(app)
 dataset_commands.add_to(app)

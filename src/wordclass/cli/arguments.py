@@ -1,6 +1,7 @@
 """Arguments and options that several commands have, and how their values are read."""
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,6 +46,18 @@ def stop_words(given: str | None, encoding: str) -> str | list[str] | None:
     from wordclass.corpus_formats._lines import decoded
 
     return "".join(decoded(Path(given), encoding)).split()
+
+
+def beside(output: Path, ending: str) -> Path:
+    """Return the name of a file beside the folder of a model, which holds no others.
+
+    Examples
+    --------
+    >>> beside(Path("models/news"), "checkpoint").as_posix()
+    'models/news.checkpoint'
+    """
+    place = output if output.name not in ("", "..") else Path(os.path.abspath(output))
+    return place.with_name(f"{place.name}.{ending}")
 
 
 def named_values(given: Sequence[str]) -> dict[str, Any]:

@@ -48,23 +48,33 @@ def train(
     label_separator: Separator = ";",
     multilabel: Multilabel = None,
 ) -> None:
-    """Train a classifier on labelled texts."""
+    """Train a classifier on labelled texts.
+
+    A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
+    same command goes on from there, whatever ended it.
+    """
     settings.check_output(output)
     start = time.perf_counter()
 
     from wordclass import persistence
-    from wordclass.cli.training import make_classifier, train_on
+    from wordclass.cli.training import KeptTraining, make_classifier, train_on
     from wordclass.holdout import Holdout
 
     persistence.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)
     options = arguments.named_values(set_ or [])
-    made = make_classifier(classifier, options, vectors, settings)
+    checkpoint = arguments.beside(output, "checkpoint")
+    made = make_classifier(classifier, options, vectors, settings, checkpoint)
     choice = CorpusChoice(
         data, split, text_field, label_field, label_separator, settings.encoding, multilabel
     )
-    scores = train_on(made, choice.read(usual_split="train"), aside)
+    corpus = choice.read(usual_split="train")
+    training = KeptTraining(made, settings)
+    scores = training.run(lambda: train_on(made, corpus, aside))
+    if not training.is_ours_to_save:
+        return
     made.save(output, scores=scores)
+    training.forget()
     seconds = time.perf_counter() - start
     n_docs, n_classes = made.training_.n_docs, len(made.classes_)
     result = {

@@ -1,6 +1,5 @@
 """The command that chooses the settings of a classifier."""
 
-import os
 import shlex
 import sys
 import time
@@ -113,8 +112,7 @@ def tune(
 
 def journal_of(output: Path) -> Path:
     """Return where the trials for a model are kept: beside its folder, which holds no others."""
-    place = output if output.name not in ("", "..") else Path(os.path.abspath(output))
-    return place.with_name(f"{place.name}.trials.jsonl")
+    return arguments.beside(output, "trials.jsonl")
 
 
 class _Teller:

@@ -29,6 +29,7 @@ class States(nn.Module):
             return states, states[:, -1]
         # zeros, because a NaN behind the text would reach the gradients
         states = self.lstm(zero_padding(vectors, lengths))[0]
-        rows = torch.arange(len(states), device=states.device)
+        # not len(states): exported, that is the size of the first batch
+        rows = torch.arange(states.shape[0], device=states.device)
         last = states[rows, (lengths - 1).clamp(min=0)]
         return states, last.masked_fill((lengths == 0)[:, None], 0)

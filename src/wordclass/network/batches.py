@@ -1,7 +1,7 @@
 """Which texts make a batch, and what a network is given of them."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -141,7 +141,7 @@ def shuffled(lengths: Ints, size: int, seed: int, epoch: int, by_length: bool) -
         Whether the texts of a batch are to have similar lengths: of every twenty batches' worth of
         texts, drawn at random, the longest make a batch, and so on. Then batches are shuffled.
     """
-    random = np.random.default_rng([seed % 2**32, epoch])
+    random = np.random.default_rng([int(seed) % 2**64, epoch])
     order = random.permutation(len(lengths))
     if not by_length:
         return in_order(order, size)
@@ -157,8 +157,11 @@ def in_order(rows: Ints, size: int) -> list[Ints]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def prepared(items: Iterable[Item]) -> Iterator[Item]:
-    """Iterate in another thread, a few items ahead, so that nobody waits for them."""
+def prepared(items: Iterable[Item]) -> Generator[Item, None, None]:
+    """Iterate in another thread, a few items ahead, so that nobody waits for them.
+
+    An error of the items comes through when it is their turn. Closed early, it ends the thread.
+    """
     source = iter(items)
     with ThreadPoolExecutor(1, "batches") as worker:
         ahead = deque(worker.submit(next, source, _END) for _ in range(_PREPARED))

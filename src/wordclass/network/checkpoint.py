@@ -1,7 +1,9 @@
 """The state of a training on disk, so that one that was killed goes on where it was."""
 
+import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn, optim
 
 from wordclass import tensor_file
-from wordclass.errors import InputError
+from wordclass.errors import FormatError, InputError
 from wordclass.storage import is_there
 
 _KIND = "training"
+
+
+class CheckpointError(InputError):
+    """There is a checkpoint, but no training like this one can go on from it."""
 
 
 @dataclass
@@ -88,6 +94,8 @@ class Checkpoint:
             arrays |= {
                 f"optimizer.{number}.{name}": _array(value) for name, value in values.items()
             }
+        with suppress(OSError):  # writing tells what is wrong
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         tensor_file.write(self.path, _KIND, {"key": self.key, "state": asdict(state)}, arrays)
         self._written = time.monotonic()
 
@@ -100,16 +108,18 @@ class Checkpoint:
 
         Raises
         ------
-        InputError
-            The file is that of another training.
-        FormatError
-            It is no such file, or damaged.
+        CheckpointError
+            The file is that of another training; or it is no such file, or damaged.
         """
         if self.path is None or not is_there(self.path):
             return State(), {}
-        header, arrays = tensor_file.read(self.path, _KIND)
+        _sweep(self.path)
+        try:
+            header, arrays = tensor_file.read(self.path, _KIND)
+        except FormatError as error:
+            raise CheckpointError(f"{error}; delete it to begin anew") from error
         if header["key"] != self.key:
-            raise InputError(
+            raise CheckpointError(
                 f"{self.path} is the checkpoint of another training: the texts, the vectors or the "
                 "options differ; delete it to begin anew, or name another file"
             )
@@ -120,6 +130,21 @@ class Checkpoint:
         _restore(optimizer, _under("optimizer", tensors))
         self._written = time.monotonic()
         return _state(header["state"]), _under("best", tensors)
+
+
+def remove(path: Path) -> None:
+    """Delete a checkpoint, and what is left where a process was killed while it wrote one."""
+    _sweep(path)
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _sweep(path: Path) -> None:
+    unfinished = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}\.tmp")
+    with suppress(OSError):
+        for found in path.parent.iterdir():
+            if unfinished.fullmatch(found.name):
+                found.unlink(missing_ok=True)
 
 
 def trained(network: nn.Module) -> dict[str, Tensor]:
@@ -144,7 +169,8 @@ def _restore(optimizer: optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
     found: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         number, _, key = name.partition(".")
-        found.setdefault(int(number), {})[key] = value
+        # a number alone comes back as an array of one
+        found.setdefault(int(number), {})[key] = value[0] if key == "step" else value
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": found, "param_groups": groups})
 

@@ -1,7 +1,8 @@
 """Whether a network fits into the memory of the machine, before it is made."""
 
 import os
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -34,21 +35,23 @@ class Need:
     ----------
     size, value
         The option that decides about it, and its value.
-    n_weights
-        How many numbers are trained.
-    n_numbers
-        How many a batch makes on the way.
+    numbers
+        For a value of this option, how many numbers are trained, and how many a batch makes on the
+        way. With a larger value neither is less.
     """
 
     size: str
     value: int
-    n_weights: int
-    n_numbers: int
+    numbers: Callable[[int], tuple[int, int]]
 
-    @property
-    def n_bytes(self) -> int:
-        """All of it, in training."""
-        return _BYTES * (self.n_weights * (_COPIES + _BEST) + self.n_numbers)
+    def n_bytes(self, value: int) -> int:
+        """Return all of it, in training."""
+        n_weights, n_numbers = self.numbers(value)
+        return _BYTES * (n_weights * (_COPIES + _BEST) + n_numbers)
+
+    def fitting(self, free: int) -> int:
+        """Return the largest value that needs no more than this; 0 where none does."""
+        return bisect_right(range(1, self.value + 1), free, key=self.n_bytes)
 
 
 def _bytes_of_vectors(E: EmbeddingMatrix, trainable: bool | Mapping[str, bool]) -> int:
@@ -64,15 +67,42 @@ def _bytes_of_vectors(E: EmbeddingMatrix, trainable: bool | Mapping[str, bool]) 
 def check(E: EmbeddingMatrix, trainable: bool | Mapping[str, bool], need: Need) -> None:
     """Refuse a network that is too large, and tell what would fit."""
     free, vectors = free_bytes(), _bytes_of_vectors(E, trainable)
-    needed = vectors + need.n_bytes
+    needed = vectors + need.n_bytes(need.value)
     if free is None or needed <= free:
         return
-    told = f"the network needs {needed / 1e9:,.1f} GB to be trained; {free / 1e9:,.1f} GB are free"
-    # what is needed grows with the size, or faster
-    fitting = int((free - vectors) / need.n_bytes * need.value)
-    if fitting < 1:
-        raise InputError(
-            f"{told}: its vectors alone need {vectors / 1e9:,.1f} GB; use trainable=False, or a "
-            "higher min_docs"
-        )
-    raise InputError(f"{told}; {need.size}={fitting} would fit")
+    told = f"the network needs {_shown(needed)} to be trained; {_shown(free)} are free"
+    if fitting := need.fitting(free - vectors):
+        raise InputError(f"{told}; {need.size}={fitting} would fit")
+    smaller = "max_length" if need.size == "batch_size" else "batch_size"
+    if vectors:
+        told += f": training its vectors alone needs {_shown(vectors)}; use trainable=False,"
+    else:
+        told += f": no {need.size} would fit; use"
+    raise InputError(f"{told} a lower {smaller}, or a higher min_docs")
+
+
+def check_rows(n_rows: int, n_dims: int, n_random: int) -> None:
+    """Refuse vectors that are too many, before they are made.
+
+    Parameters
+    ----------
+    n_rows, n_dims
+        Of all vectors.
+    n_random
+        How many of the dimensions are random ones.
+    """
+    free, needed = free_bytes(), n_rows * n_dims * _BYTES
+    if free is None or needed <= free:
+        return
+    told = (
+        f"the vectors of {n_rows:,} words by {n_dims:,} dimensions need {_shown(needed)}; "
+        f"{_shown(free)} are free"
+    )
+    fitting = n_random - (n_dims - free // (n_rows * _BYTES))
+    if n_random and fitting >= 0:
+        raise InputError(f"{told}; random_dims={fitting} would fit")
+    raise InputError(f"{told}; use keep_unseen=False, or a higher min_docs")
+
+
+def _shown(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:,.1f} MB"

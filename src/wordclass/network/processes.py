@@ -1,5 +1,6 @@
 """Training by several processes, on one machine or many: what `torchrun` starts."""
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,8 @@ class Processes:
         """Return a network whose gradients are the mean over the processes."""
         if self.size == 1:
             return network
-        return nn.parallel.DistributedDataParallel(network)
+        # frozen vectors are the same everywhere: sent around at every step, they would cost most
+        return nn.parallel.DistributedDataParallel(network, broadcast_buffers=False)
 
     def share(self, rows: Ints) -> Ints:
         """Return the part of some rows that is this process's own."""
@@ -69,20 +71,28 @@ class Processes:
 
 def is_first_process() -> bool:
     """Whether this is the process that writes files; also where there is only one."""
-    return os.environ.get("RANK", "0") == "0"
+    return _n_processes() < 2 or os.environ.get("RANK", "0") == "0"
+
+
+def _n_processes() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 @contextmanager
 def processes() -> Iterator[Processes]:
-    """Join the processes that `torchrun` started, if it did."""
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+    """Join the processes that `torchrun` started, if it did.
+
+    They stay together until they end: torch cannot bring them together a second time.
+    """
+    if _n_processes() < 2:
         yield Processes()
         return
-    is_ours = not dist.is_initialized()
-    if is_ours:
+    if not dist.is_initialized():
         dist.init_process_group("gloo")
-    try:
-        yield Processes(dist.get_rank(), dist.get_world_size())
-    finally:
-        if is_ours:
-            dist.destroy_process_group()
+        atexit.register(_part)
+    yield Processes(dist.get_rank(), dist.get_world_size())
+
+
+def _part() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()

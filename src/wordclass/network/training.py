@@ -1,9 +1,10 @@
 """The training of a network: batches, early stopping, the best weights, history."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -100,7 +101,7 @@ class Training:
         self._validation = validation
         self._schedule = schedule
         self._judge = judge
-        self._seed = seed
+        self._seed = int(seed)
         self._checkpoint = checkpoint or Checkpoint(None, "")
         self._processes = processes or Processes()
         self._n_threads = n_threads
@@ -110,6 +111,7 @@ class Training:
         self._optimizer = optim.Adam(weights, lr=schedule.lr)
         self._state = State()
         self._best: dict[str, Tensor] = {}
+        self._begun = 0.0  # when the epoch would have begun, had nothing interrupted it
         self.validation_scores: Floats32 | None = None
 
     def run(self) -> State:
@@ -118,9 +120,9 @@ class Training:
         `validation_scores` are those (n, m) of the best weights before the last epoch, the one on
         the validation texts.
         """
-        with torch.random.fork_rng(devices=[]), threads(self._n_threads):
-            self._state, self._best = self._checkpoint.read(self._network, self._optimizer)
-            self._check_processes()
+        gpus = [self._device] if self._device.type == "cuda" else []
+        with torch.random.fork_rng(devices=gpus), threads(self._n_threads):
+            self._resume()
             while not self._state.is_stopped and self._state.epoch < self._schedule.max_epochs:
                 self._train_epoch()
             if not self._state.is_over:
@@ -132,15 +134,16 @@ class Training:
     # --- epochs -----------------------------------------------------------------------------
 
     def _train_epoch(self) -> None:
-        state, begun = self._state, time.perf_counter()
+        state = self._state
         batches = self._batches(state.epoch)
         self._learn(self._texts, batches, state, self._step_name())
         loss = state.loss / max(state.n_texts, 1)
+        self._check_loss(loss)
         macro = micro = None
         if self._validation is not None:
             found = self._judge(self._scores(self._validation), self._validation.Y)
             macro, micro = found.macro_f1, found.micro_f1
-        seconds = state.seconds + time.perf_counter() - begun
+        seconds = time.perf_counter() - self._begun
         state.history.append(Epoch(state.epoch + 1, loss, macro, micro, seconds))
         state.batch, state.loss, state.n_texts, state.seconds = 0, 0.0, 0, 0.0
         self._take_note(macro)
@@ -161,12 +164,11 @@ class Training:
         if state.batch == 0:  # else the last epoch has begun already
             state.is_stopped = True
             self._load_best()
-            self._save()
         if self._validation is not None:
             self.validation_scores = self._best_scores(self._validation)
             rows = np.arange(len(self._validation))
             if self._schedule.reshuffles:
-                rows = np.random.default_rng([self._seed % 2**32, 2**31]).permutation(rows)
+                rows = np.random.default_rng([self._seed % 2**64, 2**31]).permutation(rows)
             batches = in_order(rows, self._schedule.batch_size)
             self._learn(self._validation, batches, state, "learning from the validation texts")
         state.is_over = True
@@ -204,31 +206,36 @@ class Training:
         self, texts: LabelledSequences, batches: list[Ints], state: State, step: str
     ) -> None:
         """Take a step for each batch that is not done yet."""
-        begun, before = time.perf_counter(), state.seconds
-        ours = [rows for rows in batches[state.batch :] if len(rows) >= self._processes.size]
+        self._begun = time.perf_counter() - state.seconds
+        left = batches[state.batch :]
         self._network.train()
-        progress.report(step, state.batch, len(batches))
-        for batch in prepared(self._own_batch(texts, rows) for rows in ours):
-            n_texts = len(ours[0])
-            ours = ours[1:]
-            self._draw_from(state)
-            state.loss += self._take_step(batch, n_texts)
-            state.n_texts += n_texts
-            state.batch += 1
-            progress.report(step, state.batch, len(batches))
-            if self._checkpoint.is_due and not state.is_over:
-                state.seconds = before + time.perf_counter() - begun
-                self._save()
-                begun, before = time.perf_counter(), state.seconds
+        self._report(step, len(batches))
+        with closing(prepared(self._own_batch(texts, rows) for rows in left)) as own:
+            for rows, batch in zip(left, own, strict=True):
+                self._draw_from(state)
+                state.loss += self._take_step(batch, len(rows))
+                state.n_texts += len(rows)
+                state.batch += 1
+                self._report(step, len(batches))
+                if self._checkpoint.is_due:
+                    state.seconds = time.perf_counter() - self._begun
+                    self._save()
 
     def _draw_from(self, state: State) -> None:
         """Seed torch's numbers: those of a step depend on nothing but the seed and the step."""
         step = (state.epoch, state.batch, int(state.is_stopped), self._processes.rank)
-        drawn = np.random.SeedSequence([self._seed % 2**32, *step]).generate_state(1, np.uint64)
-        torch.manual_seed(int(drawn[0]))
+        drawn = np.random.SeedSequence([self._seed % 2**64, *step]).generate_state(1, np.uint64)
+        # torch.manual_seed would write down, at every step, where a GPU's seed was set
+        torch.default_generator.manual_seed(int(drawn[0]))
+        if self._device.type == "cuda":
+            torch.cuda.manual_seed(int(drawn[0]))
 
     def _own_batch(self, texts: LabelledSequences, rows: Ints) -> Batch:
-        return texts.batch(self._processes.share(rows))
+        own = self._processes.share(rows)
+        if len(own):
+            return texts.batch(own)
+        # there are more processes than texts: this one reads a text that counts for nothing
+        return replace(texts.batch(rows[:1]), weights=torch.zeros(1))
 
     def _take_step(self, batch: Batch, n_texts: int) -> float:
         """Change the weights a little; return the loss summed over the texts of all processes."""
@@ -255,11 +262,31 @@ class Training:
         )
         return self._processes.gathered(own, n_texts)
 
-    def _check_processes(self) -> None:
-        """Refuse to go on where the processes do not go on from the same state."""
-        done = self._state.epoch * 1_000_000 + self._state.batch
-        if self._processes.sum(done) != done * self._processes.size:
+    def _resume(self) -> None:
+        """Go back to the state of the checkpoint: all processes, or none."""
+        failure: InputError | None = None
+        try:
+            self._state, self._best = self._checkpoint.read(self._network, self._optimizer)
+        except InputError as error:
+            failure = error
+        # nobody leaves before all have read: whoever starts the next training may delete the file
+        done = math.nan if failure else self._state.epoch * 1_000_000 + self._state.batch
+        total = self._processes.sum(done)
+        if failure is not None:
+            raise failure
+        if total != done * self._processes.size:
             raise InputError("the checkpoint must be a file that all processes can read")
+
+    def _check_loss(self, loss: float) -> None:
+        if not math.isfinite(loss):
+            raise InputError(
+                f"the loss of epoch {self._state.epoch + 1} is {loss}: the weights are useless; "
+                f"lr={self._schedule.lr:g} may be too high, or numbers in the vectors too large"
+            )
+
+    def _report(self, step: str, n_batches: int) -> None:
+        if self._processes.is_first:
+            progress.report(step, self._state.batch, n_batches)
 
     def _save(self) -> None:
         if self._processes.is_first:

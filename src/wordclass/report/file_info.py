@@ -35,9 +35,17 @@ def _describe_model(folder: Path) -> dict[str, Any]:
         "made": manifest["created"],
         "made by": ", ".join(f"{name} {each}" for name, each in manifest["versions"].items()),
         "bytes": manifest["arrays"]["bytes"],
+        **_training(manifest["facts"]),
         **_flat("score", manifest["scores"]),
         **{f"option {name}": value for name, value in manifest["settings"].items()},
     }
+
+
+def _training(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return how a network was trained; nothing of a model that is none."""
+    if "history" not in facts:
+        return {}
+    return {"epochs": len(facts["history"]), "best epoch": facts.get("best_epoch")}
 
 
 def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from wordclass.errors import InputError
 Analyze = Callable[[str], Sequence[str]]
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+NUMBER_PATTERN = r"\b[0-9][0-9.,-]*\b"
 NUMBER_MASK = "numbermask"
-_NUMBER = re.compile(r"\b[0-9][0-9.,-]*\b")
+_NUMBER = re.compile(NUMBER_PATTERN)
 
 
 class Token(NamedTuple):

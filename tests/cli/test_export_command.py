@@ -1,0 +1,94 @@
+"""The command `export`, run in this process through the same `main` that the script calls."""
+
+import json
+
+import numpy as np
+import pytest
+from made_up import corpus
+
+import wordclass as wc
+
+torch = pytest.importorskip("torch")
+
+TEXTS, LABELS = corpus(30)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "cnn"
+    options = {"channels": 4, "windows": (2, 3), "min_docs": 2, "max_epochs": 1}
+    wc.classifier("cnn", **options).fit(TEXTS, LABELS).save(folder)
+    return folder
+
+
+def test_it_writes_the_network_and_how_to_use_it(run, model, tmp_path):
+    output = tmp_path / "network.pt2"
+    status, out, err = run("export", model, output)
+    loaded = wc.load(model)
+    assert (status, out) == (0, "")
+    assert err == (
+        f"{output}: cnn of 3 classes and {len(loaded.embedding_)} rows of vectors, "
+        f"{output.stat().st_size:,} bytes; {output}.json says how to use it\n"
+    )
+    batch = loaded.embedding_.index(TEXTS, loaded.max_length)
+    network = torch.export.load(output).module()
+    found = network(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
+    np.testing.assert_allclose(found, loaded.decision_function(TEXTS), rtol=0, atol=1e-5)
+    about = json.loads((tmp_path / "network.pt2.json").read_text())
+    assert about["classes"] == ["garden", "music", "space"]
+
+
+def test_onnx_is_written_where_the_ending_says_so(run, model, tmp_path):
+    pytest.importorskip("onnxscript", reason="wordclass[onnx] is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime reads what was exported")
+    output = tmp_path / "network.onnx"
+    status, out, err = run("export", model, output, "--json", "--quiet")
+    loaded = wc.load(model)
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {
+        "output": str(output),
+        "description": f"{output}.json",
+        "format": "onnx",
+        "classifier": "cnn",
+        "n_classes": 3,
+        "n_rows": len(loaded.embedding_),
+        "bytes": output.stat().st_size,
+    }
+    batch = loaded.embedding_.index(TEXTS, loaded.max_length)
+    (found,) = runtime.InferenceSession(output).run(
+        None, {"ids": batch.ids, "lengths": batch.lengths}
+    )
+    np.testing.assert_allclose(found, loaded.decision_function(TEXTS), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("there", ["network.pt2", "network.pt2.json"])
+def test_nothing_is_overwritten_without_force(run, model, tmp_path, there):
+    (tmp_path / there).write_text("precious")
+    status, out, err = run("export", model, tmp_path / "network.pt2")
+    assert (status, out) == (1, "")
+    assert err == f"wordclass: {tmp_path / there} exists; --force overwrites it\n"
+    assert [path.name for path in tmp_path.iterdir()] == [there]
+    assert (tmp_path / there).read_text() == "precious"
+    assert run("export", model, tmp_path / "network.pt2", "--force")[0] == 0
+    assert torch.export.load(tmp_path / "network.pt2")
+    assert json.loads((tmp_path / "network.pt2.json").read_text())["format"] == "pt2"
+
+
+def test_a_mistake_is_one_line(run, model, tmp_path):
+    wc.classifier("nearest", min_docs=2).fit(TEXTS, LABELS).save(tmp_path / "nearest")
+    output = tmp_path / "network.pt2"
+    for arguments, message in [
+        (
+            (tmp_path / "nearest", output),
+            f"{tmp_path / 'nearest'}: a 'nearest' model has no network to export; "
+            "expected one of cnn, lstm, attention or leam",
+        ),
+        (
+            (model, tmp_path / "network.pth"),
+            f"{tmp_path / 'network.pth'}: its ending names no format of networks; "
+            "expected .pt2 or .onnx",
+        ),
+        ((tmp_path / "missing", output), f"{tmp_path / 'missing'}: no such file or folder"),
+    ]:
+        assert run("export", *arguments) == (1, "", f"wordclass: {message}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["nearest"]

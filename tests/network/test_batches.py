@@ -1,0 +1,181 @@
+"""Which texts make a batch, what it holds, and the thread that prepares it."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+torch = pytest.importorskip("torch")
+
+from wordclass.network.batches import (  # noqa: E402
+    FoldVectors,
+    LabelledSequences,
+    in_order,
+    prepared,
+    shuffled,
+)
+from wordclass.text.sequences import Sequences  # noqa: E402
+
+PADDING = 6
+ROWS = [[0, 4, 2], [], [3], [5, 5, 1, 0], [2, 7]]  # 5 is the unknown word, 7 an unseen one
+N_TERMS, N_DIMS, N_FOLDS = 5, 2, 3
+
+
+def sequences(rows=ROWS):
+    flat = np.array([each for row in rows for each in row], np.int64)
+    return Sequences(flat, np.cumsum([0, *map(len, rows)]))
+
+
+def labelled(Y, **options):
+    Y = sparse.csr_matrix(np.array(Y))
+    is_multilabel = options.pop("is_multilabel", False)
+    return LabelledSequences(sequences(), Y, is_multilabel, PADDING, **options)
+
+
+ONE_CLASS = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 0, 1]]
+SEVERAL = [[1, 0, 1], [0, 0, 0], [0, 1, 0], [1, 1, 1], [0, 0, 1]]
+
+
+# --- which texts ----------------------------------------------------------------------------
+
+
+@given(n=st.integers(0, 200), size=st.integers(1, 9), by_length=st.booleans())
+def test_every_text_is_in_one_batch_of_an_epoch(n, size, by_length):
+    lengths = np.random.default_rng(n).integers(0, 50, n)
+    batches = shuffled(lengths, size, 0, 3, by_length)
+    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(n))
+    assert len(batches) == -(-n // size)
+    assert all(1 <= len(batch) <= size for batch in batches)
+    assert sum(len(batch) < size for batch in batches) <= 1
+
+
+def test_every_epoch_and_every_seed_has_an_order_of_its_own():
+    lengths = np.arange(100) % 7
+    orders = {
+        tuple(np.concatenate(shuffled(lengths, 8, seed, epoch, by_length)).tolist())
+        for seed in (0, 1, -1)
+        for epoch in (0, 1, 2)
+        for by_length in (False, True)
+    }
+    assert len(orders) == 18
+    again = shuffled(lengths, 8, 1, 2, True)
+    for ours, theirs in zip(shuffled(lengths, 8, 1, 2, True), again, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_batches_by_length_hold_texts_of_similar_lengths_but_are_in_no_order():
+    lengths = np.random.default_rng(0).integers(0, 500, 160)
+    batches = shuffled(lengths, 8, 0, 0, by_length=True)
+    spread = [np.ptp(lengths[batch]) for batch in batches]
+    assert max(spread) < 100
+    assert max(np.ptp(lengths[batch]) for batch in shuffled(lengths, 8, 0, 0, False)) > 300
+    means = [lengths[batch].mean() for batch in batches]
+    assert means != sorted(means)
+    assert means != sorted(means, reverse=True)
+
+
+def test_rows_are_cut_into_batches_in_order():
+    batches = in_order(np.array([7, 3, 9, 1, 5]), 2)
+    assert [batch.tolist() for batch in batches] == [[7, 3], [9, 1], [5]]
+    assert in_order(np.array([], int), 2) == []
+
+
+# --- what a batch holds ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pad", ["right", "left"])
+def test_a_batch_has_the_ids_of_its_texts_and_their_classes(pad):
+    batch = labelled(ONE_CLASS, pad=pad).batch(np.array([3, 1, 0]))
+    right = [[5, 5, 1, 0], [PADDING] * 4, [0, 4, 2, PADDING]]
+    left = [[5, 5, 1, 0], [PADDING] * 4, [PADDING, 0, 4, 2]]
+    assert batch.ids.tolist() == (right if pad == "right" else left)
+    assert batch.lengths.tolist() == [4, 0, 3]
+    assert batch.truth.tolist() == [0, 1, 0]
+    assert batch.truth.dtype == torch.int64
+    assert batch.weights is None
+    assert batch.shift is None
+
+
+def test_several_labels_are_a_matrix_and_weights_follow_their_texts():
+    texts = labelled(SEVERAL, is_multilabel=True, weights=np.array([0.0, 1, 2, 3, 4]))
+    batch = texts.batch(np.array([4, 1, 0])).to(torch.device("cpu"))
+    assert batch.truth.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 1]]
+    assert batch.truth.dtype == batch.weights.dtype == torch.float32
+    assert batch.weights.tolist() == [4, 1, 0]
+    part = texts.part(np.array([4, 2, 0]))
+    assert len(part) == 3
+    again = part.batch(np.array([0, 2]))
+    assert again.ids.tolist() == [[2, 7, PADDING], [0, 4, 2]]
+    assert again.weights.tolist() == [4, 0]
+    assert again.truth.tolist() == [[0, 0, 1], [1, 0, 1]]
+
+
+@given(
+    rows=st.lists(st.integers(0, len(ROWS) - 1), min_size=1, max_size=6),
+    folds=st.lists(st.integers(0, N_FOLDS - 1), min_size=len(ROWS), max_size=len(ROWS)),
+)
+def test_each_token_has_the_row_of_its_texts_fold(rows, folds):
+    differences = np.random.default_rng(0).normal(size=(N_FOLDS, N_TERMS, N_DIMS))
+    differences = differences.astype(np.float32)
+    vectors = FoldVectors(differences, np.array(folds))
+    texts = labelled(ONE_CLASS).part(np.arange(len(ROWS)), vectors)
+    found = texts.batch(np.array(rows)).shift["word_class"]
+    expected = []
+    for row in rows:
+        for word in ROWS[row]:
+            is_term = word < N_TERMS  # an unknown or unseen word has no row of its own
+            expected.append(differences[folds[row]][word] if is_term else np.zeros(N_DIMS))
+    np.testing.assert_array_equal(found.numpy(), np.array(expected, np.float32).reshape(-1, N_DIMS))
+    assert found.dtype == torch.float32
+
+
+# --- the thread -----------------------------------------------------------------------------
+
+
+def threads_there_are():
+    return [each for each in threading.enumerate() if each.name.startswith("batches")]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 50])
+def test_items_come_in_order_from_another_thread(n):
+    here, made_by = threading.get_ident(), set()
+
+    def items():
+        for k in range(n):
+            made_by.add(threading.get_ident())
+            yield k
+
+    assert list(prepared(items())) == list(range(n))
+    assert here not in made_by
+    assert not threads_there_are()
+
+
+def test_an_error_comes_through_in_its_turn():
+    def items():
+        yield from (0, 1, 2)
+        raise ZeroDivisionError("here")
+
+    seen = []
+    with pytest.raises(ZeroDivisionError, match="here"):
+        seen.extend(prepared(items()))
+    assert seen == [0, 1, 2]
+    assert not threads_there_are()
+
+
+def test_an_early_end_ends_the_thread_and_few_items_were_made_for_nothing():
+    made = []
+
+    def items():
+        for k in range(1000):
+            made.append(k)
+            yield k
+
+    source = prepared(items())
+    assert [next(source), next(source)] == [0, 1]
+    assert threads_there_are()
+    source.close()
+    assert not threads_there_are()
+    assert len(made) <= 5
