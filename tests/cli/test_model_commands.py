@@ -252,9 +252,12 @@ def test_a_checkpoint_may_be_elsewhere_or_nowhere(run, data, tmp_path, stop):
     stop(1, Killed)
     with pytest.raises(Killed):
         run(*network(data, tmp_path / "model", checkpoint=kept))
-    assert kept.exists()
-    stop(1, Killed)
+    stop(100, Killed)
+    assert os.listdir(tmp_path) == ["elsewhere"]
     assert run(*network(data, tmp_path / "model", checkpoint="none"))[0] == 0
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "model"]
+    status, _, err = run(*network(data, tmp_path / "other", checkpoint=kept))
+    assert (status, f"{kept}: the state of a training" in err, kept.exists()) == (0, True, False)
 
 
 # --- evaluate -------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The training itself: against plain PyTorch, its end, its numbers, and who sees which labels."""
 
 import time
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch.nn import functional  # noqa: E402
 import wordclass as wc  # noqa: E402
 from wordclass import tensor_file  # noqa: E402
 from wordclass.encoders import encoder  # noqa: E402
+from wordclass.folds import stratified_folds  # noqa: E402
 from wordclass.labels import encode  # noqa: E402
 from wordclass.network import prediction  # noqa: E402
 from wordclass.network.batches import FoldVectors, LabelledSequences, in_order  # noqa: E402
@@ -443,21 +445,26 @@ def test_a_label_of_a_training_text_leaves_the_rows_that_it_is_read_with():
     assert n_others == n_found
 
 
-def test_labels_of_validation_texts_are_in_no_row():
-    texts, labels = multilabel_corpus(40)
-    before = data_of(texts, labels)
-    n_found = 0
-    for k in before.validated.tolist():
-        for name in ("space", "garden", "music"):
-            after = data_of(texts, with_one_label_changed(labels, k, name))
-            if after.validated.tolist() != before.validated.tolist():
-                continue
-            n_found += 1
-            np.testing.assert_allclose(after.E.matrix, before.E.matrix, atol=1e-5)
-            ours, theirs = before.training.fold_vectors, after.training.fold_vectors
-            np.testing.assert_array_equal(theirs.folds, ours.folds)
-            np.testing.assert_allclose(theirs.differences, ours.differences, atol=1e-5)
-    assert n_found > 3
+def test_labels_of_validation_texts_are_in_no_row_and_in_no_fold():
+    texts, labels = corpus(40)
+    embeddings = wc.WordClassEmbeddings(min_docs=2, seed=7)
+    before = data_of(texts, labels, wce=embeddings)
+    n_found = n_telling = 0
+    for k, other in combinations(before.validated.tolist(), 2):
+        swapped = list(labels)
+        swapped[k], swapped[other] = swapped[other], swapped[k]
+        after = data_of(texts, swapped, wce=embeddings)
+        if swapped == labels or after.validated.tolist() != before.validated.tolist():
+            continue
+        n_found += 1
+        np.testing.assert_allclose(after.E.matrix, before.E.matrix, atol=1e-5)
+        ours, theirs = before.training.fold_vectors, after.training.fold_vectors
+        np.testing.assert_array_equal(theirs.folds, ours.folds)
+        np.testing.assert_allclose(theirs.differences, ours.differences, atol=1e-5)
+        # dealt from all texts, the folds of those that train would not be the same
+        dealt = [stratified_folds(texts, each.labels.Y, 10, 7) for each in (before, after)]
+        n_telling += bool((dealt[0] != dealt[1]).any())
+    assert n_found >= n_telling > 0
 
 
 def test_held_out_labels_change_no_rows_of_folds_that_are_given():
