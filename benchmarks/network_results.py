@@ -28,6 +28,7 @@ from wordclass.thresholds import best_thresholds
 FOLDER = ROOT / ".cache" / "results"
 JOURNAL = Journal(FOLDER / "networks.jsonl", ("wordclass", "numpy", "torch"))
 PAGE = ROOT / "docs" / "network-results.md"
+_EPOCHS = ("1", "2", "5", "10")
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 _TEN = {"max_epochs": 10}
 ROWS = [
-    *(Row("20ng", "cnn", each, seed) for seed in (1, 2, 3) for each in ("glove+wce", "glove")),
+    Row("reuters", "cnn", "glove+wce"),
+    Row("20ng", "cnn", "glove+wce"),
     Row("20ng", "cnn", "glove+wce", 1, "paper"),
-    *(Row("reuters", "cnn", each) for each in ("glove+wce", "glove")),
     *(
         Row("20ng", network, each, options=_TEN)
-        for network in ("lstm", "attention")
         for each in ("glove+wce", "glove")
+        for network in ("lstm", "attention")
     ),
-    Row("20ng", "cnn", "glove+wce trainable"),
-    Row("20ng", "cnn", "glove trainable"),
-    Row("20ng", "cnn", "glove+random"),
-    Row("20ng", "cnn", "wce"),
-    Row("20ng", "cnn", "random"),
-    Row("20ng", "leam", "glove+wce"),
-    Row("20ng", "leam", "glove"),
+    Row("20ng", "cnn", "glove"),
+    Row("20ng", "cnn", "glove+wce", 2),
+    Row("20ng", "cnn", "glove+wce", 3),
+    Row("reuters", "cnn", "glove"),
+    Row("20ng", "cnn", "glove", 2),
+    Row("20ng", "cnn", "glove", 3),
+    *(
+        Row("20ng", "cnn", each)
+        for each in ("glove+wce trainable", "glove trainable", "glove+random", "wce", "random")
+    ),
+    *(Row("20ng", "leam", each) for each in ("glove+wce", "glove")),
 ]
 
 
@@ -130,11 +135,12 @@ class _Watch:
     def __init__(self, classifier: Any, test: wc.LabelledCorpus, checkpoint: Path) -> None:  # noqa: ANN401
         self._classifier, self._test = classifier, test
         self.path = checkpoint.with_suffix(".json")
-        self.macro: dict[str, float] = {}
+        self.macro: dict[str, float | None] = {}  # by epoch
+        self._best = -1.0
         if checkpoint.exists() and self.path.exists():
             header, _ = tensor_file.read(checkpoint, "training")
             n_epochs = len(header["state"]["history"])  # one more may have been scored
-            kept = json.loads(self.path.read_text())
+            self._best, kept = json.loads(self.path.read_text())
             self.macro = {epoch: kept[epoch] for epoch in list(kept)[:n_epochs]}
 
     def fit(self, train: wc.LabelledCorpus) -> None:
@@ -167,6 +173,19 @@ class _Watch:
         classifier.fit(train.texts, train.labels)
 
     def _score(self, codeframe: Any, found: Scores, scores: Floats32, Y: Sparse) -> None:  # noqa: ANN401
+        """Score what the page tells of: some epochs, and all that may be the chosen one."""
+        number = str(len(self.macro) + 1)
+        is_told = number in _EPOCHS or found.macro_f1 >= self._best
+        self._best = max(self._best, found.macro_f1)
+        self.macro[number] = self._test_macro(codeframe, scores, Y) if is_told else None
+        self.path.write_text(json.dumps([self._best, self.macro]))
+        print(
+            f"{self.path.stem}, epoch {number}: validation {found.macro_f1:.4f}, "
+            f"test {self.macro[number] or 0:.4f}, {cpu_seconds():.0f} CPU s",
+            file=sys.stderr,
+        )
+
+    def _test_macro(self, codeframe: Any, scores: Floats32, Y: Sparse) -> float:  # noqa: ANN401
         classifier, network = self._classifier, self._network
         layer, E = network.layer, self._data.with_trained_rows(network.layer)
         network.layer = EmbeddingLayer(E, trainable=False, dropout=None)
@@ -182,14 +201,7 @@ class _Watch:
         else:
             decisions = np.eye(len(codeframe.classes), dtype=bool)[made.argmax(axis=1)]
         predicted = codeframe.to_labels(decisions)
-        scored = wc.evaluate(self._test.labels, predicted, list(codeframe.classes))
-        self.macro[str(len(self.macro) + 1)] = scored.macro_f1
-        self.path.write_text(json.dumps(self.macro))
-        print(
-            f"epoch {len(self.macro)}: validation {found.macro_f1:.4f}, test {scored.macro_f1:.4f} "
-            f"/ {scored.micro_f1:.4f}, {cpu_seconds():.0f} CPU s",
-            file=sys.stderr,
-        )
+        return wc.evaluate(self._test.labels, predicted, list(codeframe.classes)).macro_f1
 
 
 if __name__ == "__main__":

@@ -92,8 +92,8 @@ def _at_least(results: Results, name: str, wanted: tuple[float, ...]) -> tuple[s
 def _ahead(
     results: Results, name: str, other: str, measure: str, margin: float
 ) -> tuple[str, str, str]:
-    pair = [results[each][measure] for each in (name, other) if measure in results.get(each, {})]
-    values = tuple(pair) if len(pair) == 2 else ()
+    found = [results[each][measure] for each in (name, other) if measure in results.get(each, {})]
+    values = tuple(found) if len(found) == 2 else ()
     is_ahead = bool(values) and values[0] - values[1] >= margin
     what = (
         f"{name}: {measure} at least that of {other} {'+' if margin > 0 else '-'} {abs(margin):g}"

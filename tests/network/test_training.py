@@ -195,6 +195,25 @@ def test_after_the_last_epoch_the_validation_texts_are_learned_from_once():
     assert_same_weights(weights_of(network), plain.weights, 2e-5)
 
 
+def test_shuffled_the_last_epoch_has_training_texts_too_and_every_text_once(monkeypatch):
+    training, validation = two_parts()
+    schedule = Schedule(batch_size=8, max_epochs=1)
+    run = Training(network_of(), training, validation, schedule, honest)
+    read = []
+    own_batch = run._own_batch
+    monkeypatch.setattr(
+        run, "_own_batch", lambda texts, rows: read.append((texts, rows)) or own_batch(texts, rows)
+    )
+    run.run()
+    last = read[len(in_order(np.arange(len(training)), 8)) :]
+    for part in (training, validation):
+        rows = np.concatenate([rows for texts, rows in last if texts is part])
+        assert sorted(rows) == list(range(len(part)))
+    kinds = [texts is validation for texts, _ in last]
+    assert kinds != sorted(kinds)  # mixed
+    assert kinds != sorted(kinds, reverse=True)
+
+
 def test_an_epoch_can_be_cut_and_a_fixed_order_goes_on_where_it_was():
     data, _ = two_parts()
     batches = in_order(np.arange(N_TRAINED), 8)

@@ -70,7 +70,8 @@ class NetworkClassifier(TextClassifier):
     lr, batch_size, max_epochs, patience, batches_per_epoch
         Of the training: see `Schedule`. One fifth of the texts, at most 20,000, are kept aside to
         validate on; training ends after `patience` epochs without a better macro F1 there, and the
-        best weights come back. Then these texts are learned from too, for one epoch.
+        best weights come back. Then these texts are learned from too, in one more epoch: together
+        with all others, or alone in the paper's protocol.
     protocol
         "clean": word-class vectors never see the labels of the text that they read in training,
         nor those of the validation texts; batches are shuffled anew in every epoch; padding is

@@ -71,8 +71,9 @@ class Training:
     texts
         To learn from.
     validation
-        Decides when to stop, and is learned from for one epoch at the very end; None: all
-        `max_epochs` are done.
+        Decides when to stop, and is learned from for one epoch at the very end, together with the
+        training texts where these are shuffled anew (alone, it lowered Reuters by .02 macro F1);
+        None: all `max_epochs` are done.
     schedule
         How to go about it.
     judge
@@ -136,7 +137,7 @@ class Training:
     def _train_epoch(self) -> None:
         state = self._state
         batches = self._batches(state.epoch)
-        self._learn(self._texts, batches, state, self._step_name())
+        self._learn([(self._texts, rows) for rows in batches], self._step_name())
         loss = state.loss / max(state.n_texts, 1)
         self._check_loss(loss)
         macro = micro = None
@@ -166,11 +167,7 @@ class Training:
             self._load_best()
         if self._validation is not None:
             self.validation_scores = self._best_scores(self._validation)
-            rows = np.arange(len(self._validation))
-            if self._schedule.reshuffles:
-                rows = np.random.default_rng([self._seed % 2**64, 2**31]).permutation(rows)
-            batches = in_order(rows, self._schedule.batch_size)
-            self._learn(self._validation, batches, state, "learning from the validation texts")
+            self._learn(self._last_batches(self._validation), "learning from the validation texts")
         state.is_over = True
         self._save()
 
@@ -202,16 +199,26 @@ class Training:
             return batches
         return [batches[k % len(batches)] for k in range(epoch * limit, (epoch + 1) * limit)]
 
-    def _learn(
-        self, texts: LabelledSequences, batches: list[Ints], state: State, step: str
-    ) -> None:
+    def _last_batches(self, validation: LabelledSequences) -> list[tuple[LabelledSequences, Ints]]:
+        """Return the batches of the last epoch; shuffled, with those of the training texts."""
+        schedule, rows = self._schedule, np.arange(len(validation))
+        if not schedule.reshuffles:
+            return [(validation, each) for each in in_order(rows, schedule.batch_size)]
+        random = np.random.default_rng([self._seed % 2**64, 2**31])
+        own = in_order(random.permutation(rows), schedule.batch_size)
+        batches = [(validation, each) for each in own]
+        batches += [(self._texts, each) for each in self._batches(self._state.epoch)]
+        return [batches[k] for k in random.permutation(len(batches))]
+
+    def _learn(self, batches: list[tuple[LabelledSequences, Ints]], step: str) -> None:
         """Take a step for each batch that is not done yet."""
+        state = self._state
         self._begun = time.perf_counter() - state.seconds
         left = batches[state.batch :]
         self._network.train()
         self._report(step, len(batches))
-        with closing(prepared(self._own_batch(texts, rows) for rows in left)) as own:
-            for rows, batch in zip(left, own, strict=True):
+        with closing(prepared(self._own_batch(*each) for each in left)) as own:
+            for (_, rows), batch in zip(left, own, strict=True):
                 self._draw_from(state)
                 state.loss += self._take_step(batch, len(rows))
                 state.n_texts += len(rows)
