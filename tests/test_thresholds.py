@@ -92,6 +92,19 @@ def test_one_fold_alone_cannot_tell_and_takes_the_usual_pull():
     assert tuned.tolist() == best_thresholds(scores, to_sparse(truth), 10.0).tolist()
 
 
+def test_a_pull_can_be_asked_for_at_least():
+    rng = np.random.default_rng(4)
+    truth = (rng.random((400, 4)) < 0.5).astype(int)
+    scores = truth * 3 + rng.normal(size=(400, 4)) + np.arange(4) * 5  # no common one would do
+    Y, folds = to_sparse(truth), np.arange(400) % 4
+    apart = tuned_thresholds(scores, Y, folds)
+    assert apart.tolist() in [best_thresholds(scores, Y, pull).tolist() for pull in (0.0, 3.0)]
+    pulled = tuned_thresholds(scores, Y, folds, least_pull=50.0)
+    assert pulled.tolist() == best_thresholds(scores, Y, 50.0).tolist()
+    one_fold = tuned_thresholds(scores, Y, np.zeros(400, int), least_pull=50.0)
+    assert one_fold.tolist() == pulled.tolist()
+
+
 def test_scores_are_judged_by_the_best_common_threshold():
     truth = np.array([[1, 0], [0, 1], [0, 0]])
     codeframe = Codeframe((0, 1), "multilabel")

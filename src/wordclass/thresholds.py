@@ -39,7 +39,11 @@ def best_thresholds(scores: Floats | Floats32, Y: Sparse, pull: float = 0.0) -> 
 
 
 def tuned_thresholds(
-    scores: Floats | Floats32, Y: Sparse, folds: Ints, target: Target = "both"
+    scores: Floats | Floats32,
+    Y: Sparse,
+    folds: Ints,
+    target: Target = "both",
+    least_pull: float = 0.0,
 ) -> Floats:
     """Return thresholds (m,) pulled toward a common one, as much as serves documents unseen.
 
@@ -52,8 +56,12 @@ def tuned_thresholds(
         (n,) the fold of each document.
     target
         What is to be high: macro F1, micro F1, or the mean of the two.
+    least_pull
+        Pull at least so strongly: where the scores to be decided on are those of a model that has
+        learned more since, the details of these scores are accidents.
     """
     codeframe = Codeframe(tuple(range(Y.shape[1])), "multilabel")
+    pulls = [pull for pull in _PULLS if pull >= least_pull]
     parts = [(folds == fold, np.flatnonzero(folds != fold)) for fold in np.unique(folds)]
 
     def quality(pull: float) -> float:
@@ -63,7 +71,7 @@ def tuned_thresholds(
             found.append(score(Y[inside], to_sparse(above), codeframe).of(target))
         return float(np.mean(found))
 
-    pull = max(_PULLS, key=quality) if len(parts) > 1 else _USUAL_PULL
+    pull = max(pulls, key=quality) if len(parts) > 1 else max(_USUAL_PULL, least_pull)
     return best_thresholds(scores, Y, pull)
 
 
