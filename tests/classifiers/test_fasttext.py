@@ -413,5 +413,5 @@ def test_large_corpora_get_fewer_epochs_unless_they_were_given(monkeypatch):
 
 
 def test_a_seed_is_a_number():
-    with pytest.raises(wc.InputError, match="seed is None; expected a whole number"):
+    with pytest.raises(wc.InputError, match="seed is None; expected an int"):
         wc.classifier("fasttext", seed=None).fit(*corpus())
