@@ -60,7 +60,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 _TEN = {"max_epochs": 10}
 ROWS = [
-    Row("reuters", "cnn", "glove+wce", options={"channels": 256}),
     Row("reuters", "cnn", "glove+wce"),
     Row("20ng", "cnn", "glove+wce"),
     Row("20ng", "cnn", "glove+wce", 1, "paper"),

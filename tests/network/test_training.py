@@ -195,6 +195,18 @@ def test_after_the_last_epoch_the_validation_texts_are_learned_from_once():
     assert_same_weights(weights_of(network), plain.weights, 2e-5)
 
 
+def test_the_last_epoch_has_a_rate_of_its_own():
+    training, validation = two_parts()
+    moved = []
+    for last_rate in (1.0, 0.1, 0.0):
+        network = network_of()
+        schedule = Schedule(lr=0.02, batch_size=8, max_epochs=1, last_rate=last_rate)
+        Training(network, training, validation, schedule, honest).run()
+        moved.append(network.head.weight.detach().clone())
+    far, near = ((each - moved[2]).abs().max() for each in moved[:2])
+    assert 0 < near < far
+
+
 def test_shuffled_the_last_epoch_has_training_texts_too_and_every_text_once(monkeypatch):
     training, validation = two_parts()
     schedule = Schedule(batch_size=8, max_epochs=1)

@@ -40,6 +40,7 @@ Protocol = Literal["clean", "paper"]
 
 _RANDOM_DIMS = 200  # where there are no other vectors: what the paper chose for 20 Newsgroups
 _PULL = 50.0  # of thresholds toward a common one, at least
+_LAST_RATE = 0.3  # on held-out training texts as good as 1 on Reuters, better on 20 Newsgroups
 _NO_PART = ("n_jobs", "checkpoint", "device")  # of what is learned
 
 
@@ -72,7 +73,7 @@ class NetworkClassifier(TextClassifier):
         Of the training: see `Schedule`. One fifth of the texts, at most 20,000, are kept aside to
         validate on; training ends after `patience` epochs without a better macro F1 there, and the
         best weights come back. Then these texts are learned from too, in one more epoch: together
-        with all others, or alone in the paper's protocol.
+        with all others and at a lower rate, or alone in the paper's protocol.
     protocol
         "clean": word-class vectors never see the labels of the text that they read in training,
         nor those of the validation texts; batches are shuffled anew in every epoch; padding is
@@ -245,6 +246,7 @@ class NetworkClassifier(TextClassifier):
             batches_per_epoch=self.batches_per_epoch,
             reshuffles=is_clean,
             by_length=self._BY_LENGTH,
+            last_rate=_LAST_RATE if is_clean else 1.0,
             ties_count=not is_clean,
         )
 

@@ -46,6 +46,8 @@ class Schedule:
         Whether every epoch has an order of its own; False: always the same, as in the paper's runs.
     by_length
         Whether the texts of a batch have similar lengths.
+    last_rate
+        What the learning rate is multiplied with in the last epoch.
     ties_count
         Whether an equal validation score counts as better, as in the paper's runs.
     """
@@ -58,6 +60,7 @@ class Schedule:
     batches_per_epoch: int | None = None
     reshuffles: bool = True
     by_length: bool = True
+    last_rate: float = 1.0
     ties_count: bool = False
 
 
@@ -167,6 +170,8 @@ class Training:
             self._load_best()
         if self._validation is not None:
             self.validation_scores = self._best_scores(self._validation)
+            for group in self._optimizer.param_groups:
+                group["lr"] = self._schedule.lr * self._schedule.last_rate
             self._learn(self._last_batches(self._validation), "learning from the validation texts")
         state.is_over = True
         self._save()
