@@ -60,7 +60,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 _TEN = {"max_epochs": 10}
 ROWS = [
-    Row("reuters", "cnn", "glove+wce"),
+    *(Row("reuters", "cnn", "glove+wce", seed) for seed in (1, 2, 3)),
     Row("20ng", "cnn", "glove+wce"),
     Row("20ng", "cnn", "glove+wce", 1, "paper"),
     *(
