@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import special
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32, Sparse, to_sparse
 from wordclass.classifiers import _network_options
 from wordclass.classifiers._network_texts import TrainingTexts
+from wordclass.classifiers._own_embeddings import own_embeddings
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -184,7 +184,7 @@ class NetworkClassifier(TextClassifier):
             labels,
             weights,
             vectors=self.vectors,
-            wce=self._embeddings(),
+            wce=own_embeddings(self.wce, {**self._word_options(), "seed": self.seed}),
             random_dims=self._n_random(),
             unseen=self.unseen,
             keep_unseen=self.keep_unseen,
@@ -194,14 +194,6 @@ class NetworkClassifier(TextClassifier):
             seed=self.seed,
             n_jobs=self.n_jobs,
         )
-
-    def _embeddings(self) -> WordClassEmbeddings | None:
-        if isinstance(self.wce, WordClassEmbeddings):
-            embeddings: WordClassEmbeddings = clone(self.wce)
-            return embeddings
-        if not self.wce:
-            return None
-        return WordClassEmbeddings(**self._word_options(), seed=self.seed)
 
     def _word_options(self) -> dict[str, Any]:
         """Return which words there are: those of embeddings that were given, or of our options."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.classifiers._fasttext_training import DivergedError, Settings, Trained, train
+from wordclass.classifiers._own_embeddings import own_embeddings
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
 from wordclass.embedding.cross_fit import fold_numbers
@@ -192,7 +192,8 @@ class FastTextClassifier(TextClassifier):
         return best_thresholds(model.scores(held_out, self.n_jobs), truth.Y)
 
     def _trained(self, texts: list[str], labels: EncodedLabels, loss: str) -> WordAverage:
-        embeddings = self._embeddings()
+        names = ("min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "seed", "n_jobs")
+        embeddings = own_embeddings(self.wce, {name: getattr(self, name) for name in names})
         if embeddings is not None:
             embeddings.fit(texts, labels)
         has_label = np.diff(labels.Y.indptr) > 0
@@ -210,22 +211,6 @@ class FastTextClassifier(TextClassifier):
                     raise
                 settings = replace(settings, lr=settings.lr / 2)
         return _model(analyze, words, trained)
-
-    def _embeddings(self) -> WordClassEmbeddings | None:
-        if isinstance(self.wce, WordClassEmbeddings):
-            embeddings: WordClassEmbeddings = clone(self.wce)
-            return embeddings
-        if not self.wce:
-            return None
-        return WordClassEmbeddings(
-            min_docs=self.min_docs,
-            ngrams=self.ngrams,
-            mask_numbers=self.mask_numbers,
-            analyzer=self.analyzer,
-            stop_words=self.stop_words,
-            seed=self.seed,
-            n_jobs=self.n_jobs,
-        )
 
     def _counted(self, texts: list[str], analyze: Analyze) -> tuple[list[str], Ints, Sparse]:
         """Return the words, in how many texts each occurs, and how often in each (n, v)."""

@@ -96,9 +96,15 @@ class TextClassifier(nn.Module):
         if word_by_word.serves(self.layer, self.encoder):
             layer, encoder = cast("EmbeddingLayer", self.layer), cast("CnnEncoder", self.encoder)
             return word_by_word.encode(layer, encoder, ids, lengths, shift)
-        is_left = not getattr(self.encoder, "masked", True)
-        given = () if shift is None else (_padded(shift, lengths, ids.shape[1], is_left),)
-        encoded: Tensor = self.encoder(self.layer(ids, *given), lengths)
+        if shift is None:
+            vectors = self.layer(ids)
+        else:
+            is_text = is_token(lengths, ids.shape[1])
+            is_left = not getattr(self.encoder, "masked", True)
+            vectors = self.layer(
+                ids, word_by_word.padded(shift, is_text.flip(1) if is_left else is_text)
+            )
+        encoded: Tensor = self.encoder(vectors, lengths)
         return encoded
 
     def regularizer(self, is_multilabel: bool = False) -> Tensor:
@@ -108,17 +114,3 @@ class TextClassifier(nn.Module):
             return self.head.weight.new_zeros(())
         added: Tensor = own(self.head, is_multilabel)
         return added
-
-
-def _padded(
-    shift: Mapping[str, Tensor], lengths: Tensor, n_places: int, is_left: bool
-) -> dict[str, Tensor]:
-    """Return shifts (tokens, width) as (b, l, width): zero at the padding."""
-    tokens = is_token(lengths, n_places)
-    if is_left:
-        tokens = tokens.flip(1)
-    padded = {}
-    for name, rows in shift.items():
-        padded[name] = rows.new_zeros((*tokens.shape, rows.shape[1]))
-        padded[name][tokens] = rows
-    return padded

@@ -94,7 +94,9 @@ def encode(
         # the encoder puts zeros before a batch that is shorter than a window
         left_padding = max(ids.shape[1], *encoder.windows) - lengths
         if (ids[~is_text.flip(1)] != layer.padding_idx).any():
-            return _as_one_array(layer, encoder, ids, lengths, shift)
+            # only the plain way is exact for padding on the right that is read as text
+            encoded: Tensor = encoder(layer(ids, padded(shift, is_text)), lengths)
+            return encoded
         is_text = is_text.flip(1)
     tokens = ids[is_text]
     distinct, words = _distinct(tokens, layer.num_embeddings)
@@ -102,17 +104,13 @@ def encode(
     return _strongest(layer, encoder, _Inputs(layer, distinct, tokens, shift), texts).relu()
 
 
-def _as_one_array(
-    layer: EmbeddingLayer, encoder: CnnEncoder, ids: Tensor, lengths: Tensor, shift: Shift
-) -> Tensor:
-    """Do it the plain way: texts padded on the right, for an encoder that reads padding as text."""
-    is_text = is_token(lengths, ids.shape[1])
-    padded = {}
+def padded(shift: Shift, is_text: Tensor) -> dict[str, Tensor]:
+    """Return shifts (n_tokens, width) as (b, l, width), zero where `is_text` (b, l) is False."""
+    made = {}
     for name, rows in shift.items():
-        padded[name] = rows.new_zeros((*ids.shape, rows.shape[1]))
-        padded[name][is_text] = rows
-    encoded: Tensor = encoder(layer(ids, padded), lengths)
-    return encoded
+        made[name] = rows.new_zeros((*is_text.shape, rows.shape[1]))
+        made[name][is_text] = rows
+    return made
 
 
 def _distinct(tokens: Tensor, n_ids: int) -> tuple[Tensor, NDArray[np.int32]]:
