@@ -15,7 +15,8 @@ from sklearn.base import clone
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
-from wordclass import persistence  # noqa: E402
+from wordclass import persistence, progress  # noqa: E402
+from wordclass.classifiers import _network_classifier  # noqa: E402
 from wordclass.network import memory  # noqa: E402
 from wordclass.persistence import manifest  # noqa: E402
 
@@ -378,6 +379,26 @@ def test_a_text_without_labels_and_a_class_without_texts_are_fine():
     assert learned.predict(TEXTS).shape == (40, 3)
 
 
+@pytest.mark.parametrize(
+    ("options", "n_batches"),
+    [
+        ({}, 2),
+        ({"batches_per_epoch": None}, 4),
+        ({"batches_per_epoch": 3}, 3),
+        ({"batches_per_epoch": 9}, 4),
+    ],
+)
+def test_epochs_of_huge_corpora_end_early_unless_asked_otherwise(monkeypatch, options, n_batches):
+    monkeypatch.setattr(_network_classifier, "_HUGE", 31)
+    monkeypatch.setattr(_network_classifier, "_HUGE_BATCHES", 2)
+    told = {}
+    with progress.told_to(lambda step, _, total: told.update({step: total})):
+        make(batch_size=8, max_epochs=1, **options).fit(TEXTS, LABELS)
+        assert told["epoch 1"] == n_batches
+        make(batch_size=8, max_epochs=1).fit(TEXTS[:35], LABELS[:35])
+        assert told["epoch 1"] > 2  # not huge
+
+
 # --- what is refused ------------------------------------------------------------------------
 
 
@@ -390,6 +411,7 @@ def test_a_text_without_labels_and_a_class_without_texts_are_fine():
         ({"patience": -1}, "patience is -1"),
         ({"max_length": None}, "max_length is None"),
         ({"batches_per_epoch": 0}, "batches_per_epoch is 0"),
+        ({"batches_per_epoch": "all"}, "batches_per_epoch is 'all'"),
         ({"seed": "a"}, "seed is 'a'"),
         ({"random_dims": -1}, "random_dims is -1"),
         ({"random_dims": 0, "wce": False}, "no vectors"),

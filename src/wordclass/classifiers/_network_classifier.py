@@ -41,6 +41,8 @@ Protocol = Literal["clean", "paper"]
 _RANDOM_DIMS = 200  # where there are no other vectors: what the paper chose for 20 Newsgroups
 _PULL = 50.0  # of thresholds toward a common one, at least
 _LAST_RATE = 0.3  # on held-out training texts as good as 1 on Reuters, better on 20 Newsgroups
+_HUGE = 100_000  # more training texts than this make epochs of
+_HUGE_BATCHES = 300  # batches
 _NO_PART = ("n_jobs", "checkpoint", "device")  # of what is learned
 
 
@@ -69,7 +71,10 @@ class NetworkClassifier(TextClassifier):
         "leam" and 0 for the others.
     max_length
         Of a longer text the first so many words are read.
-    lr, batch_size, max_epochs, patience, batches_per_epoch
+    batches_per_epoch
+        End an epoch after so many batches; None: after all texts; "auto": after 300, as the paper's
+        runs on its largest corpus, where there are more than 100,000 texts to train on.
+    lr, batch_size, max_epochs, patience
         Of the training: see `Schedule`. One fifth of the texts, at most 20,000, are kept aside to
         validate on; training ends after `patience` epochs without a better macro F1 there, and the
         best weights come back. Then these texts are learned from too, in one more epoch: together
@@ -122,7 +127,7 @@ class NetworkClassifier(TextClassifier):
     batch_size: int = 100
     max_epochs: int = 200
     patience: int = 10
-    batches_per_epoch: int | None = None
+    batches_per_epoch: int | Literal["auto"] | None = "auto"
     protocol: Protocol = "clean"
     unseen: str | None = None
     keep_unseen: bool = True
@@ -162,7 +167,8 @@ class NetworkClassifier(TextClassifier):
         network = self._around(layer, n_classes).to(device.chosen(self.device))
         with processes() as team:
             training = Training(
-                network, data.training, data.validation, self._schedule(),
+                network, data.training, data.validation,
+                self._schedule(len(data.training)),
                 self._judge(labels.codeframe),
                 seed=self.seed,
                 checkpoint=self._checkpoint(data),
@@ -228,14 +234,17 @@ class NetworkClassifier(TextClassifier):
             return {"word_class": given}
         return {"random": given} if len(E.blocks) > 1 else 0.0
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self, n_texts: int) -> Schedule:
         is_clean = self.protocol == "clean"
+        limit = self.batches_per_epoch
+        if limit == "auto":
+            limit = _HUGE_BATCHES if n_texts > _HUGE else None
         return Schedule(
             lr=self.lr,
             batch_size=self.batch_size,
             max_epochs=self.max_epochs,
             patience=self.patience,
-            batches_per_epoch=self.batches_per_epoch,
+            batches_per_epoch=limit,
             reshuffles=is_clean,
             by_length=self._BY_LENGTH,
             last_rate=_LAST_RATE if is_clean else 1.0,

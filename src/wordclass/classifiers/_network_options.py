@@ -24,9 +24,10 @@ def check(options: Mapping[str, Any]) -> None:
         raise InputError(f"protocol is {options['protocol']!r}; expected 'clean' or 'paper'")
     check_sizes(**{name: options[name] for name in (*_SIZES, *_OWN_SIZES) if name in options})
     _check_windows(options)
-    for name, check_one in (("batches_per_epoch", check_sizes), ("random_dims", _check_count)):
-        if options[name] is not None:
-            check_one(**{name: options[name]})
+    if options["batches_per_epoch"] not in (None, "auto"):
+        check_sizes(batches_per_epoch=options["batches_per_epoch"])
+    if options["random_dims"] is not None:
+        check_int("random_dims", options["random_dims"], 0)
     check_int("seed", options["seed"])
     if not _is_number(options["lr"]) or not 0 < options["lr"] < 10:
         raise InputError(f"lr is {options['lr']!r}; expected a number above 0, such as .001")
@@ -40,11 +41,6 @@ def check(options: Mapping[str, Any]) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _check_count(**counts: object) -> None:
-    for name, value in counts.items():
-        check_int(name, value, 0)
 
 
 def _check_windows(options: Mapping[str, Any]) -> None:
