@@ -110,8 +110,7 @@ class Plain:
         head = self.weights["head.weight"], self.weights["head.bias"]
         return head[0] @ torch.cat(found) + head[1]
 
-    def step(self, texts, labels, weights, shifts):
-        """Take one step of Adam on the mean of the texts' losses; return their sum."""
+    def losses_of(self, texts, labels, weights, shifts):
         losses = []
         for text, own, weight, shift in zip(texts, labels, weights, shifts, strict=True):
             logits = self.logits_of(text, shift)
@@ -122,6 +121,11 @@ class Plain:
                 truth = torch.tensor(own, dtype=torch.float32)
                 loss = -(truth * yes + (1 - truth) * no).mean()
             losses.append(weight * loss)
+        return losses
+
+    def step(self, *given):
+        """Take one step of Adam on the mean of the texts' losses; return their sum."""
+        losses = self.losses_of(*given)
         names = list(self.weights)
         slopes = torch.autograd.grad(sum(losses) / len(losses), list(self.weights.values()))
         self.n_steps += 1
@@ -304,6 +308,22 @@ def test_a_loss_that_is_no_number_is_told_and_not_trained_on():
 
 
 # --- numbers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["single", "multilabel", "weights"])
+def test_the_validation_loss_is_that_of_the_epoch_s_end(kind):
+    texts, labels = multilabel_corpus(20) if kind == "multilabel" else corpus(20)
+    weights = np.linspace(0, 3, 20) if kind == "weights" else None
+    data = documents(texts, labels, weights=weights)
+    training, validation = data.part(np.arange(9)), data.part(np.arange(9, 20))
+    network = network_of()
+    plain = Plain(network, lr=0.02, clip=0.1)
+    schedule = Schedule(lr=0.02, batch_size=9, max_epochs=2, reshuffles=False)
+    state = Training(network, training, validation, schedule, honest).run()
+    for epoch in state.history:
+        plain.step(*in_plain_words(training, range(9)))
+        losses = plain.losses_of(*in_plain_words(validation, range(11)))
+        assert epoch.validation_loss == pytest.approx(float(sum(losses).detach()) / 11, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["cnn", "lstm", "mean"])

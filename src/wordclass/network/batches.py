@@ -117,17 +117,17 @@ class LabelledSequences:
         shift = None
         if self.fold_vectors is not None:
             shift = {"word_class": torch.from_numpy(self.fold_vectors.of(texts, rows))}
-        weights = None
+        ids, lengths = torch.from_numpy(padded.ids), torch.from_numpy(padded.lengths)
+        return Batch(ids, lengths, shift, *self.truth(rows))
+
+    def truth(self, rows: Ints) -> tuple[Tensor, Tensor | None]:
+        """Return what a network should say of some texts, and how much each of them counts."""
+        Y, weights = self.Y[rows], None
         if self.weights is not None:
             weights = torch.from_numpy(self.weights[rows].astype(np.float32))
-        ids, lengths = torch.from_numpy(padded.ids), torch.from_numpy(padded.lengths)
-        return Batch(ids, lengths, shift, self._truth(rows), weights)
-
-    def _truth(self, rows: Ints) -> Tensor:
-        Y = self.Y[rows]
         if self.is_multilabel:
-            return torch.from_numpy(Y.toarray().astype(np.float32))
-        return torch.from_numpy(Y.indices.astype(np.int64))
+            return torch.from_numpy(Y.toarray().astype(np.float32)), weights
+        return torch.from_numpy(Y.indices.astype(np.int64)), weights
 
 
 def shuffled(lengths: Ints, size: int, seed: int, epoch: int, by_length: bool) -> list[Ints]:

@@ -32,6 +32,7 @@ class Epoch:
     macro_f1: float | None  # on the validation texts; None where there are none
     micro_f1: float | None
     seconds: float
+    validation_loss: float | None = None
 
 
 @dataclass

@@ -143,12 +143,15 @@ class Training:
         self._learn([(self._texts, rows) for rows in batches], self._step_name())
         loss = state.loss / max(state.n_texts, 1)
         self._check_loss(loss)
-        macro = micro = None
+        macro = micro = validation_loss = None
         if self._validation is not None:
-            found = self._judge(self._scores(self._validation), self._validation.Y)
+            scores = self._scores(self._validation)
+            found = self._judge(scores, self._validation.Y)
             macro, micro = found.macro_f1, found.micro_f1
+            validation_loss = self._mean_loss(scores, self._validation)
         seconds = time.perf_counter() - self._begun
-        state.history.append(Epoch(state.epoch + 1, loss, macro, micro, seconds))
+        epoch = Epoch(state.epoch + 1, loss, macro, micro, seconds, validation_loss)
+        state.history.append(epoch)
         state.batch, state.loss, state.n_texts, state.seconds = 0, 0.0, 0, 0.0
         self._take_note(macro)
         self._save()
@@ -256,7 +259,7 @@ class Training:
         is_gpu = self._device.type == "cuda"
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_gpu):
             logits = self._parallel(batch.ids, batch.lengths, batch.shift)
-        losses = _losses(logits.float(), batch)
+        losses = _losses(logits.float(), batch.truth, batch.weights)
         # the mean over processes of these is the mean over the texts of the batch
         loss = losses.sum() * self._processes.size / n_texts
         added = self._network.regularizer(self._texts.is_multilabel)
@@ -273,6 +276,12 @@ class Training:
             self._network, texts.texts.part(rows), n_classes, padding=texts.padding, pad=texts.pad
         )
         return self._processes.gathered(own, n_texts)
+
+    def _mean_loss(self, scores: Floats32, texts: LabelledSequences) -> float:
+        total = 0.0
+        for rows in in_order(np.arange(len(texts)), self._schedule.batch_size):
+            total += float(_losses(torch.from_numpy(scores[rows]), *texts.truth(rows)).sum())
+        return total / len(texts)
 
     def _resume(self) -> None:
         """Go back to the state of the checkpoint: all processes, or none."""
@@ -314,14 +323,14 @@ class Training:
         return told
 
 
-def _losses(logits: Tensor, batch: Batch) -> Tensor:
+def _losses(logits: Tensor, truth: Tensor, weights: Tensor | None) -> Tensor:
     """Return the loss (b,) of each text: cross-entropy; with several labels, a mean of m."""
-    if batch.truth.dim() == 1:
-        losses = functional.cross_entropy(logits, batch.truth, reduction="none")
+    if truth.dim() == 1:
+        losses = functional.cross_entropy(logits, truth, reduction="none")
     else:
-        each = functional.binary_cross_entropy_with_logits(logits, batch.truth, reduction="none")
+        each = functional.binary_cross_entropy_with_logits(logits, truth, reduction="none")
         losses = each.mean(dim=1)
-    return losses if batch.weights is None else losses * batch.weights
+    return losses if weights is None else losses * weights
 
 
 @contextmanager
