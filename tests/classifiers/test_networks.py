@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 import wordclass as wc  # noqa: E402
 from wordclass import persistence, progress  # noqa: E402
 from wordclass.classifiers import _network_classifier  # noqa: E402
-from wordclass.network import memory  # noqa: E402
+from wordclass.network import device, memory  # noqa: E402
 from wordclass.persistence import manifest  # noqa: E402
 
 TEXTS, LABELS = corpus(40)
@@ -459,6 +459,16 @@ def test_an_even_window_and_an_lstm_without_states_are_refused():
         make("lstm", hidden=0).fit(*SINGLE)
 
 
+@pytest.mark.parametrize(("rank", "place"), [(None, 0), ("1", 1), ("5", 1)])
+def test_each_process_of_a_machine_takes_a_gpu_of_its_own(monkeypatch, rank, place):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    if rank is not None:
+        monkeypatch.setenv("LOCAL_RANK", rank)
+    assert device.chosen("auto") == device.chosen("cuda") == torch.device("cuda", place)
+    assert device.chosen("cpu") == torch.device("cpu")
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_gpu_that_is_not_there_is_told_before_any_work():
     with pytest.raises(wc.InputError, match="torch sees no GPU here; use 'cpu' or 'auto'"):
@@ -514,8 +524,3 @@ def test_where_no_size_fits_the_vectors_are_blamed(monkeypatch):
     free["bytes"] = None
     E = make(wce=False, random_dims=fitting).fit(*SINGLE).embedding_
     assert 30_000 - 4 * len(E) < E.matrix.nbytes <= 30_000
-
-
-def test_the_memory_of_this_machine_is_known():
-    free = memory.free_bytes()
-    assert free is None or free > 1_000_000

@@ -1,5 +1,7 @@
 """Where a network works."""
 
+import os
+
 import torch
 
 from wordclass.errors import InputError
@@ -12,4 +14,7 @@ def chosen(name: str) -> torch.device:
     has_gpu = torch.cuda.is_available()
     if name == "cuda" and not has_gpu:
         raise InputError("device is 'cuda', but torch sees no GPU here; use 'cpu' or 'auto'")
-    return torch.device("cuda" if has_gpu and name != "cpu" else "cpu")
+    if name == "cpu" or not has_gpu:
+        return torch.device("cpu")
+    # of several processes on a machine, each has a GPU of its own while they last
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())

@@ -2,8 +2,10 @@
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
@@ -15,16 +17,47 @@ _BEST = 1  # and the best so far
 
 def free_bytes() -> int | None:
     """Return how much memory there is to take; None where the system does not tell."""
+    left = [*_machine_bytes(), *control_group_bytes()]
+    return max(0, min(left)) if left else None
+
+
+def _machine_bytes() -> Iterator[int]:
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             found = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-        return found["MemAvailable"] * 1024
+        yield found["MemAvailable"] * 1024
     except (OSError, KeyError, ValueError, IndexError):
-        pass
+        with suppress(AttributeError, OSError, ValueError):
+            yield os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def control_group_bytes(
+    groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
+) -> Iterator[int]:
+    """Return what each control group of this process leaves it: a container's limit, say."""
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
+        lines = groups.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            top, names = mounted, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            top = mounted / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        own = Path(path.lstrip("/"))
+        for group in (own, *own.parents):  # each is bound by those above it
+            with suppress(OSError, ValueError, KeyError):  # not here, or without a limit
+                yield _left(top / group, *names)
+
+
+def _left(group: Path, limit: str, usage: str, cached: str) -> int:
+    statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    used = int((group / usage).read_text()) - int(statistics[cached])  # files read: given back
+    return int((group / limit).read_text()) - used
 
 
 @dataclass(frozen=True)

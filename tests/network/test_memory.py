@@ -1,0 +1,59 @@
+"""How much memory a process may take: that of the machine, or what its container leaves it."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from wordclass.network import memory
+
+NEW = ("memory.max", "memory.current", "inactive_file")
+OLD = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+@pytest.fixture
+def system(tmp_path):
+    """Make control groups: `system("0::/a", {"a": (NEW, limit, usage, cached)})`."""
+
+    def make(groups, folders):
+        (tmp_path / "cgroup").write_text(groups)
+        for name, (files, limit, usage, cached) in folders.items():
+            folder = tmp_path / "fs" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / files[0]).write_text(f"{limit}\n")
+            (folder / files[1]).write_text(f"{usage}\n")
+            (folder / "memory.stat").write_text(f"anon 7\n{files[2]} {cached}\n")
+        return sorted(memory.control_group_bytes(tmp_path / "cgroup", tmp_path / "fs"))
+
+    return make
+
+
+@pytest.mark.parametrize(("files", "line", "top"), [(NEW, "0::", ""), (OLD, "4:memory:", "memory")])
+def test_a_group_leaves_its_limit_less_what_is_used_and_not_just_cached(system, files, line, top):
+    assert system(f"{line}/", {top: (files, 1000, 500, 200)}) == [700]
+
+
+def test_a_group_is_bound_by_all_groups_above_it(system):
+    folders = {"a/b": (NEW, 900, 0, 0), "a": (NEW, 1000, 600, 0), "c": (NEW, 1, 0, 0)}
+    assert system("0::/a/b\n", folders) == [400, 900]
+
+
+def test_a_group_without_a_limit_or_out_of_sight_leaves_all(system):
+    # in a container /proc tells a path of the machine's, which is not mounted there
+    assert system("0::/far/away\n3:cpu:/x\n", {"": (NEW, "max", 5, 0)}) == []
+    assert system("0::/far/away\n3:cpu:/x\n", {"": (NEW, 50, 5, 0)}) == [45]
+
+
+def test_where_there_are_no_groups_nothing_is_told(tmp_path):
+    assert list(memory.control_group_bytes(tmp_path / "none", tmp_path)) == []
+
+
+def test_the_tightest_limit_counts(monkeypatch):
+    monkeypatch.setattr(memory, "control_group_bytes", lambda: iter([5_000, 3_000]))
+    assert memory.free_bytes() == 3_000
+    monkeypatch.setattr(memory, "control_group_bytes", lambda: iter([-10]))
+    assert memory.free_bytes() == 0
+
+
+def test_the_memory_of_this_machine_is_known():
+    free = memory.free_bytes()
+    assert free is None or free > 1_000_000
