@@ -53,7 +53,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "random": {"wce": False, "vectors": None, "random_dims": 200},
     "glove": {"wce": False},
     "glove trainable": {"wce": False, "trainable": True},
-    "glove+random": {"wce": False, "random_dims": 20},
+    "glove+random": {"wce": False, "random_dims": 20, "trainable": True},
     "glove+wce": {},
     "glove+wce trainable": {"trainable": True},
     "wce": {"vectors": None},

@@ -39,9 +39,9 @@ def format_to_write(path: Path, format: str | None) -> str:
         )
     name = format or _format_by_ending(path)
     if name is None:
-        raise InputError(f"{path}: its ending names no vector format; {_known_formats()}")
-    if not hasattr(naming.entry("vector_formats", name), "write"):
-        raise InputError(f"{path}: word vectors cannot be saved as {name}; {_known_formats()}")
+        raise InputError(f"{path}: its ending names no vector format; {_known_formats(True)}")
+    if not _is_written(name):
+        raise InputError(f"{path}: word vectors cannot be saved as {name}; {_known_formats(True)}")
     return name
 
 
@@ -73,6 +73,13 @@ def _format_by_start(sample: bytes) -> str | None:
     return None
 
 
-def _known_formats() -> str:
-    known = ", ".join(f"{ending} ({name})" for ending, name in _endings().items())
+def _is_written(name: str) -> bool:
+    return hasattr(naming.entry("vector_formats", name), "write")
+
+
+def _known_formats(only_written: bool = False) -> str:
+    endings = {
+        end: name for end, name in _endings().items() if not only_written or _is_written(name)
+    }
+    known = ", ".join(f"{ending} ({name})" for ending, name in endings.items())
     return f"known: {known}; format= decides otherwise"

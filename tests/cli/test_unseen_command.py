@@ -135,7 +135,10 @@ def test_the_network_is_another_regressor_and_gets_the_seed(run, embeddings, vec
         (["--class", "musik"], "unknown class 'musik'; close: music"),
         (["--regressor", "forest"], "unknown regressor 'forest'; known: network, ridge"),
         (["-o", "unseen.xyz"], "unseen.xyz: its ending names no vector format"),
-        (["-o", "unseen.wce"], "unseen.wce: word vectors cannot be saved as wce"),
+        (
+            ["-o", "unseen.wce"],
+            "unseen.wce: word vectors cannot be saved as wce; known: .txt (glove",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_before_any_vectors_are_read(
