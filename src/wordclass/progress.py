@@ -7,15 +7,16 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-# (what is being done, how much of it is done, how much there is or None where nobody knows)
+# (what is being done, how much of it is done, how much there is or None where nobody knows).
+# Behind a colon stands what changes while the step is the same: "training: epoch 3".
 Listener = Callable[[str, int, int | None], None]
 
 
-def _ignore(_step: str, _done: int, _total: int | None) -> None:
+def nobody(_step: str, _done: int, _total: int | None) -> None:
     """Listen to nothing: what happens where nobody asked to be told."""
 
 
-_listener: ContextVar[Listener] = ContextVar("listener", default=_ignore)
+_listener: ContextVar[Listener] = ContextVar("listener", default=nobody)
 
 
 @contextmanager
@@ -31,6 +32,11 @@ def told_to(listener: Listener) -> Iterator[None]:
 def report(step: str, done: int, total: int | None = None) -> None:
     """Say how much of a step is done."""
     _listener.get()(step, done, total)
+
+
+def pause() -> None:
+    """Take away what is shown of progress, because something else is about to be printed."""
+    report("", 1, 1)
 
 
 def over(items: Sequence[Item], step: str) -> Iterator[Item]:

@@ -394,9 +394,9 @@ def test_epochs_of_huge_corpora_end_early_unless_asked_otherwise(monkeypatch, op
     told = {}
     with progress.told_to(lambda step, _, total: told.update({step: total})):
         make(batch_size=8, max_epochs=1, **options).fit(TEXTS, LABELS)
-        assert told["epoch 1"] == n_batches
+        assert told["training: epoch 1"] == n_batches
         make(batch_size=8, max_epochs=1).fit(TEXTS[:35], LABELS[:35])
-        assert told["epoch 1"] > 2  # not huge
+        assert told["training: epoch 1"] > 2  # not huge
 
 
 # --- what is refused ------------------------------------------------------------------------

@@ -285,3 +285,28 @@ def test_a_bar_appears_only_for_what_takes_longer_than_a_second(monkeypatch):
         assert len(shown) == 1
         progress.report("slow", 1, 2)
     progress.report("nobody listens", 0, 1)
+
+
+def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(monkeypatch):
+    from rich.console import Console
+
+    from wordclass.cli import progress_bar
+    from wordclass.cli.settings import Settings
+
+    monkeypatch.setattr(progress_bar, "_PATIENCE", 0.2)
+    bar = progress_bar.ProgressBar(is_shown=True)
+    bar._console = Console(force_terminal=True, file=io.StringIO())
+    bar._is_shown = True
+    with bar:
+        progress.report("training: epoch 1", 0, 4)
+        first = bar._bar
+        progress.report("training: epoch 2, loss [/] 0.1", 2, 8)
+        assert bar._bar is first
+        assert (first.tasks[0].completed, first.tasks[0].total) == (2, 8)
+        deadline = time.monotonic() + 10
+        while "epoch 2, loss [/] 0.1" not in bar._console.file.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        Settings().say("something else")
+        assert bar._bar is None
+        assert not first.live.is_started

@@ -1,5 +1,6 @@
 """The training itself: against plain PyTorch, its end, its numbers, and who sees which labels."""
 
+import re
 import time
 from itertools import combinations
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ torch = pytest.importorskip("torch")
 from torch.nn import functional  # noqa: E402
 
 import wordclass as wc  # noqa: E402
-from wordclass import tensor_file  # noqa: E402
+from wordclass import progress, tensor_file  # noqa: E402
 from wordclass.encoders import encoder  # noqa: E402
 from wordclass.folds import stratified_folds  # noqa: E402
 from wordclass.labels import encode  # noqa: E402
@@ -339,6 +340,27 @@ def test_the_loss_falls_and_the_history_is_complete(name):
     assert state.history[-1].macro_f1 > 0.9
     assert all(epoch.seconds > 0 for epoch in state.history)
     assert sum(epoch.seconds for epoch in state.history) < elapsed
+
+
+def test_progress_tells_loss_and_score_and_how_much_is_left_if_nothing_gets_better():
+    training, validation = two_parts()
+    schedule = Schedule(batch_size=8, max_epochs=5, patience=2)
+    told = []
+    with progress.told_to(lambda *what: told.append(what)):
+        Training(network_of(), training, validation, schedule, judge_of([0.5, 0.7, 0.6, 0.6])).run()
+    steps = list(dict.fromkeys(step for step, _, _ in told))
+    assert steps[0] == "training: epoch 1"
+    assert re.fullmatch(
+        r"training: epoch 4, loss \d\.\d{3}, best macro F1 0\.700 of epoch 2", steps[3]
+    )
+    assert steps[4] == "last epoch: with the validation texts"
+    assert len(steps) == 5  # validation texts are scored, but not told of
+    n_batches = 6
+    totals = {step: total for step, _, total in told}
+    assert [totals[step] / n_batches for step in steps[:4]] == [3, 3, 4, 4]
+    done = [done for step, done, _ in told if step.startswith("training")]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, 4 * n_batches)
 
 
 def test_the_seconds_of_an_epoch_are_counted_once_however_often_it_is_saved(tmp_path):

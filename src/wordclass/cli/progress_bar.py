@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from wordclass import progress
@@ -41,11 +42,13 @@ class ProgressBar:
         """Take note of progress: the listener of `wordclass.progress`."""
         if not self._is_shown:
             return
-        if step != self._step:
+        name = step.partition(":")[0]
+        if name != self._step:
             self._end()
-            self._begin(step, total)
+            self._begin(name, total)
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+            task = self._bar.task_ids[0]
+            self._bar.update(task, description=escape(step), completed=done, total=total)
         if total is not None and done >= total:
             self._end()
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from wordclass import storage
+from wordclass import progress, storage
 from wordclass.cli.progress_bar import ProgressBar
 from wordclass.errors import InputError, StorageError
 
@@ -39,6 +39,7 @@ class Settings:
     def say(self, message: str) -> None:
         """Tell the user something that is not a result: on standard error."""
         if not self.quiet:
+            progress.pause()  # lines that are written above a bar are folded
             sys.stderr.write(message + "\n")
 
     def tell(self, result: dict[str, Any], message: str) -> None:

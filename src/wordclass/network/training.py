@@ -140,7 +140,7 @@ class Training:
     def _train_epoch(self) -> None:
         state = self._state
         batches = self._batches(state.epoch)
-        self._learn([(self._texts, rows) for rows in batches], self._step_name())
+        self._learn([(self._texts, rows) for rows in batches])
         loss = state.loss / max(state.n_texts, 1)
         self._check_loss(loss)
         macro = micro = validation_loss = None
@@ -175,7 +175,7 @@ class Training:
             self.validation_scores = self._best_scores(self._validation)
             for group in self._optimizer.param_groups:
                 group["lr"] = self._schedule.lr * self._schedule.last_rate
-            self._learn(self._last_batches(self._validation), "learning from the validation texts")
+            self._learn(self._last_batches(self._validation))
         state.is_over = True
         self._save()
 
@@ -218,20 +218,20 @@ class Training:
         batches += [(self._texts, each) for each in self._batches(self._state.epoch)]
         return [batches[k] for k in random.permutation(len(batches))]
 
-    def _learn(self, batches: list[tuple[LabelledSequences, Ints]], step: str) -> None:
+    def _learn(self, batches: list[tuple[LabelledSequences, Ints]]) -> None:
         """Take a step for each batch that is not done yet."""
         state = self._state
         self._begun = time.perf_counter() - state.seconds
         left = batches[state.batch :]
         self._network.train()
-        self._report(step, len(batches))
+        self._report(len(batches))
         with closing(prepared(self._own_batch(*each) for each in left)) as own:
             for (_, rows), batch in zip(left, own, strict=True):
                 self._draw_from(state)
                 state.loss += self._take_step(batch, len(rows))
                 state.n_texts += len(rows)
                 state.batch += 1
-                self._report(step, len(batches))
+                self._report(len(batches))
                 if self._checkpoint.is_due:
                     state.seconds = time.perf_counter() - self._begun
                     self._save()
@@ -272,9 +272,11 @@ class Training:
         """Return the logits (n, m) of texts, each process making its share."""
         n_texts, n_classes = texts.Y.shape
         rows = self._processes.share(np.arange(n_texts))
-        own = prediction.scores(
-            self._network, texts.texts.part(rows), n_classes, padding=texts.padding, pad=texts.pad
-        )
+        with progress.told_to(progress.nobody):  # else the bar of the training would go and come
+            own = prediction.scores(
+                self._network, texts.texts.part(rows), n_classes,
+                padding=texts.padding, pad=texts.pad,
+            )  # fmt: skip
         return self._processes.gathered(own, n_texts)
 
     def _mean_loss(self, scores: Floats32, texts: LabelledSequences) -> float:
@@ -305,19 +307,29 @@ class Training:
                 f"lr={self._schedule.lr:g} may be too high, or numbers in the vectors too large"
             )
 
-    def _report(self, step: str, n_batches: int) -> None:
-        if self._processes.is_first:
-            progress.report(step, self._state.batch, n_batches)
+    def _report(self, n_batches: int) -> None:
+        """Tell how far the training is, if it does not get any better: then it takes longer."""
+        state, schedule = self._state, self._schedule
+        if not self._processes.is_first:
+            return
+        if state.is_stopped:
+            progress.report("last epoch: with the validation texts", state.batch, n_batches)
+            return
+        last = schedule.max_epochs
+        if self._validation is not None:
+            last = min(last, max(state.best_epoch, 1) + schedule.patience)
+        done = state.epoch * n_batches + state.batch
+        progress.report(f"training: {self._epoch_name()}", done, last * n_batches)
 
     def _save(self) -> None:
         if self._processes.is_first:
             self._checkpoint.write(self._state, self._network, self._optimizer, self._best)
 
-    def _step_name(self) -> str:
+    def _epoch_name(self) -> str:
         state = self._state
-        if not state.history:
-            return "epoch 1"
-        told = f"epoch {state.epoch + 1}: loss {state.history[-1].loss:.3f}"
+        told = f"epoch {state.epoch + 1}"
+        if state.history:
+            told += f", loss {state.history[-1].loss:.3f}"
         if state.best is not None:
             told += f", best macro F1 {state.best:.3f} of epoch {state.best_epoch}"
         return told
