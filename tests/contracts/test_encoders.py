@@ -70,6 +70,25 @@ def test_batch_mates_and_padding_do_not_change_an_output(name, lengths, n_more):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_lengths_may_be_an_array_or_a_list(name):
+    vectors, lengths = batch_of(texts_of([3, 0, 2]))
+    with torch.no_grad():
+        expected = MADE[name](vectors, lengths)
+        for given_lengths in (lengths.numpy(), lengths.numpy().astype(np.int32), lengths.tolist()):
+            assert torch.equal(MADE[name](vectors, given_lengths), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_batch_without_a_single_place_is_one_of_empty_texts(name, masked):
+    made = make(name, masked=masked)
+    found = made(torch.zeros(2, 0, N_DIMS), [0, 0])
+    expected = make(name)(torch.zeros(2, 1, N_DIMS), [0, 0])
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+    assert made(torch.zeros(0, 0, N_DIMS), []).shape == (0, made.output_dim)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=20)
 @given(lengths=LENGTHS, random=st.randoms(use_true_random=False))
 def test_the_order_of_the_texts_does_not_change_an_output(name, lengths, random):

@@ -1,7 +1,18 @@
 """What is text and what is padding, from the lengths of right-padded texts."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Lengths = Tensor | NDArray[np.integer] | Sequence[int]
+
+
+def as_tensor(lengths: Lengths, device: torch.device) -> Tensor:
+    """Return lengths (b,) as they are needed; an `IdBatch` has them as an array."""
+    return torch.as_tensor(lengths, device=device)
 
 
 def is_token(lengths: Tensor, n_places: int) -> Tensor:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from wordclass.encoders._initialization import Seed, check_sizes, drawn, generator_of
-from wordclass.encoders._masks import zero_padding
+from wordclass.encoders._masks import Lengths, as_tensor, zero_padding
 
 
 class States(nn.Module):
@@ -22,8 +22,12 @@ class States(nn.Module):
         self.lstm = drawn(empty, generator_of(seed), hidden**-0.5)
         self.masked = masked
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, vectors: Tensor, lengths: Lengths) -> tuple[Tensor, Tensor]:
         """Return all states (b, l, hidden), and the last (b, hidden): zeros of an empty text."""
+        lengths = as_tensor(lengths, vectors.device)
+        if not vectors.shape[1]:  # torch's LSTM wants one token at least
+            n_texts, hidden = vectors.shape[0], self.lstm.hidden_size
+            return vectors.new_zeros(n_texts, 0, hidden), vectors.new_zeros(n_texts, hidden)
         if not self.masked:
             states: Tensor = self.lstm(vectors)[0]
             return states, states[:, -1]

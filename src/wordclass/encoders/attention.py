@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from wordclass.encoders._initialization import Seed
-from wordclass.encoders._masks import softmax_of_tokens
+from wordclass.encoders._masks import Lengths, as_tensor, softmax_of_tokens
 from wordclass.encoders._states import States
 
 
@@ -33,8 +33,9 @@ class AttentionEncoder(nn.Module):
         self.states = States(input_dim, hidden, masked, seed)
         self.output_dim = hidden
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
+        lengths = as_tensor(lengths, vectors.device)
         states, last = self.states(vectors, lengths)
         logits = torch.bmm(states, last[:, :, None])[:, :, 0]  # (b, l)
         if self.states.masked:

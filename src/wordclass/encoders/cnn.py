@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wordclass.encoders._initialization import Seed, check_sizes, drawn, generator_of
-from wordclass.encoders._masks import zero_padding
+from wordclass.encoders._masks import Lengths, as_tensor, zero_padding
 from wordclass.errors import InputError
 
 
@@ -63,8 +63,9 @@ class CnnEncoder(nn.Module):
         self.output_dim = channels * len(self.windows)
         self.masked = masked
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
+        lengths = as_tensor(lengths, vectors.device)
         missing = max(0, max(self.windows) - vectors.shape[1])
         if self.masked:
             vectors = zero_padding(vectors, lengths)

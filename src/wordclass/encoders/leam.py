@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wordclass.encoders._initialization import Seed, check_sizes, drawn, generator_of
-from wordclass.encoders._masks import softmax_of_tokens, zero_padding
+from wordclass.encoders._masks import Lengths, as_tensor, softmax_of_tokens, zero_padding
 from wordclass.errors import InputError
 
 
@@ -70,8 +70,11 @@ class LeamEncoder(nn.Module):
         self.output_dim = input_dim
         self.masked = masked
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
+        lengths = as_tensor(lengths, vectors.device)
+        if not vectors.shape[1]:
+            return vectors.sum(dim=1)
         if self.masked:
             vectors = zero_padding(vectors, lengths)
         # outside the text G is 0, as the cosine of a zero vector

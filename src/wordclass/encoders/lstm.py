@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from wordclass.encoders._initialization import Seed
+from wordclass.encoders._masks import Lengths
 from wordclass.encoders._states import States
 
 
@@ -31,7 +32,7 @@ class LstmEncoder(nn.Module):
         self.states = States(input_dim, hidden, masked, seed)
         self.output_dim = hidden
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
         last: Tensor = self.states(vectors, lengths)[1]
         return last

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from wordclass.encoders._initialization import Seed, check_sizes
-from wordclass.encoders._masks import zero_padding
+from wordclass.encoders._masks import Lengths, as_tensor, zero_padding
 
 
 class MeanEncoder(nn.Module):
@@ -25,10 +25,11 @@ class MeanEncoder(nn.Module):
         self.output_dim = input_dim
         self.masked = masked
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
+        lengths = as_tensor(lengths, vectors.device)
         if not self.masked:
-            return vectors.mean(dim=1)
+            return vectors.sum(dim=1) / max(1, vectors.shape[1])
         return zero_padding(vectors, lengths).sum(dim=1) / lengths.clamp(min=1)[:, None]
 
 

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wordclass.encoders._initialization import Seed, check_sizes, generator_of, linear
-from wordclass.encoders._masks import is_token
+from wordclass.encoders._masks import Lengths, as_tensor, is_token
 from wordclass.errors import InputError
 from wordclass.network import word_by_word
 
@@ -72,7 +71,7 @@ class TextClassifier(nn.Module):
     def forward(
         self,
         ids: Tensor | NDArray[np.int64],
-        lengths: Tensor | NDArray[np.int64],
+        lengths: Lengths,
         shift: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
         """Return logits (b, n_classes) for the ids (b, l) and lengths (b,) of an `IdBatch`.
@@ -89,10 +88,10 @@ class TextClassifier(nn.Module):
     def _encoded(
         self,
         ids: Tensor | NDArray[np.int64],
-        lengths: Tensor | NDArray[np.int64],
+        lengths: Lengths,
         shift: Mapping[str, Tensor] | None,
     ) -> Tensor:
-        lengths = torch.as_tensor(lengths, device=self.head.weight.device)
+        lengths = as_tensor(lengths, self.head.weight.device)
         if word_by_word.serves(self.layer, self.encoder):
             layer, encoder = cast("EmbeddingLayer", self.layer), cast("CnnEncoder", self.encoder)
             return word_by_word.encode(layer, encoder, ids, lengths, shift)
