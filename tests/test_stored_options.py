@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import wordclass as wc
-from wordclass.stored_options import restored, storable
+from wordclass.stored_options import restored, shown, storable
 
 OPTIONS = {
     "a": None,
@@ -25,6 +25,24 @@ OPTIONS = {
 def test_options_come_back_as_they_were():
     stored = json.loads(json.dumps(storable(OPTIONS), allow_nan=False))
     assert restored("here", stored, {}) == {**OPTIONS, "c": 0.5, "j": [1, 2]}
+
+
+def test_options_are_shown_without_what_only_reading_needs():
+    told = {
+        **OPTIONS,
+        "k": wc.WordVectors.of(["moon"], np.zeros((1, 3), np.float32)),
+        "l": wc.WordClassEmbeddings(shrinkage=3),
+        "m": {1: 0.5, 2: (1,)},
+        "n": len,
+    }
+    found = {name: shown(stored) for name, stored in storable(told).items()}
+    assert "shrinkage=3" in found.pop("l")
+    assert found == {
+        "a": None, "b": True, "c": 0.5, "d": "text", "e": [1, 2.5, "x"], "f": [1, [2, [3]]],
+        "g": ["and", "the"], "h": {"word_class": 0.5, "list": [1]}, "i": "inf", "ngrams": [1, 2],
+        "j": [1, 2], "k": "1 terms by 3 dimensions", "m": {"1": 0.5, "2": [1]},
+        "n": "builtins.len",
+    }  # fmt: skip
 
 
 def test_a_number_of_processes_is_not_stored():

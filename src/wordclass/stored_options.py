@@ -70,6 +70,32 @@ def restored(
     return options
 
 
+def shown(stored: Any) -> Any:  # noqa: ANN401
+    """Return a stored option as people read it: without what only `restored` needs to know.
+
+    Examples
+    --------
+    >>> options = storable({"windows": (3, 5), "trainable": {"random": True}, "C": float("inf")})
+    >>> {name: shown(stored) for name, stored in options.items()}
+    {'windows': [3, 5], 'trainable': {'random': True}, 'C': 'inf'}
+    """
+    if isinstance(stored, list):
+        return [shown(each) for each in stored]
+    if not isinstance(stored, dict):
+        return stored
+    if "estimator" in stored:
+        options = (f"{name}={shown(each)!r}" for name, each in stored["options"].items())
+        return f"{stored['estimator']}({', '.join(options)})"
+    (kind, inner), *_ = stored.items()
+    if kind == "items":
+        return {str(shown(key)): shown(each) for key, each in inner}
+    if kind == "vectors":
+        return f"{inner['n_terms']:,} terms by {inner['n_dims']} dimensions"
+    if kind == "dict":
+        return {name: shown(each) for name, each in inner.items()}
+    return shown(inner)
+
+
 def _storable(value: Any) -> Any:  # noqa: ANN401 - any option of anybody's
     if isinstance(value, np.generic):
         value = value.item()

@@ -45,6 +45,8 @@ def read(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 
     if not is_there(path):
         raise MissingDataError(f"{path}: no such file")
+    if path.is_dir():
+        raise StorageError(f"{path}: a folder; expected a file")
     try:
         with safe_open(path, framework="numpy") as file:
             described = _checked(path, kind, (file.metadata() or {}).get(_KEY))

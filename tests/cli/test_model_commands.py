@@ -161,6 +161,8 @@ def test_train_makes_a_network_and_info_tells_how_it_was_trained(run, data, vect
     assert run("explain", output, "the moon")[0] == 0
     found = json.loads(run("info", output, "--json")[1])
     assert (found["epochs"], found["best epoch"]) == (2, loaded.best_epoch_)
+    assert found["option windows"] == [3, 5, 7]
+    assert "torch 2." in found["made by"]
     shown = run("info", output)[1].splitlines()
     assert any(line.split() == ["best", "epoch", str(loaded.best_epoch_)] for line in shown)
     assert any(line.split() == ["epochs", "2"] for line in shown)
@@ -429,6 +431,7 @@ def test_info_tells_what_a_model_is(run, model):
         (["train", "{data}", "-o", "m", "--classifier", "nearst"], "did you mean 'nearest'?"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "C=1"], "has no option 'C'; it has: an"),
         (["train", "{data}", "-o", "m", "{n}", "--vectors", "v.txt"], "no option 'vectors'"),
+        (["train", "{data}", "-o", "m", "{n}", "--set", "vectors=v.txt"], "give it by --vectors"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "ngrams=x"], "--ngrams is 'x'"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "min_docs=1000"], "no term is left"),
         (["train", "{data}", "-o", "m", "{n}", "--holdout", "1.5"], "between 0 and 1"),

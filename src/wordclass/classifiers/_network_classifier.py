@@ -141,6 +141,7 @@ class NetworkClassifier(TextClassifier):
     seed: int = 0
     n_jobs: int | None = None
 
+    packages: ClassVar[tuple[str, ...]] = ("torch",)
     _DROPOUT: ClassVar[float] = 0.0
     _BY_LENGTH: ClassVar[bool] = True
 

@@ -63,7 +63,8 @@ def _check_dropout(options: Mapping[str, Any]) -> None:
         named["dropout"] = options["dropout"]
     for name, rate in named.items():
         if not _is_number(rate) or not 0 <= rate < 1:
-            raise InputError(f"{name} is {rate!r}; expected a number from 0 to below 1")
+            by_block = ", or {block: number}" if name == "supervised_dropout" else ""
+            raise InputError(f"{name} is {rate!r}; expected a number from 0 to below 1{by_block}")
     _check_blocks("supervised_dropout", rates.keys() - {""})
 
 

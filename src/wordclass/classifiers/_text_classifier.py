@@ -47,6 +47,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     """
 
     name: ClassVar[str]  # in the catalogue
+    packages: ClassVar[tuple[str, ...]] = ()  # that it needs beside the usual ones
 
     codeframe_: Codeframe
     thresholds_: Floats | None
@@ -193,7 +194,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             arrays["calibration"] = self.calibration_.parameters
         model = persistence.SavedModel(
             self.name, self.get_params(deep=False), self.codeframe_, self.training_, facts, arrays,
-            dict(scores or {}),
+            dict(scores or {}), self.packages,
         )  # fmt: skip
         persistence.write(Path(path), model)
 

@@ -110,6 +110,7 @@ class FastTextClassifier(TextClassifier):
     """
 
     name = "fasttext"
+    packages = ("fasttext-community",)
 
     def __init__(
         self,

@@ -24,7 +24,8 @@ Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
 Vectors = Annotated[Path | None, typer.Option(help="Pretrained word vectors.")]
 Set = Annotated[
-    list[str] | None, typer.Option("--set", help="Option of the classifier: name=value.")
+    list[str] | None,
+    typer.Option("--set", help="Option of the classifier: name=value, which may be JSON."),
 ]
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -72,6 +73,8 @@ def named_values(given: Sequence[str]) -> dict[str, Any]:
     {'shrinkage': 20, 'ngrams': (1, 2), 'stop_words': 'english', 'analyzer': None}
     """
     pairs = [_named(each, "--set", "name=value") for each in given]
+    if "vectors" in dict(pairs):
+        raise InputError("vectors are a file: give it by --vectors, not by --set")
     return {name: _value_of(name, value) for name, value in pairs}
 
 

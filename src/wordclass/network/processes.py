@@ -1,10 +1,12 @@
 """Training by several processes, on one machine or many: what `torchrun` starts."""
 
 import atexit
+import inspect
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,8 +40,15 @@ class Processes:
         """Return a network whose gradients are the mean over the processes."""
         if self.size == 1:
             return network
-        # frozen vectors are the same everywhere: sent around at every step, they would cost most
-        return nn.parallel.DistributedDataParallel(network, broadcast_buffers=False)
+        # Frozen vectors are the same everywhere: sent around at every step, they would cost most,
+        # and memory that is shared with E must not be written. torch's option has got a new name.
+        parallel = nn.parallel.DistributedDataParallel
+        known = inspect.signature(parallel).parameters
+        names = ("forward_sync_buffers", "broadcast_buffers")
+        options: dict[str, Any] = {next(name for name in names if name in known): False}
+        for weight in network.parameters():
+            dist.broadcast(weight.detach(), 0)
+        return parallel(network, init_sync=False, **options)
 
     def share(self, rows: Ints) -> Ints:
         """Return the part of some rows that is this process's own."""

@@ -52,6 +52,8 @@ class SavedModel:
         What it learned: values that JSON can hold, and arrays.
     scores
         What is known of its quality.
+    packages
+        Which packages it needs beside those that everything needs.
     """
 
     classifier: str
@@ -61,6 +63,7 @@ class SavedModel:
     facts: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     scores: dict[str, Any]
+    packages: tuple[str, ...] = ()
 
 
 def write(folder: Path, model: SavedModel) -> None:
@@ -163,7 +166,7 @@ def check_replaceable(folder: Path) -> None:
 
 def _facts(model: SavedModel, arrays: Path) -> dict[str, Any]:
     codeframe = model.codeframe
-    versions = {package: metadata.version(package) for package in _PACKAGES}
+    versions = {package: metadata.version(package) for package in (*_PACKAGES, *model.packages)}
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "classifier": model.classifier,

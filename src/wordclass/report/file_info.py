@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from wordclass import persistence, storage, tensor_file
+from wordclass.stored_options import shown
 from wordclass.word_vectors import WordVectors
 
 
@@ -37,7 +38,7 @@ def _describe_model(folder: Path) -> dict[str, Any]:
         "bytes": manifest["arrays"]["bytes"],
         **_training(manifest["facts"]),
         **_flat("score", manifest["scores"]),
-        **{f"option {name}": value for name, value in manifest["settings"].items()},
+        **_options(manifest["settings"]),
     }
 
 
@@ -46,6 +47,10 @@ def _training(facts: dict[str, Any]) -> dict[str, Any]:
     if "history" not in facts:
         return {}
     return {"epochs": len(facts["history"]), "best epoch": facts.get("best_epoch")}
+
+
+def _options(stored: dict[str, Any]) -> dict[str, Any]:
+    return {f"option {name}": shown(value) for name, value in stored.items()}
 
 
 def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +65,6 @@ def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
 def _describe_embeddings(path: Path) -> dict[str, Any]:
     header, arrays = tensor_file.read(path, "wce")
     matrix = arrays.get("vectors", arrays["class_vectors"])
-    options = {f"option {name}": value for name, value in header["options"].items()}
     return {
         "what": "word-class embeddings",
         "terms": matrix.shape[0],
@@ -70,5 +74,5 @@ def _describe_embeddings(path: Path) -> dict[str, Any]:
         "classes": list(header["classes"]),
         "keeps documents": header["keeps_documents"],
         "made by": f"wordclass {header['wordclass']}",
-        **options,
+        **_options(header["options"]),
     }
