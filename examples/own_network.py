@@ -13,6 +13,7 @@ E = wc.EmbeddingMatrix.of(wce=wce)
 
 torch.manual_seed(0)
 layer = wc.torch.EmbeddingLayer(E, dropout={"word_class": 0.5})
+mean = wc.torch.encoder("mean", layer.embedding_dim)
 network = nn.Linear(layer.embedding_dim, len(wce.classes_))
 optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
 
@@ -20,7 +21,7 @@ optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
 def scores(texts: list[str]) -> torch.Tensor:
     """Return the scores of texts by the mean of their words' vectors."""
     batch = E.index(texts, max_length=200)
-    return network(layer(batch.ids).sum(dim=1) / torch.tensor(batch.lengths)[:, None].clamp(1))
+    return network(mean(layer(batch.ids), batch.lengths))
 
 
 truth = torch.tensor([wce.classes_.index(label) for label in train.labels])

@@ -178,15 +178,24 @@ def test_padding_stays_zero_whatever_the_optimizer_does(E, batch, name):
     assert not layer([E.padding]).any()
 
 
-def test_padding_is_looked_up_as_zero_even_where_its_row_was_moved(E):
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_padding_is_looked_up_as_zero_even_where_its_row_was_moved(E, is_compiled):
     layer = EmbeddingLayer(E, trainable=True)
     with torch.no_grad():
         for each in layer.parameters():
             each += 1
-    found = layer([E.padding, 0])
+    look_up = torch.compile(layer, fullgraph=True, backend="eager") if is_compiled else layer
+    found = look_up(torch.tensor([E.padding, 0]))
     assert not found[0].any()
     found.sum().backward()
     assert not any(each.grad[E.padding].any() for each in layer.parameters())
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_shapes_are_found_without_memory(E, trainable):
+    layer = EmbeddingLayer(E, trainable).to("meta")
+    assert layer(torch.zeros(2, 3, dtype=torch.long, device="meta")).shape == (2, 3, E.n_dims)
 
 
 def test_a_trainable_block_has_the_gradients_of_its_function(E):

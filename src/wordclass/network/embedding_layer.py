@@ -105,7 +105,9 @@ class EmbeddingLayer(nn.Module):
         for name, added in shift.items():
             is_padding = (ids == self.padding_idx)[..., None]
             rows[name] = rows[name] + added.to(rows[name]).masked_fill(is_padding, 0)
-        dropped: Tensor = self.dropout(torch.cat(list(rows.values()), dim=-1))
+        beside = [*rows.values()]
+        E = torch.cat(beside, dim=-1) if len(beside) > 1 else beside[0]  # else a copy for nothing
+        dropped: Tensor = self.dropout(E)
         return dropped
 
     def checked_ids(self, ids: Tensor | NDArray[np.integer]) -> Tensor:
@@ -150,7 +152,7 @@ class EmbeddingLayer(nn.Module):
         return next(chain(self.parameters(), self.buffers())).device
 
     def _check_range(self, ids: Tensor) -> None:
-        if not ids.numel():
+        if ids.is_meta or not ids.numel():
             return
         lowest, highest = (int(end) for end in ids.aminmax())
         if lowest < 0 or highest >= self.num_embeddings:
@@ -179,11 +181,19 @@ class _Block(nn.Module):
         self.is_trainable, self.padding = is_trainable, padding
 
     def forward(self, ids: Tensor) -> Tensor:
-        rows = functional.embedding(ids, self.weight, self.padding)
-        if not self.is_trainable:
-            return rows
         # an optimizer can move a row that has no gradient, such as one that adds noise
+        is_looked_at = not torch.compiler.is_compiling() and self.weight.device.type == "cpu"
+        if self.is_trainable and is_looked_at:  # on a GPU a look would be a wait
+            self._clear_padding()
+        rows = functional.embedding(ids, self.weight, self.padding)
+        if not self.is_trainable or is_looked_at:
+            return rows
         return rows.masked_fill((ids == self.padding)[..., None], 0)
+
+    def _clear_padding(self) -> None:
+        with torch.no_grad():
+            if self.weight[self.padding].any():
+                self.weight[self.padding] = 0
 
     def _load_from_state_dict(
         self,
@@ -198,8 +208,7 @@ class _Block(nn.Module):
             self.weight = torch.empty_like(self.weight, memory_format=torch.contiguous_format)
         super()._load_from_state_dict(state_dict, prefix, *others)
         if is_loaded:
-            with torch.no_grad():
-                self.weight[self.padding] = 0
+            self._clear_padding()
 
     def extra_repr(self) -> str:
         kind = "trainable" if self.is_trainable else "frozen"
