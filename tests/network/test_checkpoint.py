@@ -237,7 +237,7 @@ def test_no_file_is_a_beginning_and_nothing_is_written_without_a_path(tmp_path):
     assert not nothing.is_due
     nothing.write(State(), network, optimizer, {})
     for each in (nothing, Checkpoint(tmp_path / "state", "key")):
-        assert each.read(network, optimizer) == (State(), {})
+        assert each.read(network, optimizer, ["best"]) == (State(), {"best": {}})
     assert os.listdir(tmp_path) == []
 
 

@@ -327,6 +327,45 @@ def test_the_validation_loss_is_that_of_the_epoch_s_end(kind):
         assert epoch.validation_loss == pytest.approx(float(sum(losses).detach()) / 11, rel=1e-5)
 
 
+def test_what_is_validated_and_kept_is_the_mean_of_the_latest_steps():
+    data = documents(*corpus(24))
+    training, validation = data.part(np.arange(18)), data.part(np.arange(18, 24))
+    network = network_of()
+    plain, mean = Plain(network, lr=0.02, clip=0.1), None
+    schedule = Schedule(
+        lr=0.02, batch_size=6, max_epochs=2, reshuffles=False, averaging=3.0, last_rate=1e-12
+    )
+    run = Training(network, training, validation, schedule, judge_of([0.1, 0.2]))
+    state = run.run()
+    for step in range(1, 7):
+        plain.step(*in_plain_words(training, range(6 * ((step - 1) % 3), 6 * ((step - 1) % 3) + 6)))
+        taken = {name: weight.detach().double().clone() for name, weight in plain.weights.items()}
+        share = 4 / (3 + step)  # of the step; all before it keep the rest
+        mean = taken if step == 1 else {
+            name: share * taken[name] + (1 - share) * mean[name] for name in mean
+        }  # fmt: skip
+        if step % 3 == 0:
+            kept = Plain(network, lr=0.02, clip=0.1)
+            kept.weights = {name: each.float() for name, each in mean.items()}
+            losses = kept.losses_of(*in_plain_words(validation, range(6)))
+            found = state.history[step // 3 - 1].validation_loss
+            assert found == pytest.approx(float(sum(losses)) / 6, rel=1e-5)
+    assert_same_weights(weights_of(network), kept.weights, 1e-6)
+    assert state.n_steps == 6
+
+
+def test_without_validation_texts_the_mean_is_kept_too():
+    data, _ = two_parts()
+    weights = {}
+    for averaging in (None, 3.0):
+        network = network_of()
+        schedule = Schedule(lr=0.02, batch_size=8, max_epochs=2, averaging=averaging)
+        Training(network, data, None, schedule, honest).run()
+        weights[averaging] = weights_of(network)
+    assert any((weights[None][name] != weights[3.0][name]).any() for name in weights[None])
+    assert_same_weights(weights[None], weights[3.0], 0.1)
+
+
 @pytest.mark.parametrize("name", ["cnn", "lstm", "mean"])
 def test_the_loss_falls_and_the_history_is_complete(name):
     training, validation = two_parts()

@@ -143,6 +143,7 @@ class NetworkClassifier(TextClassifier):
 
     packages: ClassVar[tuple[str, ...]] = ("torch",)
     _DROPOUT: ClassVar[float] = 0.0
+    _AVERAGING: ClassVar[float | None] = None  # of the clean protocol: see `Schedule`
     _BY_LENGTH: ClassVar[bool] = True
 
     @abstractmethod
@@ -167,13 +168,13 @@ class NetworkClassifier(TextClassifier):
         memory.check(data.E, self._trainable(data.E), self._need(data.E.n_dims, n_classes))
         layer = EmbeddingLayer(data.E, self._trainable(data.E), self._block_dropout(data.E))
         network = self._around(layer, n_classes).to(device.chosen(self.device))
+        schedule = self._schedule(len(data.training))
         with processes() as team:
             training = Training(
-                network, data.training, data.validation,
-                self._schedule(len(data.training)),
+                network, data.training, data.validation, schedule,
                 self._judge(labels.codeframe),
                 seed=self.seed,
-                checkpoint=self._checkpoint(data),
+                checkpoint=self._checkpoint(data, schedule),
                 processes=team,
                 n_threads=n_threads(self.n_jobs),
             )  # fmt: skip
@@ -238,6 +239,7 @@ class NetworkClassifier(TextClassifier):
 
     def _schedule(self, n_texts: int) -> Schedule:
         is_clean = self.protocol == "clean"
+        averaging = self._AVERAGING if is_clean else None
         limit = self.batches_per_epoch
         if limit == "auto":
             limit = _HUGE_BATCHES if n_texts > _HUGE else None
@@ -249,8 +251,9 @@ class NetworkClassifier(TextClassifier):
             batches_per_epoch=limit,
             reshuffles=is_clean,
             by_length=self._BY_LENGTH,
-            last_rate=_LAST_RATE if is_clean else 1.0,
+            last_rate=_LAST_RATE if is_clean and averaging is None else 1.0,
             ties_count=not is_clean,
+            averaging=averaging,
         )
 
     def _judge(self, codeframe: Codeframe) -> Judge:
@@ -275,11 +278,12 @@ class NetworkClassifier(TextClassifier):
         folds = data.validation_folds(self.seed)
         return tuned_thresholds(scores, Y[data.validated], folds, least_pull=_PULL)
 
-    def _checkpoint(self, data: TrainingTexts) -> Checkpoint:
+    def _checkpoint(self, data: TrainingTexts, schedule: Schedule) -> Checkpoint:
         if self.checkpoint is None:
             return Checkpoint(None, "")
         options = self.get_params(deep=False)
         told = {name: each for name, each in options.items() if name not in _NO_PART}
+        told["schedule"] = repr(schedule)  # a later version may go about it differently
         return Checkpoint(Path(self.checkpoint), data.key(self.name, told))
 
     def _adopt(self, E: EmbeddingMatrix, network: Network) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -47,6 +47,7 @@ class State:
     best_epoch: int = 0
     is_stopped: bool = False  # no more epochs; the last one on the validation texts may be missing
     is_over: bool = False
+    n_steps: int = 0  # in all, but for those of the last epoch
     history: list[Epoch] = field(default_factory=list)
 
     @property
@@ -84,13 +85,17 @@ class Checkpoint:
         state: State,
         network: nn.Module,
         optimizer: optim.Optimizer,
-        best: Mapping[str, Tensor],
+        kept: Mapping[str, Mapping[str, Tensor]],
     ) -> None:
-        """Replace the file by the present state, or leave it as it was."""
+        """Replace the file by the present state, or leave it as it was.
+
+        `kept` are weights that the network has not at present, by what they are.
+        """
         if self.path is None:
             return
         arrays = {f"network.{name}": _array(weight) for name, weight in trained(network).items()}
-        arrays |= {f"best.{name}": _array(weight) for name, weight in best.items()}
+        for kind, weights in kept.items():
+            arrays |= {f"{kind}.{name}": _array(weight) for name, weight in weights.items()}
         for number, values in optimizer.state_dict()["state"].items():
             arrays |= {
                 f"optimizer.{number}.{name}": _array(value) for name, value in values.items()
@@ -101,9 +106,9 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def read(
-        self, network: nn.Module, optimizer: optim.Optimizer
-    ) -> tuple[State, dict[str, Tensor]]:
-        """Go back to the state of the file: returns it, and the best weights until then.
+        self, network: nn.Module, optimizer: optim.Optimizer, kept: Iterable[str]
+    ) -> tuple[State, dict[str, dict[str, Tensor]]]:
+        """Go back to the state of the file: returns it, and the weights that were kept in it.
 
         Where there is no file, the state is that of a beginning and nothing is changed.
 
@@ -113,7 +118,7 @@ class Checkpoint:
             The file is that of another training; or it is no such file, or damaged.
         """
         if self.path is None or not is_there(self.path):
-            return State(), {}
+            return State(), {kind: {} for kind in kept}
         _sweep(self.path)
         try:
             header, arrays = tensor_file.read(self.path, _KIND)
@@ -130,7 +135,7 @@ class Checkpoint:
                 weight.copy_(tensors[f"network.{name}"])
         _restore(optimizer, _under("optimizer", tensors))
         self._written = time.monotonic()
-        return _state(header["state"]), _under("best", tensors)
+        return _state(header["state"]), {kind: _under(kind, tensors) for kind in kept}
 
 
 def remove(path: Path) -> None:

@@ -12,7 +12,7 @@ from wordclass.errors import InputError
 
 _BYTES = 4
 _COPIES = 4  # of a weight in training: itself, its gradient, and Adam's two means
-_BEST = 1  # and the best so far
+_KEPT = 2  # and the mean of the latest steps, and the best so far
 
 
 def free_bytes() -> int | None:
@@ -80,7 +80,7 @@ class Need:
     def n_bytes(self, value: int) -> int:
         """Return all of it, in training."""
         n_weights, n_numbers = self.numbers(value)
-        return _BYTES * (n_weights * (_COPIES + _BEST) + n_numbers)
+        return _BYTES * (n_weights * (_COPIES + _KEPT) + n_numbers)
 
     def fitting(self, free: int) -> int:
         """Return the largest value that needs no more than this; 0 where none does."""
@@ -92,7 +92,7 @@ def _bytes_of_vectors(E: EmbeddingMatrix, trainable: bool | Mapping[str, bool]) 
     rows, total = len(E.matrix), 0
     for name, place in E.blocks.items():
         is_trained = trainable.get(name, False) if isinstance(trainable, Mapping) else trainable
-        copies = _COPIES + _BEST if is_trained else 0
+        copies = _COPIES + _KEPT if is_trained else 0
         total += rows * (place.stop - place.start) * _BYTES * copies
     return total
 

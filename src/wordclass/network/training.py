@@ -16,6 +16,7 @@ from wordclass.arrays import Floats32, Ints, Sparse
 from wordclass.errors import InputError
 from wordclass.measures import Scores
 from wordclass.network import prediction
+from wordclass.network.averaging import Average, in_use, load
 from wordclass.network.batches import Batch, LabelledSequences, in_order, prepared, shuffled
 from wordclass.network.checkpoint import Checkpoint, Epoch, State, trained
 from wordclass.network.processes import Processes
@@ -50,6 +51,9 @@ class Schedule:
         What the learning rate is multiplied with in the last epoch.
     ties_count
         Whether an equal validation score counts as better, as in the paper's runs.
+    averaging
+        The gamma of `Average`: a mean over the latest steps is what is validated and kept, and in
+        the end the mean over the last epoch; None: the weights of the last step are.
     """
 
     lr: float = 1e-3
@@ -62,6 +66,7 @@ class Schedule:
     by_length: bool = True
     last_rate: float = 1.0
     ties_count: bool = False
+    averaging: float | None = None
 
 
 class Training:
@@ -114,6 +119,7 @@ class Training:
         weights = [weight for weight in network.parameters() if weight.requires_grad]
         self._optimizer = optim.Adam(weights, lr=schedule.lr)
         self._state = State()
+        self._average = Average(network)
         self._best: dict[str, Tensor] = {}
         self._begun = 0.0  # when the epoch would have begun, had nothing interrupted it
         self.validation_scores: Floats32 | None = None
@@ -145,8 +151,9 @@ class Training:
         self._check_loss(loss)
         macro = micro = validation_loss = None
         if self._validation is not None:
-            scores = self._scores(self._validation)
-            found = self._judge(scores, self._validation.Y)
+            with in_use(self._network, self._average.weights):
+                scores = self._scores(self._validation)
+                found = self._judge(scores, self._validation.Y)
             macro, micro = found.macro_f1, found.micro_f1
             validation_loss = self._mean_loss(scores, self._validation)
         seconds = time.perf_counter() - self._begun
@@ -162,7 +169,8 @@ class Training:
         is_better = macro is None or state.best is None or macro > state.best
         if is_better or (schedule.ties_count and macro == state.best):
             state.best, state.best_epoch = macro, state.epoch
-            self._best = {name: weight.clone() for name, weight in trained(self._network).items()}
+            best = self._average.weights or trained(self._network)
+            self._best = {name: weight.clone() for name, weight in best.items()}
         state.is_stopped = state.epoch - state.best_epoch >= schedule.patience
 
     def _finish(self) -> None:
@@ -170,30 +178,20 @@ class Training:
         state = self._state
         if state.batch == 0:  # else the last epoch has begun already
             state.is_stopped = True
-            self._load_best()
+            load(self._network, self._best)
         if self._validation is not None:
             self.validation_scores = self._best_scores(self._validation)
             for group in self._optimizer.param_groups:
                 group["lr"] = self._schedule.lr * self._schedule.last_rate
             self._learn(self._last_batches(self._validation))
+            load(self._network, self._average.weights)
         state.is_over = True
         self._save()
 
-    def _load_best(self) -> None:
-        with torch.no_grad():
-            for name, weight in trained(self._network).items():
-                if name in self._best:
-                    weight.copy_(self._best[name])
-
     def _best_scores(self, texts: LabelledSequences) -> Floats32:
         """Return the scores of texts by the best weights, whatever the present ones are."""
-        present = {name: weight.clone() for name, weight in trained(self._network).items()}
-        self._load_best()
-        made = self._scores(texts)
-        with torch.no_grad():
-            for name, weight in trained(self._network).items():
-                weight.copy_(present[name])
-        return made
+        with in_use(self._network, self._best):
+            return self._scores(texts)
 
     def _batches(self, epoch: int) -> list[Ints]:
         schedule = self._schedule
@@ -231,10 +229,19 @@ class Training:
                 state.loss += self._take_step(batch, len(rows))
                 state.n_texts += len(rows)
                 state.batch += 1
+                self._add_to_average()
                 self._report(len(batches))
                 if self._checkpoint.is_due:
                     state.seconds = time.perf_counter() - self._begun
                     self._save()
+
+    def _add_to_average(self) -> None:
+        """Take in the weights: those of the last epoch alone, all of them the same."""
+        state, gamma = self._state, self._schedule.averaging
+        state.n_steps += not state.is_stopped
+        if gamma is not None:
+            step = (state.batch, 0.0) if state.is_stopped else (state.n_steps, gamma)
+            self._average.add(*step)
 
     def _draw_from(self, state: State) -> None:
         """Seed torch's numbers: those of a step depend on nothing but the seed and the step."""
@@ -289,7 +296,9 @@ class Training:
         """Go back to the state of the checkpoint: all processes, or none."""
         failure: InputError | None = None
         try:
-            self._state, self._best = self._checkpoint.read(self._network, self._optimizer)
+            kept = ("best", "average")
+            self._state, found = self._checkpoint.read(self._network, self._optimizer, kept)
+            self._best, self._average.weights = found["best"], found["average"]
         except InputError as error:
             failure = error
         # nobody leaves before all have read: whoever starts the next training may delete the file
@@ -323,7 +332,8 @@ class Training:
 
     def _save(self) -> None:
         if self._processes.is_first:
-            self._checkpoint.write(self._state, self._network, self._optimizer, self._best)
+            kept = {"best": self._best, "average": self._average.weights}
+            self._checkpoint.write(self._state, self._network, self._optimizer, kept)
 
     def _epoch_name(self) -> str:
         state = self._state
