@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -327,43 +328,54 @@ def test_the_validation_loss_is_that_of_the_epoch_s_end(kind):
         assert epoch.validation_loss == pytest.approx(float(sum(losses).detach()) / 11, rel=1e-5)
 
 
-def test_what_is_validated_and_kept_is_the_mean_of_the_latest_steps():
+def test_the_mean_of_the_best_epoch_and_all_later_ones_is_kept_and_that_of_the_last_epoch():
     data = documents(*corpus(24))
     training, validation = data.part(np.arange(18)), data.part(np.arange(18, 24))
     network = network_of()
-    plain, mean = Plain(network, lr=0.02, clip=0.1), None
+    plain = Plain(network, lr=0.02, clip=0.1)
     schedule = Schedule(
-        lr=0.02, batch_size=6, max_epochs=2, reshuffles=False, averaging=3.0, last_rate=1e-12
+        lr=0.02, batch_size=6, max_epochs=5, reshuffles=False, averages=True, last_rate=0.5
     )
-    run = Training(network, training, validation, schedule, judge_of([0.1, 0.2]))
-    state = run.run()
-    for step in range(1, 7):
-        plain.step(*in_plain_words(training, range(6 * ((step - 1) % 3), 6 * ((step - 1) % 3) + 6)))
-        taken = {name: weight.detach().double().clone() for name, weight in plain.weights.items()}
-        share = 4 / (3 + step)  # of the step; all before it keep the rest
-        mean = taken if step == 1 else {
-            name: share * taken[name] + (1 - share) * mean[name] for name in mean
-        }  # fmt: skip
-        if step % 3 == 0:
-            kept = Plain(network, lr=0.02, clip=0.1)
-            kept.weights = {name: each.float() for name, each in mean.items()}
-            losses = kept.losses_of(*in_plain_words(validation, range(6)))
-            found = state.history[step // 3 - 1].validation_loss
-            assert found == pytest.approx(float(sum(losses)) / 6, rel=1e-5)
-    assert_same_weights(weights_of(network), kept.weights, 1e-6)
-    assert state.n_steps == 6
+    run = Training(network, training, validation, schedule, judge_of([0.1, 0.5, 0.2, 0.4, 0.3]))
+    assert run.run().best_epoch == 2
+
+    def mean_of(weights):
+        return {name: sum(each[name] for each in weights) / len(weights) for name in weights[0]}
+
+    def taken():
+        return {name: weight.detach().double().clone() for name, weight in plain.weights.items()}
+
+    ends = []
+    for _ in range(5):
+        for start in (0, 6, 12):
+            plain.step(*in_plain_words(training, range(start, start + 6)))
+        ends.append(taken())
+    plain.weights = {
+        name: each.float().requires_grad_() for name, each in mean_of(ends[1:]).items()
+    }
+    shown = [plain.logits_of(text, None) for text in in_plain_words(validation, range(6))[0]]
+    np.testing.assert_allclose(
+        run.validation_scores, torch.stack(shown).detach().numpy(), atol=2e-5
+    )
+    plain.lr = 0.01
+    plain.step(*in_plain_words(validation, range(6)))  # the last epoch has one batch only
+    assert_same_weights(weights_of(network), plain.weights, 5e-5)
 
 
-def test_without_validation_texts_the_mean_is_kept_too():
-    data, _ = two_parts()
-    weights = {}
-    for averaging in (None, 3.0):
+def test_in_the_last_epoch_all_steps_count_the_same():
+    training, validation = two_parts()
+    one = Schedule(lr=0.02, batch_size=8, max_epochs=1, reshuffles=False)
+    ends = []
+    for n_texts in (8, 16):  # so that the last epoch has one batch, and two
         network = network_of()
-        schedule = Schedule(lr=0.02, batch_size=8, max_epochs=2, averaging=averaging)
-        Training(network, data, None, schedule, honest).run()
-        weights[averaging] = weights_of(network)
-    assert any((weights[None][name] != weights[3.0][name]).any() for name in weights[None])
-    assert_same_weights(weights[None], weights[3.0], 0.1)
+        Training(network, training, validation.part(np.arange(n_texts)), one, honest).run()
+        ends.append(weights_of(network))
+    network = network_of()
+    Training(
+        network, training, validation.part(np.arange(16)), replace(one, averages=True), honest
+    ).run()
+    expected = {name: (ends[0][name] + ends[1][name]) / 2 for name in ends[0]}
+    assert_same_weights(weights_of(network), expected, 1e-6)
 
 
 @pytest.mark.parametrize("name", ["cnn", "lstm", "mean"])

@@ -78,11 +78,12 @@ class NetworkClassifier(TextClassifier):
         Of the training: see `Schedule`. One fifth of the texts, at most 20,000, are kept aside to
         validate on; training ends after `patience` epochs without a better macro F1 there, and the
         best weights come back. Then these texts are learned from too, in one more epoch: together
-        with all others and at a lower rate, or alone in the paper's protocol.
+        with all others, or alone in the paper's protocol.
     protocol
         "clean": word-class vectors never see the labels of the text that they read in training,
         nor those of the validation texts; batches are shuffled anew in every epoch; padding is
-        never read; multilabel thresholds are tuned on the validation texts. "paper": word-class
+        never read; multilabel thresholds are tuned on the validation texts; of "cnn" the
+        mean of the weights of the best epoch and all later ones is kept. "paper": word-class
         vectors from all texts; batches always the same; padding before the text, and read as text;
         thresholds at one half.
     unseen
@@ -143,7 +144,7 @@ class NetworkClassifier(TextClassifier):
 
     packages: ClassVar[tuple[str, ...]] = ("torch",)
     _DROPOUT: ClassVar[float] = 0.0
-    _AVERAGING: ClassVar[float | None] = None  # of the clean protocol: see `Schedule`
+    _AVERAGES: ClassVar[bool] = False  # in the clean protocol: see `Schedule`
     _BY_LENGTH: ClassVar[bool] = True
 
     @abstractmethod
@@ -239,7 +240,7 @@ class NetworkClassifier(TextClassifier):
 
     def _schedule(self, n_texts: int) -> Schedule:
         is_clean = self.protocol == "clean"
-        averaging = self._AVERAGING if is_clean else None
+        averages = self._AVERAGES and is_clean
         limit = self.batches_per_epoch
         if limit == "auto":
             limit = _HUGE_BATCHES if n_texts > _HUGE else None
@@ -251,9 +252,9 @@ class NetworkClassifier(TextClassifier):
             batches_per_epoch=limit,
             reshuffles=is_clean,
             by_length=self._BY_LENGTH,
-            last_rate=_LAST_RATE if is_clean and averaging is None else 1.0,
+            last_rate=_LAST_RATE if is_clean and not averages else 1.0,
             ties_count=not is_clean,
-            averaging=averaging,
+            averages=averages,
         )
 
     def _judge(self, codeframe: Codeframe) -> Judge:

@@ -34,7 +34,7 @@ class CnnClassifier(NetworkClassifier):
 
     name: ClassVar[str] = "cnn"
     _DROPOUT: ClassVar[float] = 0.5
-    _AVERAGING: ClassVar[float | None] = 8.0
+    _AVERAGES: ClassVar[bool] = True
 
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
         return {"channels": self.channels, "windows": tuple(self.windows)}

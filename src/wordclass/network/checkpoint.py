@@ -14,6 +14,7 @@ from torch import Tensor, nn, optim
 
 from wordclass import tensor_file
 from wordclass.errors import FormatError, InputError
+from wordclass.network.weights import trained
 from wordclass.storage import is_there
 
 _KIND = "training"
@@ -47,7 +48,7 @@ class State:
     best_epoch: int = 0
     is_stopped: bool = False  # no more epochs; the last one on the validation texts may be missing
     is_over: bool = False
-    n_steps: int = 0  # in all, but for those of the last epoch
+    n_averaged: int = 0  # how many weights make up the mean that is kept
     history: list[Epoch] = field(default_factory=list)
 
     @property
@@ -151,13 +152,6 @@ def _sweep(path: Path) -> None:
         for found in path.parent.iterdir():
             if unfinished.fullmatch(found.name):
                 found.unlink(missing_ok=True)
-
-
-def trained(network: nn.Module) -> dict[str, Tensor]:
-    """Return the weights that training changes, by name."""
-    return {
-        name: weight.detach() for name, weight in network.named_parameters() if weight.requires_grad
-    }
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:

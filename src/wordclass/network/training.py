@@ -16,11 +16,11 @@ from wordclass.arrays import Floats32, Ints, Sparse
 from wordclass.errors import InputError
 from wordclass.measures import Scores
 from wordclass.network import prediction
-from wordclass.network.averaging import Average, in_use, load
 from wordclass.network.batches import Batch, LabelledSequences, in_order, prepared, shuffled
-from wordclass.network.checkpoint import Checkpoint, Epoch, State, trained
+from wordclass.network.checkpoint import Checkpoint, Epoch, State
 from wordclass.network.processes import Processes
 from wordclass.network.text_classifier import TextClassifier
+from wordclass.network.weights import in_use, load, trained
 
 Judge = Callable[[Floats32, Sparse], Scores]
 
@@ -51,9 +51,9 @@ class Schedule:
         What the learning rate is multiplied with in the last epoch.
     ties_count
         Whether an equal validation score counts as better, as in the paper's runs.
-    averaging
-        The gamma of `Average`: a mean over the latest steps is what is validated and kept, and in
-        the end the mean over the last epoch; None: the weights of the last step are.
+    averages
+        Whether the mean of the best epoch's weights and of those of all later epochs is kept
+        instead of the best ones, and the mean over the last epoch's steps instead of its last one.
     """
 
     lr: float = 1e-3
@@ -66,7 +66,7 @@ class Schedule:
     by_length: bool = True
     last_rate: float = 1.0
     ties_count: bool = False
-    averaging: float | None = None
+    averages: bool = False
 
 
 class Training:
@@ -119,7 +119,7 @@ class Training:
         weights = [weight for weight in network.parameters() if weight.requires_grad]
         self._optimizer = optim.Adam(weights, lr=schedule.lr)
         self._state = State()
-        self._average = Average(network)
+        self._mean: dict[str, Tensor] = {}
         self._best: dict[str, Tensor] = {}
         self._begun = 0.0  # when the epoch would have begun, had nothing interrupted it
         self.validation_scores: Floats32 | None = None
@@ -151,9 +151,8 @@ class Training:
         self._check_loss(loss)
         macro = micro = validation_loss = None
         if self._validation is not None:
-            with in_use(self._network, self._average.weights):
-                scores = self._scores(self._validation)
-                found = self._judge(scores, self._validation.Y)
+            scores = self._scores(self._validation)
+            found = self._judge(scores, self._validation.Y)
             macro, micro = found.macro_f1, found.micro_f1
             validation_loss = self._mean_loss(scores, self._validation)
         seconds = time.perf_counter() - self._begun
@@ -169,8 +168,9 @@ class Training:
         is_better = macro is None or state.best is None or macro > state.best
         if is_better or (schedule.ties_count and macro == state.best):
             state.best, state.best_epoch = macro, state.epoch
-            best = self._average.weights or trained(self._network)
-            self._best = {name: weight.clone() for name, weight in best.items()}
+            self._best = {name: weight.clone() for name, weight in trained(self._network).items()}
+            state.n_averaged = 0
+        self._add_to_mean()
         state.is_stopped = state.epoch - state.best_epoch >= schedule.patience
 
     def _finish(self) -> None:
@@ -178,13 +178,15 @@ class Training:
         state = self._state
         if state.batch == 0:  # else the last epoch has begun already
             state.is_stopped = True
+            self._best = self._mean or self._best
+            state.n_averaged = 0
             load(self._network, self._best)
         if self._validation is not None:
             self.validation_scores = self._best_scores(self._validation)
             for group in self._optimizer.param_groups:
                 group["lr"] = self._schedule.lr * self._schedule.last_rate
             self._learn(self._last_batches(self._validation))
-            load(self._network, self._average.weights)
+            load(self._network, self._mean)
         state.is_over = True
         self._save()
 
@@ -229,19 +231,23 @@ class Training:
                 state.loss += self._take_step(batch, len(rows))
                 state.n_texts += len(rows)
                 state.batch += 1
-                self._add_to_average()
+                if state.is_stopped:
+                    self._add_to_mean()
                 self._report(len(batches))
                 if self._checkpoint.is_due:
                     state.seconds = time.perf_counter() - self._begun
                     self._save()
 
-    def _add_to_average(self) -> None:
-        """Take in the weights: those of the last epoch alone, all of them the same."""
-        state, gamma = self._state, self._schedule.averaging
-        state.n_steps += not state.is_stopped
-        if gamma is not None:
-            step = (state.batch, 0.0) if state.is_stopped else (state.n_steps, gamma)
-            self._average.add(*step)
+    def _add_to_mean(self) -> None:
+        """Take the present weights into the mean, if one is kept; the first begin it anew."""
+        if not self._schedule.averages:
+            return
+        self._state.n_averaged += 1
+        present = trained(self._network)
+        if self._state.n_averaged == 1:
+            self._mean = {name: weight.clone() for name, weight in present.items()}
+        for name, weight in present.items():
+            self._mean[name].lerp_(weight, 1 / self._state.n_averaged)
 
     def _draw_from(self, state: State) -> None:
         """Seed torch's numbers: those of a step depend on nothing but the seed and the step."""
@@ -296,9 +302,9 @@ class Training:
         """Go back to the state of the checkpoint: all processes, or none."""
         failure: InputError | None = None
         try:
-            kept = ("best", "average")
+            kept = ("best", "mean")
             self._state, found = self._checkpoint.read(self._network, self._optimizer, kept)
-            self._best, self._average.weights = found["best"], found["average"]
+            self._best, self._mean = found["best"], found["mean"]
         except InputError as error:
             failure = error
         # nobody leaves before all have read: whoever starts the next training may delete the file
@@ -332,7 +338,7 @@ class Training:
 
     def _save(self) -> None:
         if self._processes.is_first:
-            kept = {"best": self._best, "average": self._average.weights}
+            kept = {"best": self._best, "mean": self._mean}
             self._checkpoint.write(self._state, self._network, self._optimizer, kept)
 
     def _epoch_name(self) -> str:
