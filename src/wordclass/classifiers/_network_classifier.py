@@ -240,7 +240,6 @@ class NetworkClassifier(TextClassifier):
 
     def _schedule(self, n_texts: int) -> Schedule:
         is_clean = self.protocol == "clean"
-        averages = self._AVERAGES and is_clean
         limit = self.batches_per_epoch
         if limit == "auto":
             limit = _HUGE_BATCHES if n_texts > _HUGE else None
@@ -252,9 +251,9 @@ class NetworkClassifier(TextClassifier):
             batches_per_epoch=limit,
             reshuffles=is_clean,
             by_length=self._BY_LENGTH,
-            last_rate=_LAST_RATE if is_clean and not averages else 1.0,
+            last_rate=_LAST_RATE if is_clean else 1.0,
             ties_count=not is_clean,
-            averages=averages,
+            averages=self._AVERAGES and is_clean,
         )
 
     def _judge(self, codeframe: Codeframe) -> Judge:
