@@ -30,10 +30,11 @@ _INTRODUCTION = """\
 
 Made by `make network-results` (`benchmarks/network_results.py`); do not edit. Vectors are GloVe 6B
 of 100 dimensions, the paper's have 300. 128 channels, 256 hidden units, one thread, no GPU. *Final*
-is the model that users get. *Chosen epoch* is the same model before its last epoch, which is one on
-all texts, or, in the paper's protocol, on the validation texts alone. Test scores of single epochs
-were recorded for this page; nothing was chosen by them. LSTM and attention were stopped after ten
-epochs. Numbers are means over the seeds.
+is the model that users get. *Chosen epoch* has the weights with the best validation score, before
+the mean that the CNN keeps and before the last epoch, which is one on all texts, or, in the paper's
+protocol, on the validation texts alone. Test scores of single epochs were recorded for this page;
+nothing was chosen by them. LSTM and attention were stopped after ten epochs. Numbers are means over
+the seeds.
 """
 _HEADS = (
     "corpus", "network", "vectors", "protocol", "seeds", "paper (300 d)", "final macro / micro F1",

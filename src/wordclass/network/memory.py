@@ -12,7 +12,7 @@ from wordclass.errors import InputError
 
 _BYTES = 4
 _COPIES = 4  # of a weight in training: itself, its gradient, and Adam's two means
-_KEPT = 2  # and the mean of the latest steps, and the best so far
+_KEPT = 2  # and the best so far, and a mean
 
 
 def free_bytes() -> int | None:
