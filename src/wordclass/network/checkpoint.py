@@ -48,7 +48,6 @@ class State:
     best_epoch: int = 0
     is_stopped: bool = False  # no more epochs; the last one on the validation texts may be missing
     is_over: bool = False
-    n_averaged: int = 0  # how many weights make up the mean that is kept
     history: list[Epoch] = field(default_factory=list)
 
     @property

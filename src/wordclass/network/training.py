@@ -20,7 +20,7 @@ from wordclass.network.batches import Batch, LabelledSequences, in_order, prepar
 from wordclass.network.checkpoint import Checkpoint, Epoch, State
 from wordclass.network.processes import Processes
 from wordclass.network.text_classifier import TextClassifier
-from wordclass.network.weights import in_use, load, trained
+from wordclass.network.weights import copied, in_use, load, trained
 
 Judge = Callable[[Floats32, Sparse], Scores]
 
@@ -168,9 +168,8 @@ class Training:
         is_better = macro is None or state.best is None or macro > state.best
         if is_better or (schedule.ties_count and macro == state.best):
             state.best, state.best_epoch = macro, state.epoch
-            self._best = {name: weight.clone() for name, weight in trained(self._network).items()}
-            state.n_averaged = 0
-        self._add_to_mean()
+            self._best = copied(self._network)
+        self._add_to_mean(state.epoch - state.best_epoch + 1)
         state.is_stopped = state.epoch - state.best_epoch >= schedule.patience
 
     def _finish(self) -> None:
@@ -179,7 +178,6 @@ class Training:
         if state.batch == 0:  # else the last epoch has begun already
             state.is_stopped = True
             self._best = self._mean or self._best
-            state.n_averaged = 0
             load(self._network, self._best)
         if self._validation is not None:
             self.validation_scores = self._best_scores(self._validation)
@@ -232,22 +230,20 @@ class Training:
                 state.n_texts += len(rows)
                 state.batch += 1
                 if state.is_stopped:
-                    self._add_to_mean()
+                    self._add_to_mean(state.batch)
                 self._report(len(batches))
                 if self._checkpoint.is_due:
                     state.seconds = time.perf_counter() - self._begun
                     self._save()
 
-    def _add_to_mean(self) -> None:
-        """Take the present weights into the mean, if one is kept; the first begin it anew."""
+    def _add_to_mean(self, number: int) -> None:
+        """Take the present weights into the mean, if one is kept; number 1 begins it anew."""
         if not self._schedule.averages:
             return
-        self._state.n_averaged += 1
-        present = trained(self._network)
-        if self._state.n_averaged == 1:
-            self._mean = {name: weight.clone() for name, weight in present.items()}
-        for name, weight in present.items():
-            self._mean[name].lerp_(weight, 1 / self._state.n_averaged)
+        if number == 1:
+            self._mean = copied(self._network)
+        for name, weight in trained(self._network).items():
+            self._mean[name].lerp_(weight, 1 / number)
 
     def _draw_from(self, state: State) -> None:
         """Seed torch's numbers: those of a step depend on nothing but the seed and the step."""

@@ -18,6 +18,11 @@ def trained(network: nn.Module) -> dict[str, Tensor]:
     }
 
 
+def copied(network: nn.Module) -> dict[str, Tensor]:
+    """Return copies of them, which training does not change."""
+    return {name: weight.clone() for name, weight in trained(network).items()}
+
+
 def load(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Overwrite those of the trained weights that are given."""
     with torch.no_grad():
@@ -29,7 +34,7 @@ def load(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
 @contextmanager
 def in_use(network: nn.Module, weights: Mapping[str, Tensor]) -> Iterator[None]:
     """Let a network have other weights inside the block."""
-    present = {name: weight.clone() for name, weight in trained(network).items()}
+    present = copied(network)
     load(network, weights)
     try:
         yield
