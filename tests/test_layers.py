@@ -21,11 +21,8 @@ ROWS = [
         "regressors", "vector_formats", "weightings",
     },
     {"text"},
-    {"datasets", "embedding", "thresholds"},
-    {
-        "explanation", "folds", "holdout", "linear_scorer", "network", "persistence",
-        "probabilities",
-    },
+    {"datasets", "decisions", "embedding"},
+    {"explanation", "holdout", "network", "persistence", "search"},
     {"classifiers", "torch"},
     {"tuning"},
     {"report"},

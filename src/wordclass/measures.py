@@ -2,18 +2,19 @@
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wordclass.arrays import Floats, Ints, Sparse, to_sparse
+from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
 from wordclass.corpus import Label
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels, encode, with_columns
 
 Target = Literal["macro", "micro", "both"]
+_SUMS = ("true_positives", "n_true", "n_predicted", "n_docs", "n_exact", "n_dropped")
 
 
 class DroppedLabelsWarning(UserWarning):
@@ -53,16 +54,7 @@ class Scores:
     def __add__(self, other: "Scores") -> "Scores":
         if (self.classes, self.is_multilabel) != (other.classes, other.is_multilabel):
             raise InputError("scores of different classes do not add up")
-        return Scores(
-            self.classes,
-            self.is_multilabel,
-            self.true_positives + other.true_positives,
-            self.n_true + other.n_true,
-            self.n_predicted + other.n_predicted,
-            self.n_docs + other.n_docs,
-            self.n_exact + other.n_exact,
-            self.n_dropped + other.n_dropped,
-        )
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in _SUMS})
 
     @property
     def f1(self) -> Floats:
@@ -96,17 +88,9 @@ class Scores:
         """F1, precision, recall and sizes of each class."""
         precision = self._share(self.true_positives, self.n_predicted)
         recall = self._share(self.true_positives, self.n_true)
-        f1 = self.f1
-        return {
-            label: ClassScores(
-                float(f1[j]),
-                float(precision[j]),
-                float(recall[j]),
-                int(self.n_true[j]),
-                int(self.n_predicted[j]),
-            )
-            for j, label in enumerate(self.classes)
-        }
+        columns = (self.f1, precision, recall, self.n_true, self.n_predicted)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {name: ClassScores(*row) for name, row in zip(self.classes, rows, strict=True)}
 
     def _share(self, part: Ints, whole: Ints) -> Floats:
         nothing = 1.0 if self.is_multilabel else 0.0
@@ -149,20 +133,13 @@ def evaluate(
     return score(known_true, predicted.over(codeframe), codeframe, n_dropped)
 
 
-def score(Y: Sparse, predicted: Sparse, codeframe: Codeframe, n_dropped: int = 0) -> Scores:
+def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped: int = 0) -> Scores:
     """Compare two 0/1 matrices (n, m) over the same codeframe."""
-    hits = Y.multiply(predicted)
-    difference = abs(Y - predicted)
-    return Scores(
-        codeframe.classes,
-        codeframe.is_multilabel,
-        _column_sums(hits),
-        _column_sums(Y),
-        _column_sums(predicted),
-        Y.shape[0],
-        int((np.asarray(difference.sum(axis=1)).ravel() == 0).sum()),
-        n_dropped,
-    )
+    decisions = to_sparse(predicted)
+    hits, differences = Y.multiply(decisions), abs(Y - decisions)
+    sums = (np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions))
+    n_exact = int((differences.sum(axis=1) == 0).sum())
+    return Scores(codeframe.classes, codeframe.is_multilabel, *sums, Y.shape[0], n_exact, n_dropped)
 
 
 def precision_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
@@ -224,16 +201,10 @@ def _with_names_of(named: EncodedLabels, other: EncodedLabels) -> EncodedLabels:
 
 def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, int]:
     """Return Y over a codeframe, and how many labels are not in it."""
-    known = [j for j, label in enumerate(encoded.codeframe.classes) if label in codeframe.index]
-    kept = EncodedLabels(
-        Codeframe(tuple(encoded.codeframe.classes[j] for j in known), encoded.codeframe.kind),
-        encoded.Y[:, known],
-    )
-    return kept.over(codeframe), int(encoded.Y.nnz - kept.Y.nnz)
-
-
-def _column_sums(matrix: Sparse) -> Ints:
-    return np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
+    is_strange = np.array([name not in codeframe.index for name in encoded.codeframe.classes], bool)
+    Y = encoded.Y[:, np.flatnonzero(~is_strange)]
+    kept = EncodedLabels(encoded.codeframe.without(is_strange), Y)
+    return kept.over(codeframe), int(encoded.Y.nnz - Y.nnz)
 
 
 def _ranked_hits(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> Floats:

@@ -155,7 +155,7 @@ def test_settings_depend_on_the_vectors_unless_told_otherwise(monkeypatch):
     asked = []
 
     def look(occurrences, Y, initial, settings):
-        asked.append((settings.lr, settings.epochs, settings.n_dims, settings.loss))
+        asked.append((settings["lr"], settings["epoch"], settings["dim"], settings["loss"]))
         raise InterruptedError
 
     monkeypatch.setattr(fasttext_entry, "train", look)
@@ -381,7 +381,7 @@ def test_a_rate_at_which_training_diverges_is_halved_unless_it_was_given(monkeyp
     really_train = fasttext_entry.train
 
     def train(occurrences, Y, initial, settings):
-        tried.append(settings.lr)
+        tried.append(settings["lr"])
         return really_train(occurrences, Y, initial, settings)
 
     monkeypatch.setattr(fasttext_entry, "train", train)
@@ -397,7 +397,7 @@ def test_large_corpora_get_fewer_epochs_unless_they_were_given(monkeypatch):
     really_train = fasttext_entry.train
 
     def train(occurrences, Y, initial, settings):
-        seen.append(settings.epochs)
+        seen.append(settings["epoch"])
         return really_train(occurrences, Y, initial, settings)
 
     monkeypatch.setattr(fasttext_entry, "train", train)

@@ -6,11 +6,11 @@ from made_up import corpus, multilabel_corpus
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
-from wordclass.classifiers import _linear_search, linear
+from wordclass.classifiers import linear
 from wordclass.embedding.cross_fit import cross_fit
 from wordclass.embedding.recipe import Recipe
-from wordclass.folds import stratified_folds
 from wordclass.labels import encode
+from wordclass.search import stratified_folds
 
 TEXTS, LABELS = corpus(90)
 FIXED = {"ngrams": (1, 1), "shrinkage": 5.0, "block_weight": 0.5, "C": 1.0, "min_docs": 2}
@@ -166,7 +166,7 @@ def test_large_corpora_choose_settings_on_a_fair_part(monkeypatch):
     monkeypatch.setattr(linear, "_MOST_SEARCHED", 40)
     monkeypatch.setattr(linear, "_SAMPLE", 30)
     seen = []
-    made = _linear_search.LinearFeatures
+    made = linear.LinearFeatures
 
     class Spy(made):
         def __init__(self, documents, *rest):
@@ -177,12 +177,12 @@ def test_large_corpora_choose_settings_on_a_fair_part(monkeypatch):
     texts = [f"{text} n{k}" for k, text in enumerate(TEXTS)]
     model = wc.classifier("linear", min_docs=2).fit(texts, LABELS)
     assert {len(documents.texts) for documents in seen} == {30, 90}
-    assert np.asarray(seen[0].Y.sum(axis=0)).ravel().tolist() == [10, 10, 10]
+    assert np.asarray(seen[0].labels.Y.sum(axis=0)).ravel().tolist() == [10, 10, 10]
     assert model.score(texts, LABELS) > 0.9
 
 
 def test_more_ngrams_than_fit_are_not_tried(monkeypatch):
-    monkeypatch.setattr(_linear_search, "_MOST_WEIGHTS", 10)
+    monkeypatch.setattr(linear, "_MOST_WEIGHTS", 10)
     model = wc.classifier("linear").fit(TEXTS, LABELS)
     assert {trial["ngrams"] for trial in model.trials_} == {(1, 1)}
 

@@ -8,9 +8,9 @@ from sklearn.svm import LinearSVC
 import wordclass as wc
 from wordclass import native
 from wordclass.classifiers import svm
+from wordclass.decisions import best_thresholds
 from wordclass.labels import encode
 from wordclass.linear_solver import one_vs_rest
-from wordclass.thresholds import best_thresholds
 
 C_VALUES = [1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0]
 VECTORS = wc.WordVectors.of(
@@ -40,7 +40,7 @@ def svm_of(**options):
 
 def exact(monkeypatch):
     """Solve as exactly as the reference here does."""
-    monkeypatch.setattr("wordclass.classifiers._svm_documents.TOLERANCE", 1e-5)
+    monkeypatch.setattr("wordclass.classifiers.svm.TOLERANCE", 1e-5)
     monkeypatch.setattr(one_vs_rest, "_MOST_PASSES", 10**4)
 
 
@@ -240,7 +240,7 @@ def test_thresholds_are_zero_or_tuned_on_texts_held_out():
 
 def test_without_probabilities_a_given_penalty_needs_one_fit_only(monkeypatch):
     texts, labels = corpus()
-    monkeypatch.setattr(svm.TermDocuments, "validate", None)  # calling it would fail
+    monkeypatch.setattr(svm.SvmDocuments, "validate", None)  # calling it would fail
     ours = svm_of(C=1.0, probabilities=False).fit(texts, labels)
     with pytest.raises(wc.InputError, match="without probabilities"):
         ours.predict_proba(texts)
@@ -249,7 +249,7 @@ def test_without_probabilities_a_given_penalty_needs_one_fit_only(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"features": "words"}, "features is 'words'; expected one of 'tfidf'"),
+        ({"features": "words"}, "features is 'words'; expected 'tfidf'"),
         ({"features": "vectors"}, "features='vectors' needs vectors"),
         ({"features": "vectors+wce"}, "needs vectors"),
         (

@@ -1,7 +1,7 @@
-"""Training by fastText: files that it reads, and the matrices that it makes of them."""
+"""Training by fastText; and scores that are a mean over words as fastText's, but without it."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,82 +9,63 @@ from typing import Any
 
 import numpy as np
 
-from wordclass import naming
-from wordclass.arrays import Floats32, Ints, Sparse
+from wordclass import naming, tensor_file
+from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.classifiers._text_classifier import Arrays, Contributions
+from wordclass.corpus import list_texts
 from wordclass.errors import InputError, StorageError
+from wordclass.linear_solver.product import sparse_times_dense
+from wordclass.text.analyzer import Analyze
+from wordclass.text.counting import count_known
+from wordclass.vocabulary import Vocabulary
 
 _LABEL = "__label__"  # words are numbers in the files, so none of them can look like this
 _END = "</s>"  # fastText's word for the end of a line
 _NEVER = -100.0  # the score of a class without training texts
+_BLOCK = 8192  # documents scored at once
+_VECTORS = ("word_vectors", "end_vector", "class_vectors", "offset")
+
+# vectors of the words (v, d), of the end of a line (d,), of the classes (m, d); an offset (m,)
+Trained = tuple[Floats32, Floats32, Floats32, Floats32]
 
 
 class DivergedError(InputError):
     """The numbers grew beyond all bounds: the learning rate is too high."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What fastText is to do; the names are ours, the meanings its own."""
-
-    n_dims: int
-    lr: float
-    epochs: int
-    loss: str
-    seed: int
-    n_threads: int
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """Vectors of the words (v, d), of the end of a line (d,) and of the classes (m, d)."""
-
-    word_vectors: Floats32
-    end_vector: Floats32
-    class_vectors: Floats32
-    offset: Floats32  # (m,) 0, or very low for a class without texts
-
-
 def train(
-    occurrences: Sparse, Y: Sparse, initial: tuple[Ints, Floats32] | None, settings: Settings
+    occurrences: Sparse,
+    Y: Sparse,
+    initial: tuple[Ints, Floats32] | None,
+    settings: Mapping[str, Any],
 ) -> Trained:
     """Let fastText learn from counted words and labels.
 
     Parameters
     ----------
-    occurrences
-        (n, v); fastText does not look at the order of words.
-    Y
-        0/1 (n, m).
-    initial
+    occurrences : sparse matrix of shape (n, v)
+        fastText does not look at the order of words.
+    Y : sparse 0/1 matrix of shape (n, m)
+    initial : tuple of arrays or None
         Some words, as columns of the occurrences, and the vectors (·, d) they start with. All
         others start with small random numbers.
+    settings : dict
+        What fastText is to do, by its own names.
     """
     fasttext = naming.extra("fasttext", "for the classifier 'fasttext'")
     with _files() as folder:
         _write_texts(folder / "texts", occurrences, Y)
-        options: dict[str, Any] = {}
+        options = {**settings, "label": _LABEL, "minCount": 1, "verbose": 0}
         if initial is not None:
             _write_vectors(folder / "vectors", *initial)
             options["pretrainedVectors"] = str(folder / "vectors")
         try:
-            model = fasttext.train_supervised(
-                input=str(folder / "texts"),
-                dim=settings.n_dims,
-                lr=settings.lr,
-                epoch=settings.epochs,
-                loss=settings.loss,
-                seed=settings.seed,
-                thread=settings.n_threads,
-                label=_LABEL,
-                minCount=1,
-                verbose=0,
-                **options,
-            )
+            model = fasttext.train_supervised(input=str(folder / "texts"), **options)
         except (RuntimeError, ValueError) as error:
             kind = DivergedError if "NaN" in str(error) else InputError
             raise kind(
-                f"fastText failed: {error} (with lr={settings.lr}, epochs={settings.epochs}; a "
-                "lower learning rate may help)"
+                f"fastText failed: {error} (with lr={settings['lr']}, epochs={settings['epoch']}; "
+                "a lower learning rate may help)"
             ) from error
     return _taken_out(model, occurrences.shape[1], Y.shape[1])
 
@@ -101,7 +82,7 @@ def _files() -> Iterator[Path]:
 
 
 def _write_texts(path: Path, occurrences: Sparse, Y: Sparse) -> None:
-    """Write one line a text: its labels and words, all as numbers."""
+    """Write one line per text: its labels and words, all as numbers."""
     names = [str(column) for column in range(occurrences.shape[1])]
     labels = [f"{_LABEL}{j}" for j in range(Y.shape[1])]
     with path.open("w", encoding="ascii") as file:
@@ -136,4 +117,87 @@ def _taken_out(model: Any, n_words: int, n_classes: int) -> Trained:  # noqa: AN
     columns = [int(name.removeprefix(_LABEL)) for name in model.get_labels()]
     class_vectors[columns] = np.asarray(model.get_output_matrix(), np.float32)
     offset[columns] = 0
-    return Trained(word_vectors, end_vector, class_vectors, offset)
+    return word_vectors, end_vector, class_vectors, offset
+
+
+@dataclass(frozen=True, eq=False)
+class WordAverage:
+    """The mean of the vectors of a text's words, times the vectors of the classes.
+
+    Every text ends with one more word, the end of the text, so that none is empty; words outside
+    the vocabulary do not count.
+
+    Parameters
+    ----------
+    analyze
+        What cuts a text into words.
+    vocabulary
+        The v words that have a vector.
+    word_vectors
+        (v, d)
+    end_vector
+        (d,) of the end of the text.
+    class_vectors
+        (m, d)
+    offset
+        (m,) added to every score: 0, or far below it for a class without training texts.
+    n_jobs
+        Number of threads.
+    """
+
+    analyze: Analyze
+    vocabulary: Vocabulary
+    word_vectors: Floats32
+    end_vector: Floats32
+    class_vectors: Floats32
+    offset: Floats32
+    n_jobs: int | None = None
+
+    def scores(self, texts: Iterable[str]) -> Floats32:
+        """Return the scores (n, m) of texts."""
+        listed = list_texts(texts)
+        scores = np.empty((len(listed), len(self.class_vectors)), np.float32)
+        classes = self.class_vectors.T.astype(np.float64)
+        for start in range(0, len(listed), _BLOCK):
+            counted = self._count(listed[start : start + _BLOCK])
+            sums = sparse_times_dense(counted, self.word_vectors, self.end_vector, self.n_jobs)
+            # in float64, the size of a block leaves no trace in what is rounded to float32
+            means = sums / _lengths(counted)[:, None]  # (block, d)
+            scores[start : start + _BLOCK] = means @ classes + self.offset
+        return scores
+
+    def contributions(self, text: str) -> Contributions:
+        """Return the words of a text, what each adds to each score (t, m), and the rest (m,)."""
+        counted = self._count([text])
+        words = [self.vocabulary.terms[j] for j in counted.indices]
+        share = counted.data[:, None] / _lengths(counted)
+        added = share * (self.word_vectors[counted.indices] @ self.class_vectors.T)
+        rest = self.end_vector @ self.class_vectors.T / _lengths(counted) + self.offset
+        return words, added.astype(np.float32), rest.astype(np.float32)
+
+    def _count(self, texts: list[str]) -> Sparse:
+        return count_known(texts, self.analyze, self.vocabulary, self.n_jobs)
+
+    def packed(self) -> tuple[dict[str, Any], Arrays]:
+        """Return everything but the analyzer, as facts and arrays."""
+        words, ends = tensor_file.pack_strings(self.vocabulary.terms)
+        vectors = {name: getattr(self, name) for name in _VECTORS}
+        return {}, {"words": words, "word_ends": ends, **vectors}
+
+    @classmethod
+    def unpacked(cls, analyze: Analyze, facts: dict[str, Any], arrays: Arrays) -> "WordAverage":
+        """Return what was packed; the analyzer comes from elsewhere."""
+        words = tensor_file.unpack_strings(arrays["words"], arrays["word_ends"])
+        return cls(analyze, fixed_vocabulary(words), *(arrays[name] for name in _VECTORS))
+
+
+def fixed_vocabulary(terms: list[str]) -> Vocabulary:
+    """Return a vocabulary to count with, without frequencies."""
+    nothing = np.zeros(len(terms), np.int64)
+    return Vocabulary(terms, nothing, nothing, 0)
+
+
+def _lengths(counted: Sparse) -> Floats:
+    """Return how many words each text has (n,), its end included."""
+    lengths: Floats = np.asarray(counted.sum(axis=1), np.float64).ravel() + 1
+    return lengths

@@ -11,12 +11,13 @@ import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass.arrays import Floats, Floats32, Sparse, to_sparse
+from wordclass.arrays import Floats, Floats32, Sparse
 from wordclass.classifiers import _network_options
 from wordclass.classifiers._network_texts import TrainingTexts
 from wordclass.classifiers._own_embeddings import own_embeddings
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.corpus import list_texts
+from wordclass.decisions import decided, tuned_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.encoders import encoder
@@ -33,7 +34,6 @@ from wordclass.network.weights import packed, unpack
 from wordclass.text.analyzer import Analyze
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
-from wordclass.thresholds import decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
 Protocol = Literal["clean", "paper"]
@@ -258,13 +258,9 @@ class NetworkClassifier(TextClassifier):
 
     def _judge(self, codeframe: Codeframe) -> Judge:
         def judge(scores: Floats32, Y: Sparse) -> Scores:
-            if not codeframe.is_multilabel:
-                decisions = np.zeros(scores.shape, bool)
-                decisions[np.arange(len(scores)), scores.argmax(axis=1)] = True
-                return score(Y, to_sparse(decisions), codeframe)
-            if self.protocol == "clean":
+            if self.protocol == "clean" or not codeframe.is_multilabel:
                 return decided(scores, Y, codeframe)
-            return score(Y, to_sparse(scores > 0), codeframe)
+            return score(Y, scores > 0, codeframe)
 
         return judge
 

@@ -1,33 +1,53 @@
 """What all classifiers of texts share: how labels go in, how they come out, scikit-learn's manners.
 
-A kind of classifier defines `_learn`, `decision_function`, `_packed` and `_unpack`.
+A kind of classifier defines `_learn` and `_unpack`, and has a scorer (`LinearScorer` is the usual
+one); or it defines `decision_function`, `_contributions` and `_packed` by itself.
 """
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from inspect import signature
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import persistence
+from wordclass import persistence, tensor_file
 from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.corpus import Label, check_lengths, list_texts
+from wordclass.decisions import Calibration, decide
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
+from wordclass.linear_solver.product import sparse_times_dense
 from wordclass.measures import evaluate
-from wordclass.probabilities import Calibration
 from wordclass.text.analyzer import Analyze, choose_analyzer
 from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.vocabulary import Vocabulary
 
 Arrays = dict[str, NDArray[Any]]
+Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (t, m), the rest (m,)
+
+_BLOCK = 8192  # documents scored at once
+
+
+class Scorer(Protocol):
+    """What makes the scores of most classifiers, each a sum over the terms of a text."""
+
+    def scores(self, texts: Iterable[str]) -> Floats32:
+        """Return the scores (n, m) of texts."""
+
+    def contributions(self, text: str) -> Contributions:
+        """Return the terms of a text, what each adds to each score (t, m), the rest (m,)."""
+
+    def packed(self) -> tuple[dict[str, Any], Arrays]:
+        """Return it as facts that JSON can hold, and arrays."""
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
@@ -52,6 +72,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     codeframe_: Codeframe
     thresholds_: Floats | None
     calibration_: Calibration | None
+    scorer_: Any  # a `Scorer`, of the kind that the classifier tells
 
     def fit(
         self,
@@ -68,8 +89,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         texts
             Any iterable of str.
         labels
-            One str or int a text; or a list, set or tuple of them a text, which may be empty; or a
-            0/1 matrix.
+            One str or int per text; or a list, set or tuple of them, which may be empty; or a 0/1
+            matrix.
         class_names
             The columns of a matrix; for other labels, the whole codeframe.
         sample_weight
@@ -96,9 +117,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         """Learn from checked input: set the fitted attributes, thresholds and calibration too."""
 
-    @abstractmethod
+    @property
+    def _scorer(self) -> Scorer:
+        return self.scorer_
+
     def decision_function(self, texts: Iterable[str]) -> Floats32:
         """Return the score (n, m) of each class; also for two classes, unlike scikit-learn."""
+        check_is_fitted(self)
+        return self._scorer.scores(texts)
 
     def predict(self, texts: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
         """Return labels in the form in which they were given to `fit`."""
@@ -116,13 +142,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def decide(self, scores: Floats | Floats32) -> Flags:
         """Turn scores (n, m) into decisions: the highest one, or all above their threshold."""
-        if self.thresholds_ is not None:
-            above: Flags = scores > self.thresholds_
-            return above
-        decisions: Flags = np.zeros(scores.shape, np.bool_)
-        if len(scores):
-            decisions[np.arange(len(scores)), scores.argmax(axis=1)] = True
-        return decisions
+        return decide(scores, self.thresholds_)
 
     def calibrated(self, scores: Floats | Floats32) -> Floats:
         """Turn scores (n, m) into probabilities."""
@@ -142,11 +162,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         The labels are the predicted ones; in a multilabel task where there are none, the class
         with the highest score. The terms that moved the score most come first, whether up or down;
         `n=None` gives all of them, and with the intercept they sum to the score.
-
-        Raises
-        ------
-        InputError
-            The scores of this classifier are no sums over terms.
         """
         explanation = self.explanation(text)
         return {label: explanation.top(label, n) for label in explanation.labels}
@@ -162,11 +177,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             text, self.codeframe_, predicted, *contributions, scores[0], self._analyzer()
         )
 
-    def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
-        """Return the terms of a text, what each adds to each score (t, m), the intercept (m,)."""
-        raise InputError(
-            f"the classifier {self.name!r} cannot explain: its scores are no sums over terms"
-        )
+    def _contributions(self, text: str) -> Contributions:
+        """Return what each term of a text adds to each score, and the intercept."""
+        return self._scorer.contributions(text)
 
     def _analyzer(self) -> Analyze:
         """Return what cuts texts into terms, by those options on words that the classifier has."""
@@ -203,19 +216,18 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """Return the classifier that was saved; see `wordclass.load`."""
         classifier = cls(**options)
         classifier._set_codeframe(model.codeframe)
-        thresholds, calibration = model.arrays.get("thresholds"), model.arrays.get("calibration")
         classifier._unpack(model.facts, model.arrays)
-        classifier.thresholds_ = thresholds
+        classifier.thresholds_ = model.arrays.get("thresholds")
         classifier.calibration_ = None
-        if calibration is not None:
+        if "calibration" in model.arrays:
             is_single = not model.codeframe.is_multilabel
-            classifier.calibration_ = Calibration(calibration, is_single)
+            classifier.calibration_ = Calibration(model.arrays["calibration"], is_single)
         classifier.training_ = model.training
         return classifier
 
-    @abstractmethod
     def _packed(self) -> tuple[dict[str, Any], Arrays]:
         """Return what was learned as facts that JSON can hold, and arrays."""
+        return self._scorer.packed()
 
     @abstractmethod
     def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
@@ -246,3 +258,72 @@ def checked_sample_weight(given: ArrayLike | None, n_docs: int) -> Floats | None
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise InputError("sample_weight must be finite, not negative, and not all zero")
     return weights
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScorer:
+    """X times the weights, plus the intercept: what every linear classifier ends in.
+
+    Pretrained and word-class features of a text are themselves sums over its terms, so whatever
+    weights a linear model gives to them, they fold into one weight per term and class. Prediction
+    is then one sparse product, and the contribution of a term to a score is exact.
+
+    Parameters
+    ----------
+    vectorizer
+        Fitted: makes X (n, v).
+    weights
+        (v, m) of each term for each class.
+    intercept
+        (m,) what a text without a single term scores.
+    """
+
+    vectorizer: DocumentVectorizer
+    weights: Floats32
+    intercept: Floats32
+
+    def scores(self, texts: Iterable[str]) -> Floats32:
+        """Return the scores (n, m) of texts."""
+        listed = list_texts(texts)
+        scores = np.empty((len(listed), self.weights.shape[1]), np.float32)
+        for start in range(0, len(listed), _BLOCK):
+            X = self.vectorizer.transform(listed[start : start + _BLOCK])
+            scores[start : start + _BLOCK] = sparse_times_dense(
+                X, self.weights, self.intercept, self.vectorizer.n_jobs
+            )
+        return scores
+
+    def contributions(self, text: str) -> Contributions:
+        """Return the terms of a text, what each adds to each score (t, m), the intercept (m,)."""
+        X = self.vectorizer.transform([text])
+        terms = [self.vectorizer.vocabulary_.terms[j] for j in X.indices]
+        added: Floats32 = X.data[:, None].astype(np.float32) * self.weights[X.indices]
+        return terms, added, self.intercept
+
+    def packed(self) -> tuple[dict[str, Any], Arrays]:
+        """Return everything but the vectorizer's options, as facts and arrays."""
+        vocabulary = self.vectorizer.vocabulary_
+        terms, ends = tensor_file.pack_strings(vocabulary.terms)
+        arrays: Arrays = {
+            "terms": terms,
+            "term_ends": ends,
+            "doc_freq": vocabulary.doc_freq,
+            "term_freq": vocabulary.term_freq,
+            "weights": self.weights,
+            "intercept": self.intercept,
+        }
+        return {"vocabulary_docs": vocabulary.n_docs}, arrays
+
+    @classmethod
+    def unpacked(
+        cls, vectorizer: DocumentVectorizer, facts: dict[str, Any], arrays: Arrays
+    ) -> "LinearScorer":
+        """Return the scorer that was packed; the vectorizer brings the options."""
+        vocabulary = Vocabulary(
+            tensor_file.unpack_strings(arrays["terms"], arrays["term_ends"]),
+            arrays["doc_freq"],
+            arrays["term_freq"],
+            facts["vocabulary_docs"],
+        )
+        fitted = vectorizer.with_vocabulary(vocabulary)
+        return cls(fitted, arrays["weights"], arrays["intercept"])

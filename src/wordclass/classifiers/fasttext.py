@@ -1,30 +1,34 @@
 """fastText: a text is the mean of its words' vectors, which are learned with the classifier."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from scipy import special
-from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int
-from wordclass.classifiers._fasttext_training import DivergedError, Settings, Trained, train
+from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.checks import check_int, check_number, check_one_of
+from wordclass.classifiers._fasttext_training import (
+    DivergedError,
+    WordAverage,
+    fixed_vocabulary,
+    train,
+)
 from wordclass.classifiers._own_embeddings import own_embeddings
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
-from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
+from wordclass.decisions import best_thresholds
 from wordclass.embedding.cross_fit import fold_numbers
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
 from wordclass.native import n_threads
+from wordclass.search import Documents
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze
-from wordclass.thresholds import best_thresholds
 from wordclass.vocabulary import kept_terms
 from wordclass.word_vectors import WordVectors
 
@@ -47,11 +51,12 @@ _CHOSEN = {
 }
 _MOST_WORDS = 600_000_000  # in all epochs together, where their number is not given
 _FEWEST_EPOCHS = 10  # however many words: the authors had 5 or 10 on their largest data sets
-_LOWEST_LR = 0.02
+_LOWEST_LR = 0.02  # no lower one is tried where training diverges
 _RANDOM_DIMS = 50
 _HELD_OUT = 5  # one text in so many sets the thresholds, where they are tuned
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FastTextClassifier(TextClassifier):
     """Learns vectors of words and classes with fastText, from random or from given word vectors.
 
@@ -109,43 +114,24 @@ class FastTextClassifier(TextClassifier):
         The words and vectors that do the work.
     """
 
+    vectors: WordVectors | None = None
+    wce: bool | WordClassEmbeddings = False
+    random_dims: int | None = None
+    lr: float | None = None
+    epochs: int | None = None
+    loss: str | None = None
+    min_count: int = 1
+    min_docs: int | float = 5
+    ngrams: tuple[int, int] = (1, 1)
+    mask_numbers: bool = True
+    analyzer: Analyze | None = None
+    stop_words: str | Collection[str] | None = None
+    thresholds: str = "paper"
+    seed: int = 0
+    n_jobs: int | None = 1
+
     name = "fasttext"
     packages = ("fasttext-community",)
-
-    def __init__(
-        self,
-        *,
-        vectors: WordVectors | None = None,
-        wce: bool | WordClassEmbeddings = False,
-        random_dims: int | None = None,
-        lr: float | None = None,
-        epochs: int | None = None,
-        loss: str | None = None,
-        min_count: int = 1,
-        min_docs: int | float = 5,
-        ngrams: tuple[int, int] = (1, 1),
-        mask_numbers: bool = True,
-        analyzer: Analyze | None = None,
-        stop_words: str | Collection[str] | None = None,
-        thresholds: str = "paper",
-        seed: int = 0,
-        n_jobs: int | None = 1,
-    ) -> None:
-        self.vectors = vectors
-        self.wce = wce
-        self.random_dims = random_dims
-        self.lr = lr
-        self.epochs = epochs
-        self.loss = loss
-        self.min_count = min_count
-        self.min_docs = min_docs
-        self.ngrams = ngrams
-        self.mask_numbers = mask_numbers
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.thresholds = thresholds
-        self.seed = seed
-        self.n_jobs = n_jobs
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -155,22 +141,19 @@ class FastTextClassifier(TextClassifier):
         naming.extra("fasttext", "for the classifier 'fasttext'")
         is_multilabel = labels.codeframe.is_multilabel
         self._check_options(is_multilabel)
+        documents = Documents(texts, labels)
         loss = self.loss or ("ova" if is_multilabel else "softmax")
-        thresholds = self._thresholds(texts, labels, loss) if is_multilabel else None
-        self.model_ = self._trained(texts, labels, loss)
-        self.loss_ = loss
-        self.thresholds_, self.calibration_ = thresholds, None
+        self.thresholds_ = self._thresholds(documents, loss) if is_multilabel else None
+        self.model_ = self._trained(documents, loss)
+        self.loss_, self.calibration_ = loss, None
 
     def _check_options(self, is_multilabel: bool) -> None:
-        if self.loss not in (None, "softmax", "ova"):
-            raise InputError(f"loss is {self.loss!r}; expected 'softmax', 'ova' or None")
+        check_one_of("loss", self.loss, ("softmax", "ova", None))
         if is_multilabel and self.loss == "softmax":
-            raise InputError("loss='softmax' gives one label a text; several need 'ova'")
-        if self.thresholds not in ("paper", "tuned"):
-            raise InputError(f"thresholds is {self.thresholds!r}; expected 'paper' or 'tuned'")
-        is_number = isinstance(self.lr, int | float | np.number)
-        if self.lr is not None and not (is_number and 0 < self.lr <= 10):
-            raise InputError(f"lr is {self.lr!r}; expected a number above 0, such as .5, or None")
+            raise InputError("loss='softmax' gives one label per text; several need 'ova'")
+        check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
+        if self.lr is not None:
+            check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
         if not isinstance(self.wce, bool | WordClassEmbeddings):
             raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
         if self.epochs is not None:
@@ -181,37 +164,36 @@ class FastTextClassifier(TextClassifier):
         check_int("min_count", self.min_count, 1)
         check_int("seed", self.seed)
 
-    def _thresholds(self, texts: list[str], labels: EncodedLabels, loss: str) -> Floats:
+    def _thresholds(self, documents: Documents, loss: str) -> Floats:
         """Return the threshold (m,) of each class; a score of 0 is a probability of one half."""
         if self.thresholds == "paper":
-            return np.zeros(len(labels.codeframe.classes))
-        is_held_out = fold_numbers(texts, _HELD_OUT, self.seed) == 0
+            return np.zeros(documents.labels.Y.shape[1])
+        n_texts = len(documents.texts)
+        is_held_out = fold_numbers(documents.texts, _HELD_OUT, self.seed) == 0
         if is_held_out.all() or not is_held_out.any():
-            raise InputError(f"{len(texts)} texts are too few to tune thresholds on some of them")
-        model = self._trained(*_part(texts, labels, ~is_held_out), loss)
-        held_out, truth = _part(texts, labels, is_held_out)
-        return best_thresholds(model.scores(held_out, self.n_jobs), truth.Y)
+            raise InputError(f"{n_texts} texts are too few to tune thresholds on some of them")
+        held_out = documents.part(np.flatnonzero(is_held_out))
+        model = self._trained(documents.part(np.flatnonzero(~is_held_out)), loss)
+        return best_thresholds(model.scores(held_out.texts), held_out.labels.Y)
 
-    def _trained(self, texts: list[str], labels: EncodedLabels, loss: str) -> WordAverage:
+    def _trained(self, documents: Documents, loss: str) -> WordAverage:
         names = ("min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "seed", "n_jobs")
         embeddings = own_embeddings(self.wce, {name: getattr(self, name) for name in names})
         if embeddings is not None:
-            embeddings.fit(texts, labels)
-        has_label = np.diff(labels.Y.indptr) > 0
-        taught, own = (texts, labels) if has_label.all() else _part(texts, labels, has_label)
+            embeddings.fit(documents.texts, documents.labels)
+        taught = documents.part(np.flatnonzero(np.diff(documents.labels.Y.indptr)))
         analyze = self._analyzer()
-        words, doc_freq, occurrences = self._counted(taught, analyze)
-        initial = self._initial(words, doc_freq, len(taught), embeddings)
+        words, doc_freq, occurrences = self._counted(taught.texts, analyze)
+        initial = self._initial(words, doc_freq, len(taught.texts), embeddings)
         settings = self._settings(initial, loss, int(occurrences.sum()))
-        trained: Trained | None = None
-        while trained is None:
+        while True:
             try:
-                trained = train(occurrences, own.Y, initial, settings)
+                trained = train(occurrences, taught.labels.Y, initial, settings)
+                return WordAverage(analyze, fixed_vocabulary(words), *trained, self.n_jobs)
             except DivergedError:
-                if self.lr is not None or settings.lr < _LOWEST_LR:
+                if self.lr is not None or settings["lr"] < _LOWEST_LR:
                     raise
-                settings = replace(settings, lr=settings.lr / 2)
-        return _model(analyze, words, trained)
+                settings["lr"] /= 2
 
     def _counted(self, texts: list[str], analyze: Analyze) -> tuple[list[str], Ints, Sparse]:
         """Return the words, in how many texts each occurs, and how often in each (n, v)."""
@@ -234,38 +216,36 @@ class FastTextClassifier(TextClassifier):
             kept = kept_terms(n_docs, doc_freq, self.min_docs, 1.0)
             vocabulary = [words[j] for j in np.flatnonzero(kept)]
         E = EmbeddingMatrix.of(
-            self.vectors,
-            wce,
-            random_dims=self.random_dims or 0,
-            seed=self.seed,
-            vocabulary=vocabulary,
-            keep_unseen=False,
-        )
+            self.vectors, wce, random_dims=self.random_dims or 0, seed=self.seed,
+            vocabulary=vocabulary, keep_unseen=False,
+        )  # fmt: skip
         rows = np.array([E.row(word) for word in words])
         known = np.flatnonzero(rows != E.unknown)
         return known, E.matrix[rows[known]]
 
-    def _settings(self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int) -> Settings:
+    def _settings(
+        self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int
+    ) -> dict[str, Any]:
+        """Return what fastText is to do, by its own names."""
         variant = "word_class" if self.wce else "pretrained" if initial else "random"
         lr, epochs = _CHOSEN[variant, loss]
         if epochs > _FEWEST_EPOCHS:
             epochs = int(np.clip(_MOST_WORDS // max(n_words, 1), _FEWEST_EPOCHS, epochs))
         n_dims = (self.random_dims or _RANDOM_DIMS) if initial is None else initial[1].shape[1]
-        return Settings(
-            n_dims=n_dims,
-            lr=self.lr or lr,
-            epochs=self.epochs or epochs,
-            loss=loss,
-            seed=self.seed % 2**31,
-            n_threads=n_threads(self.n_jobs),
-        )
+        return {
+            "dim": n_dims,
+            "lr": self.lr or lr,
+            "epoch": self.epochs or epochs,
+            "loss": loss,
+            "seed": self.seed % 2**31,
+            "thread": n_threads(self.n_jobs),
+        }
 
     # --- using ------------------------------------------------------------------------------
 
-    def decision_function(self, texts: Iterable[str]) -> Floats32:
-        """Return the score (n, m) of each class, fastText's number before softmax or sigmoid."""
-        check_is_fitted(self)
-        return self.model_.scores(texts, self.n_jobs)
+    @property
+    def _scorer(self) -> WordAverage:
+        return self.model_
 
     def calibrated(self, scores: Floats | Floats32) -> Floats:
         """Turn scores (n, m) into probabilities as fastText does, without its table of sigmoids."""
@@ -277,9 +257,6 @@ class FastTextClassifier(TextClassifier):
             sigmoids /= np.maximum(sigmoids.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         return sigmoids
 
-    def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
-        return self.model_.contributions(text)
-
     def _packed(self) -> tuple[dict[str, Any], Arrays]:
         facts, arrays = self.model_.packed()
         return {**facts, "loss": self.loss_}, arrays
@@ -287,25 +264,6 @@ class FastTextClassifier(TextClassifier):
     def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
         self.model_ = WordAverage.unpacked(self._analyzer(), facts, arrays)
         self.loss_ = facts["loss"]
-
-
-def _part(
-    texts: list[str], labels: EncodedLabels, chosen: Flags
-) -> tuple[list[str], EncodedLabels]:
-    """Return some of the texts, with their labels."""
-    places = np.flatnonzero(chosen)
-    return [texts[k] for k in places], EncodedLabels(labels.codeframe, labels.Y[places])
-
-
-def _model(analyze: Analyze, words: list[str], trained: Trained) -> WordAverage:
-    return WordAverage(
-        analyze,
-        fixed_vocabulary(words),
-        trained.word_vectors,
-        trained.end_vector,
-        trained.class_vectors,
-        trained.offset,
-    )
 
 
 make = FastTextClassifier

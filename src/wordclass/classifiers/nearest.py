@@ -1,6 +1,7 @@
 """No training at all: a text belongs to the class its words speak for."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -8,16 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
+from wordclass.decisions import Calibration, best_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.recipe import Correlate
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
-from wordclass.linear_scorer import LinearScorer
-from wordclass.probabilities import Calibration
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import Weight
-from wordclass.thresholds import best_thresholds
 
 # what `tune` chooses from; what matters most comes first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
@@ -30,6 +29,7 @@ GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NearestClassifier(TextClassifier):
     """Scores a text with X·S, the sum of its words' weighted word-class vectors.
 
@@ -51,50 +51,33 @@ class NearestClassifier(TextClassifier):
         The word-class embeddings that do the work.
     """
 
-    name = "nearest"
+    correlation: str | Correlate = "dot"
+    weighting: str | Weight = "tfidf"
+    shrinkage: float = 0.0
+    min_docs: int | float = 5
+    ngrams: tuple[int, int] = (1, 1)
+    mask_numbers: bool = True
+    analyzer: Analyze | None = None
+    stop_words: str | Collection[str] | None = None
+    folds: int = 10
+    seed: int = 0
+    probabilities: bool = True
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        *,
-        correlation: str | Correlate = "dot",
-        weighting: str | Weight = "tfidf",
-        shrinkage: float = 0.0,
-        min_docs: int | float = 5,
-        ngrams: tuple[int, int] = (1, 1),
-        mask_numbers: bool = True,
-        analyzer: Analyze | None = None,
-        stop_words: str | Collection[str] | None = None,
-        folds: int = 10,
-        seed: int = 0,
-        probabilities: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.correlation = correlation
-        self.weighting = weighting
-        self.shrinkage = shrinkage
-        self.min_docs = min_docs
-        self.ngrams = ngrams
-        self.mask_numbers = mask_numbers
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.folds = folds
-        self.seed = seed
-        self.probabilities = probabilities
-        self.n_jobs = n_jobs
+    name = "nearest"
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         if sample_weight is not None:
             raise InputError("the classifier 'nearest' has no use for sample_weight; leave it out")
         embeddings = self._embeddings()
-        codeframe, Y = labels.codeframe, labels.Y
+        is_multilabel, Y = labels.codeframe.is_multilabel, labels.Y
         self.thresholds_ = self.calibration_ = None
-        if codeframe.is_multilabel or self.probabilities:
+        if is_multilabel or self.probabilities:
             scores = embeddings.fit_transform(texts, labels)
-            if codeframe.is_multilabel:
+            if is_multilabel:
                 self.thresholds_ = best_thresholds(scores, Y)
             if self.probabilities:
-                is_single = not codeframe.is_multilabel
-                self.calibration_ = Calibration.fit(scores, Y, is_single_label=is_single)
+                self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
         else:
             embeddings.fit(texts, labels)
         self.embeddings_ = embeddings
@@ -109,10 +92,10 @@ class NearestClassifier(TextClassifier):
         check_is_fitted(self)
         return self.embeddings_.transform(texts)
 
-    def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
+    @property
+    def _scorer(self) -> LinearScorer:
         S = self.embeddings_.vectors_  # (v, m)
-        scorer = LinearScorer(self.embeddings_.vectorizer_, S, np.zeros(S.shape[1], np.float32))
-        return *scorer.contributions(text), scorer.intercept
+        return LinearScorer(self.embeddings_.vectorizer_, S, np.zeros(S.shape[1], np.float32))
 
     def _packed(self) -> tuple[dict[str, Any], Arrays]:
         return self.embeddings_.packed()

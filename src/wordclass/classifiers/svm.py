@@ -1,29 +1,35 @@
 """Linear support vector machines, as the paper's baselines: tf-idf, or sums of word vectors."""
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
+from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.classifiers._penalty_search import SCORINGS, Chosen, PenaltySearch, Weigh
-from wordclass.classifiers._svm_documents import SummedDocuments, TermDocuments
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.checks import check_number, check_one_of
+from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
+from wordclass.decisions import Calibration, best_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
-from wordclass.linear_scorer import LinearScorer
-from wordclass.linear_solver.problem import Costs
+from wordclass.linear_solver.newton import DenseOneVsRest
+from wordclass.linear_solver.one_vs_rest import TOLERANCE, OneVsRest
+from wordclass.linear_solver.problem import Costs, Features
 from wordclass.native import n_threads
-from wordclass.probabilities import Calibration
+from wordclass.search import Split, held_out_scores
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer, Weight
-from wordclass.thresholds import best_thresholds
 from wordclass.word_vectors import WordVectors
 
 # what `tune` chooses from; what matters most comes first
@@ -35,12 +41,13 @@ VALUES_OF_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # the paper's
 _WORD_OPTIONS = (
     *("weighting", "min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "n_jobs"),
 )
-Documents = TermDocuments | SummedDocuments
 _DEFAULT_C = 1.0  # scikit-learn's, for a class too small to search
+_N_FOLDS = 5
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SvmClassifier(TextClassifier):
-    """One linear support vector machine a class, with the C that cross-validation chooses.
+    """One linear support vector machine per class, with the C that cross-validation chooses.
 
     The loss is the squared hinge, and the intercept is regularized, as in scikit-learn's
     LinearSVC; in a single-label task of more than two classes, "balanced" weighs the errors on a
@@ -70,7 +77,7 @@ class SvmClassifier(TextClassifier):
         "balanced": errors on small classes weigh more. None: all the same.
     thresholds
         For multilabel tasks. "zero": a class is given where its score is above 0. "tuned": one
-        threshold a class, the best for scores of texts that were held out.
+        threshold per class, the best for scores of texts that were held out.
     probabilities
         Whether to learn probabilities, from scores of texts that were held out; where C is given,
         that takes five more fits.
@@ -89,108 +96,72 @@ class SvmClassifier(TextClassifier):
         The weights of all terms.
     """
 
+    features: str = "tfidf"
+    vectors: WordVectors | None = None
+    wce: WordClassEmbeddings | Mapping[str, Any] | None = None
+    C: float | str = "search"
+    scoring: str = "accuracy"
+    class_weight: str | None = "balanced"
+    thresholds: str = "zero"
+    probabilities: bool = True
+    weighting: str | Weight = "tfidf"
+    min_docs: int | float = 5
+    ngrams: tuple[int, int] = (1, 1)
+    mask_numbers: bool = True
+    analyzer: Analyze | None = None
+    stop_words: str | Collection[str] | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+
     name = "svm"
-
-    def __init__(
-        self,
-        *,
-        features: str = "tfidf",
-        vectors: WordVectors | None = None,
-        wce: WordClassEmbeddings | Mapping[str, Any] | None = None,
-        C: float | str = "search",
-        scoring: str = "accuracy",
-        class_weight: str | None = "balanced",
-        thresholds: str = "zero",
-        probabilities: bool = True,
-        weighting: str | Weight = "tfidf",
-        min_docs: int | float = 5,
-        ngrams: tuple[int, int] = (1, 1),
-        mask_numbers: bool = True,
-        analyzer: Analyze | None = None,
-        stop_words: str | Collection[str] | None = None,
-        seed: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.features = features
-        self.vectors = vectors
-        self.wce = wce
-        self.C = C
-        self.scoring = scoring
-        self.class_weight = class_weight
-        self.thresholds = thresholds
-        self.probabilities = probabilities
-        self.weighting = weighting
-        self.min_docs = min_docs
-        self.ngrams = ngrams
-        self.mask_numbers = mask_numbers
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.seed = seed
-        self.n_jobs = n_jobs
-
-    # --- learning ---------------------------------------------------------------------------
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         self._check_options()
         Y, is_multilabel = labels.Y, labels.codeframe.is_multilabel
-        documents = self._documents(texts, labels)
-        # two classes that exclude each other are one problem of two sides
-        has_two_sides = is_multilabel or Y.shape[1] == 2
-
-        def weigh(part: Sparse, rows: Ints | None = None) -> Costs:
-            if self.class_weight == "balanced":
-                return Costs.balanced(part, sample_weight, rows, is_multilabel=has_two_sides)
-            equal = Costs.equal(*part.shape)
-            return equal if sample_weight is None else replace(equal, docs=sample_weight)
-
-        needs_scores = self.probabilities or (is_multilabel and self.thresholds == "tuned")
-        chosen = self._chosen(Y, needs_scores, is_multilabel, documents, weigh)
-        scorer = documents.scorer(Y, weigh(Y), chosen.C, n_threads(self.n_jobs))
-        scores = chosen.scores
+        documents = SvmDocuments(
+            *self._weighted_terms(texts, labels),
+            sample_weight,
+            self.class_weight == "balanced",
+            # two classes that exclude each other are one problem of two sides
+            has_two_sides=is_multilabel or Y.shape[1] == 2,
+        )
+        is_tuned = is_multilabel and self.thresholds == "tuned"
+        needs_scores = self.probabilities or is_tuned
+        default = _DEFAULT_C if self.C == "search" else float(self.C)
+        C, scores = np.full(Y.shape[1], default), None
+        if self.C == "search" or needs_scores:
+            grid = np.array(VALUES_OF_C if self.C == "search" else [default])
+            search = _search_each if is_multilabel else _search_all
+            C, scores = search(documents, Y, C, grid, self.scoring, n_threads(self.n_jobs))
+        scorer = documents.scorer(Y, C, n_threads(self.n_jobs))
         if needs_scores and scores is None:  # too few texts to hold any out
             scores = scorer.scores(texts)
-        self._decide_by(scores, Y, is_multilabel)
-        self.C_, self.scorer_ = chosen.C, scorer
-
-    def _chosen(
-        self, Y: Sparse, needs_scores: bool, is_multilabel: bool, documents: Documents, weigh: Weigh
-    ) -> Chosen:
-        """Return the C of each class, and scores of texts held out where these are of use."""
-        is_searched = self.C == "search"
-        values = np.array(VALUES_OF_C if is_searched else [self.C], dtype=np.float64)
-        default = _DEFAULT_C if is_searched else values[0]
-        if not (is_searched or needs_scores):
-            return Chosen(np.full(Y.shape[1], default), None)
-        threads = n_threads(self.n_jobs)
-        search = PenaltySearch(documents.validate, weigh, values, default, self.scoring, threads)
-        return search.for_each(Y) if is_multilabel else search.for_all(Y)
-
-    def _decide_by(self, scores: Floats32 | None, Y: Sparse, is_multilabel: bool) -> None:
-        """Set thresholds and probabilities by scores of texts held out."""
-        self.thresholds_ = self.calibration_ = None
-        if is_multilabel:
-            self.thresholds_ = np.zeros(Y.shape[1])
-        if scores is not None and is_multilabel and self.thresholds == "tuned":
+        self.C_, self.scorer_ = C, scorer
+        self.thresholds_ = np.zeros(Y.shape[1]) if is_multilabel else None
+        self.calibration_ = None
+        if scores is not None and is_tuned:
             self.thresholds_ = best_thresholds(scores, Y)
         if scores is not None and self.probabilities:
-            is_single = not is_multilabel
-            self.calibration_ = Calibration.fit(scores, Y, is_single_label=is_single)
+            self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
 
-    def _documents(self, texts: list[str], labels: EncodedLabels) -> Documents:
-        if self.features == "tfidf":
-            vectorizer = self._vectorizer()
-            return TermDocuments(vectorizer, vectorizer.fit_transform(texts))
-        U = self.vectors if self.features != "wce" else None
-        if self.features == "vectors":
+    def _weighted_terms(
+        self, texts: list[str], labels: EncodedLabels
+    ) -> tuple[DocumentVectorizer, Sparse, Floats | None]:
+        """Return what makes X, X (n, v), and the vectors E (v, d) to sum up, if any."""
+        if self.features in ("tfidf", "vectors"):
             vectorizer = self._vectorizer()
             X = vectorizer.fit_transform(texts)
-            E = EmbeddingMatrix.of(U, vocabulary=vectorizer.vocabulary_.terms, keep_unseen=False)
+            if self.features == "tfidf":
+                return vectorizer, X, None
+            terms = vectorizer.vocabulary_.terms
+            E = EmbeddingMatrix.of(self.vectors, vocabulary=terms, keep_unseen=False)
         else:
             embeddings = self._embeddings().fit(texts, labels)
             vectorizer = embeddings.vectorizer_
             X = vectorizer.transform(texts)
+            U = None if self.features == "wce" else self.vectors
             E = EmbeddingMatrix.of(U, embeddings, keep_unseen=False)
-        return SummedDocuments(vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64))
+        return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
 
     def _embeddings(self) -> WordClassEmbeddings:
         if isinstance(self.wce, WordClassEmbeddings):
@@ -215,13 +186,12 @@ class SvmClassifier(TextClassifier):
         return self._vectorizer().build_analyzer()
 
     def _check_options(self) -> None:
-        _check_one_of("features", self.features, FEATURES)
-        _check_one_of("scoring", self.scoring, SCORINGS)
-        _check_one_of("class_weight", self.class_weight, ("balanced", None))
-        _check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
-        is_number = isinstance(self.C, int | float | np.number) and not isinstance(self.C, bool)
-        if self.C != "search" and not (is_number and 0 < self.C < np.inf):  # type: ignore[operator]
-            raise InputError(f"C is {self.C!r}; expected a number above 0, or 'search'")
+        check_one_of("features", self.features, FEATURES)
+        check_one_of("scoring", self.scoring, ("accuracy", "f1"))
+        check_one_of("class_weight", self.class_weight, ("balanced", None))
+        check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
+        if self.C != "search":
+            check_number("C", self.C, above=0.0, hint=", or 'search'")
         if not isinstance(self.wce, WordClassEmbeddings | Mapping | None):
             raise InputError(f"wce is {self.wce!r}; expected WordClassEmbeddings, options or None")
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
@@ -234,16 +204,6 @@ class SvmClassifier(TextClassifier):
                 f"features={self.features!r} needs vectors, such as WordVectors.load(path)"
             )
 
-    # --- using ------------------------------------------------------------------------------
-
-    def decision_function(self, texts: Iterable[str]) -> Floats32:
-        """Return the score (n, m) of each class; also for two classes, unlike scikit-learn."""
-        check_is_fitted(self)
-        return self.scorer_.scores(texts)
-
-    def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
-        return *self.scorer_.contributions(text), self.scorer_.intercept
-
     def _packed(self) -> tuple[dict[str, Any], Arrays]:
         facts, arrays = self.scorer_.packed()
         return facts, {**arrays, "C": self.C_}
@@ -253,9 +213,164 @@ class SvmClassifier(TextClassifier):
         self.C_ = arrays["C"]
 
 
-def _check_one_of(name: str, value: object, allowed: Sequence[str | None]) -> None:
-    if value not in allowed:
-        raise InputError(f"{name} is {value!r}; expected one of {', '.join(map(repr, allowed))}")
+@dataclass(frozen=True, eq=False)
+class SvmDocuments:
+    """Documents as a support vector machine sees them.
+
+    Parameters
+    ----------
+    vectorizer : DocumentVectorizer
+        Fitted: makes X.
+    X : sparse matrix of shape (n, v)
+        The weighted terms.
+    E : array of shape (v, d) or None
+        Vectors of the terms; with them, a document is X·E, the weighted sum of its terms' vectors.
+    weights : array of shape (n,) or None
+        How much each document counts.
+    is_balanced : bool
+        Errors on small classes weigh more.
+    has_two_sides : bool
+        See `Costs.balanced`.
+    """
+
+    vectorizer: DocumentVectorizer
+    X: Sparse
+    E: Floats | None
+    weights: Floats | None
+    is_balanced: bool
+    has_two_sides: bool
+
+    def validate(
+        self, Y: Sparse, C: Floats, rows: Ints, held_out: Ints, n_threads: int
+    ) -> Floats32:
+        """Learn from some rows with each C, rising; return the scores (values of C, rows, m)."""
+        costs = self._costs(Y, rows)
+        if self.E is not None:
+            return DenseOneVsRest(self._sums, Y, costs, n_threads).validate(C, rows, held_out)
+        # as tight as scikit-learn's: the values of C are often close to each other
+        machines = OneVsRest(self._features, Y, costs, n_threads)
+        return machines.validate(C, rows, held_out, TOLERANCE)
+
+    def scorer(self, Y: Sparse, C: Floats, n_threads: int) -> LinearScorer:
+        """Learn from all rows with a C (m,) for each class."""
+        costs = self._costs(Y, None)
+        if self.E is None:
+            solution = OneVsRest(self._features, Y, costs, n_threads).solve(C)
+            return LinearScorer(self.vectorizer, solution.weights, solution.intercept)
+        weights, intercept = DenseOneVsRest(self._sums, Y, costs, n_threads).solve(C)
+        # one weight per term: (X·E)·weights is X·(E·weights)
+        folded = (self.E @ weights).astype(np.float32)
+        return LinearScorer(self.vectorizer, folded, intercept.astype(np.float32))
+
+    def _costs(self, Y: Sparse, rows: Ints | None) -> Costs:
+        """Return what errors on these rows cost."""
+        if self.is_balanced:
+            return Costs.balanced(Y, self.weights, rows, is_multilabel=self.has_two_sides)
+        equal = Costs.equal(*Y.shape)
+        return equal if self.weights is None else replace(equal, docs=self.weights)
+
+    @cached_property
+    def _features(self) -> Features:
+        return Features.of(self.X)
+
+    @cached_property
+    def _sums(self) -> Floats:
+        return np.asarray(self.X @ self.E)  # (n, d)
+
+
+# --- the choice of C: as GridSearchCV makes it, but on warm starts ------------------------------
+
+
+def _search_all(
+    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, scoring: str, n_threads: int
+) -> tuple[Floats, Floats32 | None]:
+    """Choose one C for all classes of a single-label task.
+
+    Returns the C (m,) of each class, the default where too few documents could be held out, and
+    the scores (n, m) of the documents where they were held out.
+    """
+    own = np.asarray(Y.argmax(axis=1)).ravel()  # (n,)
+    splits = _splits(own)
+    if not splits:
+        return default, None
+    shown = progress.over(splits, "choosing C")
+    C, scores = _searched(documents, Y, own, grid, scoring, shown, n_threads)
+    return np.full(Y.shape[1], C), scores
+
+
+def _search_each(
+    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, scoring: str, n_threads: int
+) -> tuple[Floats, Floats32 | None]:
+    """Choose a C for each class, or the default where it has fewer documents than folds.
+
+    Every class has folds of its own. For what is returned see `_search_all`.
+    """
+    n_docs, n_classes = Y.shape
+    if n_docs < 3:  # of three, two are on the same side
+        return default, None
+    by_class = Y.tocsc()
+    values, scores = np.empty(n_classes), np.empty(Y.shape, np.float32)
+
+    def choose(j: int) -> tuple[float, Floats32]:
+        alone = by_class[:, [j]].tocsr()
+        truth = alone.toarray().ravel().astype(np.int64)
+        tried = grid if truth.sum() >= _N_FOLDS else default[:1]
+        return _searched(documents, alone, truth, tried, scoring, _splits(truth), 1)
+
+    progress.report("choosing C", 0, n_classes)
+    # the limits that solvers set are those of the whole process: here they have one frame
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+        for j, (value, made) in enumerate(pool.map(choose, range(n_classes))):
+            values[j], scores[:, j] = value, made[:, 0]
+            progress.report("choosing C", j + 1, n_classes)
+    return values, scores
+
+
+def _searched(
+    documents: SvmDocuments,
+    Y: Sparse,
+    own: Ints,
+    grid: Floats,
+    scoring: str,
+    splits: Iterable[Split],
+    n_threads: int,
+) -> tuple[float, Floats32]:
+    """Return the best C, and the scores (n, m) of documents held out.
+
+    `own` has the class of each document; where Y has one column, whether it has that class.
+    """
+    quality: list[list[float]] = []
+
+    def validate(rows: Ints, held_out: Ints) -> Floats32:
+        made = documents.validate(Y, grid, rows, held_out, n_threads)
+        quality.append([_quality(own[held_out], each, scoring) for each in made])
+        return made
+
+    tested, made = held_out_scores(validate, splits)
+    # as GridSearchCV has it: all folds count the same, and the first of equals is the best
+    best = int(np.argmax(np.mean(quality, axis=0)))
+    return float(grid[best]), made[best][np.argsort(tested)]
+
+
+def _quality(own: Ints, scores: Floats32, scoring: str) -> float:
+    """Return how good scores (n, m) are: accuracy, or the F1 of the class or the mean of all."""
+    is_alone = scores.shape[1] == 1
+    predicted = (scores[:, 0] > 0).astype(np.int64) if is_alone else scores.argmax(axis=1)
+    if scoring == "accuracy":
+        return float(np.mean(own == predicted))
+    average = "binary" if is_alone else "macro"
+    return float(f1_score(own, predicted, average=average, zero_division=0.0))
+
+
+def _splits(classes: Ints) -> list[Split]:
+    """Return rows to learn from and rows held out, fold by fold; none where no class has two."""
+    n_folds = min(_N_FOLDS, int(np.bincount(classes).max()))
+    if n_folds < 2:
+        return []
+    with warnings.catch_warnings():
+        # a class with fewer documents than folds is missing from some
+        warnings.simplefilter("ignore", UserWarning)
+        return list(StratifiedKFold(n_folds).split(classes, classes))
 
 
 make = SvmClassifier

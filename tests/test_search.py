@@ -1,10 +1,15 @@
+from itertools import islice
+
 import numpy as np
 import pytest
 from made_up import corpus, multilabel_corpus
 
 from wordclass.errors import InputError
-from wordclass.folds import stratified_folds
 from wordclass.labels import encode
+from wordclass.search import Search, Trial, stratified_folds
+
+VALUES = {"a": [0, 1, 2], "b": ["x", "y"], "c": [1.0, 2.0]}
+START = {"a": 0, "b": "x", "c": 1.0}
 
 
 def test_every_class_is_dealt_out_evenly():
@@ -68,3 +73,54 @@ def test_a_seed_may_be_an_integer_of_numpy_but_not_larger_than_16_bytes():
     assert same.tolist() == stratified_folds(texts, Y, 5, 3).tolist()
     with pytest.raises(InputError, match=r"seed is 16069.*; expected one between"):
         stratified_folds(texts, Y, 5, 1 << 200)
+
+
+# --- what to try next ------------------------------------------------------------------------
+
+
+def search(goodness, seed=0, n=None):
+    """Return what is proposed, where the best is known at once."""
+    made = Search(VALUES, START, "macro", seed)
+    for settings in islice(made.proposals(), n):
+        made.trials.append(Trial(settings, macro_f1=goodness(settings)))
+    return [trial.settings for trial in made.trials]
+
+
+def test_everything_comes_once():
+    tried = search(lambda _: 0)
+    assert len(tried) == 12
+    assert len({tuple(each.values()) for each in tried}) == 12
+    assert tried[0] == START
+
+
+def test_what_differs_in_one_value_from_the_best_comes_next():
+    tried = search(lambda each: each["a"], n=5)
+    assert tried[1:3] == [{**START, "a": 1}, {**START, "a": 2}]
+    # the best is now at a = 2, and all others of a were tried
+    assert tried[3:5] == [{**START, "a": 2, "b": "y"}, {**START, "a": 2, "c": 2.0}]
+
+
+def test_a_good_value_of_each_setting_is_found_before_most_of_the_grid_was_tried():
+    tried = search(lambda each: each["a"] + (each["b"] == "y") + each["c"])
+    # the start, two more of a, one of b, one of c
+    assert tried[4] == {"a": 2, "b": "y", "c": 2.0}
+
+
+def test_the_order_depends_on_the_seed_alone():
+    assert search(lambda _: 0, seed=1) == search(lambda _: 0, seed=1)
+    assert search(lambda _: 0, seed=1) != search(lambda _: 0, seed=2)
+
+
+def test_without_a_seed_each_setting_is_varied_once_around_the_best():
+    tried = search(lambda each: -each["a"] + (each["b"] == "y"), seed=None)
+    assert tried == [
+        START, {**START, "a": 1}, {**START, "a": 2}, {**START, "b": "y"},
+        {**START, "b": "y", "c": 2.0},
+    ]  # fmt: skip
+
+
+def test_a_huge_grid_is_no_trouble():
+    names = [f"s{k}" for k in range(12)]
+    huge = Search({name: list(range(10)) for name in names}, dict.fromkeys(names, 0), "macro", 0)
+    huge.trials.append(Trial(huge.start, macro_f1=1.0))
+    assert len(list(islice(huge.proposals(), 300))) == 300

@@ -2,7 +2,7 @@ import numpy as np
 from made_up import corpus
 
 from wordclass import native
-from wordclass.linear_scorer import LinearScorer
+from wordclass.classifiers._text_classifier import LinearScorer
 from wordclass.text.vectorizer import DocumentVectorizer
 
 TEXTS, _ = corpus(60)
@@ -43,7 +43,8 @@ def test_the_plain_product_gives_the_same(monkeypatch):
 def test_contributions_and_intercept_sum_to_the_scores():
     made = scorer()
     for text in TEXTS[:10]:
-        terms, added = made.contributions(text)
+        terms, added, intercept = made.contributions(text)
+        assert intercept is made.intercept
         assert len(terms) == len(added)
         np.testing.assert_allclose(
             added.sum(axis=0) + made.intercept, made.scores([text])[0], atol=1e-5

@@ -3,14 +3,56 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass import naming
 from wordclass.classifiers import nearest
+from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.labels import encode
+from wordclass.search import Documents, Trial
+from wordclass.tuning import Journal, digest, expected_seconds, split
 
 TEXTS, LABELS = corpus(90)
 GRID = {"shrinkage": [0.0, 5.0, 20.0], "min_docs": [1, 2]}
+TRIAL = {"settings": {"C": 1}, "status": "done", "seconds": 1.0}
+
+
+class Clock:
+    """Stands still unless it is told otherwise."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def spy(monkeypatch, clock):
+    """Take the place of `nearest`: remembers what it learned from, takes 10 s, fails if told."""
+
+    class Spy(nearest.NearestClassifier):
+        learned_from = []  # noqa: RUF012 - shared by all instances, on purpose
+        failing = {}  # noqa: RUF012
+
+        def fit(self, texts, labels, **options):
+            texts = list(texts)
+            Spy.learned_from.append((self.get_params(), texts))
+            clock.now += 10.0
+            for name, values in Spy.failing.items():
+                if getattr(self, name) in values:
+                    raise MemoryError("no room")
+            return super().fit(texts, labels, **options)
+
+    monkeypatch.setattr(nearest, "make", Spy)
+    return Spy
 
 
 def tune(**options):
@@ -172,7 +214,7 @@ def test_what_is_best_is_for_the_user_to_say(monkeypatch):
         assert getattr(found.ranked[0], target) == best
         assert found.target == target
     assert tune(target="macro").target == "macro_f1"
-    with pytest.raises(wc.InputError, match="target is 'best'; expected one of: both, macro_f1"):
+    with pytest.raises(wc.InputError, match="target is 'best'; expected 'both', 'macro_f1'"):
         tune(target="best")
 
 
@@ -278,5 +320,128 @@ def test_the_grid_of_a_classifier_has_options_that_it_has(name):
 
 @pytest.mark.parametrize("budget", ["10m", -1, math.nan, True])
 def test_a_budget_is_a_number_of_seconds(budget):
-    with pytest.raises(wc.InputError, match=r"budget is .*; expected seconds"):
+    with pytest.raises(
+        wc.InputError, match=r"budget is .*; expected a number from 0 up \(seconds\)"
+    ):
         wc.tune(*corpus(), "nearest", budget=budget)
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"),
+    [
+        ({"a": 9, "b": 0}, 7.0),  # as the longest of the two with the same b
+        ({"a": 0, "b": 9}, 3.0),
+        ({"a": 8, "b": 8}, 7.0),  # all differ in both
+    ],
+)
+def test_a_trial_is_expected_to_take_as_long_as_those_like_it(settings, seconds):
+    trials = [
+        Trial({"a": 0, "b": 0}, 3.0),
+        Trial({"a": 1, "b": 0}, 7.0),
+        Trial({"a": 1, "b": 1}, 5.0),
+        Trial({"a": 9, "b": 0}, 100.0, message="no room"),
+    ]
+    assert expected_seconds(settings, trials) == seconds
+    assert expected_seconds(settings, []) == 0.0
+
+
+# --- the documents that decide -----------------------------------------------------------------
+
+
+def documents(texts, labels):
+    return Documents(list(texts), encode(labels))
+
+
+def share_of_each_class(part, whole):
+    counts = [np.asarray(each.labels.Y.sum(axis=0)).ravel() for each in (part, whole)]
+    return counts[0] / counts[1]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.25, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("make", [corpus, multilabel_corpus])
+def test_about_that_share_of_every_class_is_kept_to_validate(make, share):
+    whole = documents(*make(600))
+    train, validation = split(whole, share, seed=1)
+    assert len(train.texts) + len(validation.texts) == 600
+    assert len(validation.texts) / 600 == pytest.approx(share, abs=0.01)
+    assert share_of_each_class(validation, whole) == pytest.approx(share, abs=0.05)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("xyz")), min_size=3),
+    st.floats(0.01, 0.99),
+)
+def test_equal_texts_are_on_one_side_and_no_class_is_lost(pairs, share):
+    whole = documents([text for text, _ in pairs], [label for _, label in pairs])
+    try:
+        train, validation = split(whole, share, seed=0)
+    except InputError:  # too few documents
+        return
+    assert not set(train.texts) & set(validation.texts)
+    assert len(train.texts) + len(validation.texts) == len(pairs)
+    assert (np.asarray(train.labels.Y.sum(axis=0)) > 0).all()
+
+
+def test_the_checksum_tells_documents_apart():
+    texts, labels = corpus()
+    own = digest(documents(texts, labels))
+    assert digest(documents(texts, labels)) == own
+    assert digest(documents(texts[::-1], labels[::-1])) != own
+    assert digest(documents(["moon", *texts[1:]], labels)) != own
+    assert digest(documents(texts, [[label] for label in labels])) != own
+    assert digest(documents(["a", "b"], ["\ud800", "x"]))
+
+
+def test_documents_of_which_none_can_be_spared_are_refused():
+    with pytest.raises(InputError, match="2 documents are too few"):
+        split(documents(["moon", "rose"], ["space", "garden"]), 0.5, seed=0)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.001, 0.05), (0.02, 0.05), (0.999, 0.95)])
+def test_a_share_near_0_or_1_is_made_the_nearest_there_is(share, expected):
+    _, validation = split(documents(*corpus(600)), share, seed=1)
+    assert len(validation.texts) / 600 == pytest.approx(expected, abs=0.01)
+
+
+# --- trials on disk ----------------------------------------------------------------------------
+
+
+def test_what_was_added_is_found_again_by_its_key(tmp_path):
+    path = tmp_path / "new" / "trials.jsonl"
+    journal = Journal.open(path)
+    assert not path.exists()
+    journal.add("a", TRIAL)
+    journal.add("b", {**TRIAL, "seconds": 2.0})
+    assert Journal.open(path).trials["b"] == {"key": "b", **TRIAL, "seconds": 2.0}
+    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("n_cut", [1, 2, 30])
+def test_a_last_line_that_was_never_finished_is_forgotten(tmp_path, n_cut):
+    path = tmp_path / "trials.jsonl"
+    for key in ("a", "b"):
+        Journal.open(path).add(key, TRIAL)
+    path.write_bytes(path.read_bytes()[:-n_cut])
+    journal = Journal.open(path)
+    assert set(journal.trials) == {"a"}
+    journal.add("c", TRIAL)
+    assert set(Journal.open(path).trials) == {"a", "c"}
+
+
+@pytest.mark.parametrize(
+    "line", ["a thesis", "{}", "[1]", '{"text": "moon", "labels": []}', "\xff"]
+)
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(tmp_path, line):
+    path = tmp_path / "docs.jsonl"
+    path.write_bytes(f"{line}\n".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"docs.jsonl, line 1: no trial"):
+        Journal.open(path)
+    assert path.read_bytes() == f"{line}\n".encode("latin-1")
+
+
+def test_without_a_file_nothing_is_kept(tmp_path):
+    Journal.open(None).add("a", TRIAL)
+    assert Journal.open(None).trials == {}
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="cannot be written"):
+        Journal.open(tmp_path / "file" / "trials.jsonl").add("a", TRIAL)

@@ -1,0 +1,203 @@
+"""From scores to labels and probabilities: thresholds, and what stretches scores.
+
+Both are learned from scores of documents whose labels are known. These scores must be honest:
+cross-fitted, or of documents held out. Usable with any classifier.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, special
+
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.labels import Codeframe
+from wordclass.measures import Scores, Target, score
+
+_FEW = 3  # a class with fewer positives has no threshold of its own
+_USUAL_PULL = 10.0
+_PULLS = (_USUAL_PULL, 0.0, 3.0, 50.0, np.inf)  # of equally good ones, the first
+_PRIOR = 1.0  # how strongly the sigmoid of a class is held to the one of all classes
+
+
+def decide(scores: Floats | Floats32, thresholds: Floats | None) -> Flags:
+    """Turn scores (n, m) into decisions: all above their threshold; None: the highest one."""
+    if thresholds is not None:
+        return np.asarray(scores > thresholds)
+    decisions = np.zeros(scores.shape, np.bool_)
+    decisions[np.arange(len(scores)), scores.argmax(axis=1)] = True
+    return decisions
+
+
+def decided(scores: Floats | Floats32, Y: Sparse, codeframe: Codeframe) -> Scores:
+    """Return how good the decisions by scores (n, m) are.
+
+    In a multilabel task, by the best threshold that there is for all classes together.
+    """
+    thresholds = best_thresholds(scores, Y, np.inf) if codeframe.is_multilabel else None
+    return score(Y, decide(scores, thresholds), codeframe)
+
+
+def best_thresholds(scores: Floats | Floats32, Y: Sparse, pull: float = 0.0) -> Floats:
+    """Return the threshold (m,) of each class with the best F1 on these scores (n, m).
+
+    A class with fewer than three positives takes the threshold that is best for all classes
+    together: the best of its own would be the accident of one or two documents.
+
+    Parameters
+    ----------
+    pull
+        How many positives the threshold of all classes counts for, when it is averaged with the
+        one of a class; infinite: all classes have the same.
+    """
+    truth = Y.astype(np.bool_).toarray()  # (n, m), never as floats: these are eight times as large
+    shared = _best_threshold(scores.ravel(), truth.ravel())
+    n_positive = truth.sum(axis=0)
+    thresholds = np.full(scores.shape[1], shared)
+    if np.isinf(pull):
+        return thresholds
+    for j in np.flatnonzero(n_positive >= _FEW):
+        own = _best_threshold(scores[:, j], truth[:, j])
+        thresholds[j] = (n_positive[j] * own + pull * shared) / (n_positive[j] + pull)
+    return thresholds
+
+
+def tuned_thresholds(
+    scores: Floats | Floats32,
+    Y: Sparse,
+    folds: Ints,
+    target: Target = "both",
+    least_pull: float = 0.0,
+) -> Floats:
+    """Return thresholds (m,) pulled toward a common one, as much as serves documents unseen.
+
+    How much is found by cross-validation: thresholds from the scores of all folds but one decide
+    on the documents of that one, and the mean over the folds counts.
+
+    Parameters
+    ----------
+    folds
+        (n,) the fold of each document.
+    target
+        What is to be high: macro F1, micro F1, or the mean of the two.
+    least_pull
+        Pull at least so strongly: where the scores to be decided on are those of a model that has
+        learned more since, the details of these scores are accidents.
+    """
+    codeframe = Codeframe(tuple(range(Y.shape[1])), "multilabel")
+    pulls = [pull for pull in _PULLS if pull >= least_pull]
+    parts = [(folds == fold, np.flatnonzero(folds != fold)) for fold in np.unique(folds)]
+
+    def quality(pull: float) -> float:
+        found = []
+        for inside, outside in parts:
+            above = scores[inside] > best_thresholds(scores[outside], Y[outside], pull)
+            found.append(score(Y[inside], above, codeframe).of(target))
+        return float(np.mean(found))
+
+    pull = max(pulls, key=quality) if len(parts) > 1 else max(_USUAL_PULL, least_pull)
+    return best_thresholds(scores, Y, pull)
+
+
+def _best_threshold(scores: Floats | Floats32, truth: Flags) -> float:
+    """Return the threshold with the best F1; the highest one of equals; half-way between scores."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    hits = np.cumsum(truth[order])
+    n_predicted = np.arange(1, len(ranked) + 1)
+    f1 = 2 * hits / (n_predicted + truth.sum())
+    # documents of equal score are on the same side: only the last of them is a place to cut
+    can_cut = np.append(ranked[:-1] > ranked[1:], True)
+    if not truth.any() or not can_cut.any():
+        return float(np.inf)
+    best = int(np.argmax(np.where(can_cut, f1, -1.0)))
+    below = ranked[best + 1] if best + 1 < len(ranked) else ranked[best] - 1.0
+    return float((ranked[best] + below) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Stretches scores so that they become probabilities.
+
+    Where a document has one label, by a softmax of the scores times one slope: the most probable
+    class is the one with the highest score. Else by one sigmoid per class (Platt):
+    1 / (1 + exp(-(slope s + offset))).
+
+    Parameters
+    ----------
+    parameters
+        (m, 2) slope, never negative, and offset of each class.
+    is_single_label
+        Whether the probabilities of a document sum to 1.
+    """
+
+    parameters: Floats
+    is_single_label: bool
+
+    @classmethod
+    def fit(cls, scores: Floats | Floats32, Y: Sparse, *, is_single_label: bool) -> "Calibration":
+        """Fit to honest scores (n, m) of documents with labels Y (n, m), by likelihood.
+
+        A class with few positives borrows: its sigmoid starts from the one of all classes
+        together, which counts as much as a few documents of its own.
+        """
+        truth = Y.astype(np.bool_).toarray()  # never as floats: these are eight times as large
+        n_classes = scores.shape[1]
+        if is_single_label:
+            slope = _softmax_slope(scores.astype(np.float64), truth)
+            return cls(np.tile([slope, 0.0], (n_classes, 1)), is_single_label)
+        pooled = _fitted(scores.ravel().astype(np.float64), truth.ravel(), (1.0, 0.0), 0.0)
+        parameters = [
+            _fitted(scores[:, j].astype(np.float64), truth[:, j], pooled, _PRIOR)
+            for j in range(n_classes)
+        ]
+        return cls(np.array(parameters), is_single_label)
+
+    def probabilities(self, scores: Floats | Floats32) -> Floats:
+        """Return probabilities (n, m) of scores (n, m)."""
+        slope, offset = self.parameters.T
+        stretched: Floats = scores * slope + offset
+        if self.is_single_label:
+            return np.asarray(special.softmax(stretched, axis=1))
+        return np.asarray(special.expit(stretched))
+
+
+def _softmax_slope(scores: Floats, truth: Flags) -> float:
+    """Return the factor of the scores with which the softmax makes the labels most likely."""
+    doubt = 1 / (len(scores) + 2)  # as in Platt's targets: a few documents make nobody certain
+    aim = (1 - doubt) * scores[truth] + doubt * scores.mean(axis=1)  # (n,)
+
+    def loss(log_slope: float) -> float:
+        slope = np.exp(log_slope)
+        return float(np.mean(special.logsumexp(slope * scores, axis=1) - slope * aim))
+
+    spread = float(scores.std(axis=1).mean())
+    if spread < 1e-9:
+        return 1.0  # equal scores tell nothing
+    # from nearly equal probabilities to nearly certain ones, for scores of any size
+    size = np.log(spread)
+    found = optimize.minimize_scalar(loss, bounds=(-7 - size, 7 - size), method="bounded")
+    return float(np.exp(found.x))
+
+
+def _fitted(
+    scores: Floats, truth: Flags, start: tuple[float, float], prior: float
+) -> tuple[float, float]:
+    """Return slope and offset with the highest likelihood; never a falling sigmoid."""
+    n_positive = truth.sum()
+    n_negative = len(truth) - n_positive
+    # Platt's targets: a class of a few documents is never certain
+    target = np.where(truth, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        slope, offset = parameters
+        margin = slope * scores + offset
+        error = special.expit(margin) - target
+        pull = parameters - np.asarray(start)
+        value = np.sum(np.logaddexp(0, margin) - target * margin) + 0.5 * prior * pull @ pull
+        return float(value), np.array([error @ scores, error.sum()]) + prior * pull
+
+    found = optimize.minimize(
+        loss, np.asarray(start), jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]
+    )
+    slope, offset = found.x
+    return float(slope), float(offset)

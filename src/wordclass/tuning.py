@@ -1,0 +1,428 @@
+"""Model selection with a time budget: try settings, let held-out documents decide, fit the best."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from hashlib import blake2b
+from importlib import metadata
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordclass import naming, progress, storage
+from wordclass.checks import check_number, check_one_of
+from wordclass.classifiers import checked_options
+from wordclass.classifiers import classifier as make_classifier
+from wordclass.corpus import Label, check_lengths, list_texts
+from wordclass.embedding.documents import fingerprint_texts
+from wordclass.embedding.estimator import Labels
+from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.labels import check_class_count, encode
+from wordclass.measures import evaluate
+from wordclass.search import Documents, Search, Settings, Trial, stratified_folds
+from wordclass.stored_options import storable
+from wordclass.word_vectors import WordVectors
+
+TARGETS = ("both", "macro_f1", "micro_f1", "accuracy")
+
+_N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
+_MOST_FOLDS = 20  # the validation documents are so many of the twentieths, or of larger parts
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What came out of a search.
+
+    Parameters
+    ----------
+    model
+        With the best settings, fitted on all documents.
+    best
+        These settings; where the classifier chose some by itself in the best trial, what it chose.
+    trials
+        Every trial, in the order of the search, failed ones too.
+    target
+        What was the best.
+    ended
+        Why the search ended, in words.
+    n_train, n_validation
+        How many documents the trials learned from, and how many decided.
+    """
+
+    model: Any
+    best: Settings
+    trials: list[Trial]
+    target: str
+    ended: str
+    n_train: int
+    n_validation: int
+
+    @property
+    def ranked(self) -> list[Trial]:
+        """The trials with scores, the best first, of equal ones the first."""
+        done = [trial for trial in self.trials if trial.is_done]
+        return sorted(done, key=lambda trial: -trial.score(self.target))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is kept with the model, as JSON can hold it."""
+        return {
+            "settings": storable(self.best),
+            "target": self.target,
+            "n_trials": len(self.trials),
+            "n_failed": sum(not trial.is_done for trial in self.trials),
+            "n_train": self.n_train,
+            "n_validation": self.n_validation,
+            "ended": self.ended,
+            "best": self.ranked[0].to_dict(),
+            "next_best": [trial.to_dict() for trial in self.ranked[1:_N_REMEMBERED]],
+        }
+
+
+def tune(
+    texts: Iterable[str],
+    labels: Labels,
+    classifier: str = "linear",
+    *,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    start: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    vectors: WordVectors | None = None,
+    budget: float | None = None,
+    target: str = "both",
+    validation: float = 0.2,
+    class_names: Iterable[Label] | None = None,
+    journal: str | PathLike[str] | None = None,
+    tell: Callable[[Trial], None] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Tuned:
+    """Try settings of a classifier, and fit the best ones on all documents.
+
+    Parameters
+    ----------
+    texts, labels, class_names
+        As for the method `fit` of a classifier.
+    classifier : str, default="linear"
+        Its name in the catalogue.
+    grid : dict, optional
+        For each setting the values to try, the settings that matter most first. By default the
+        `GRID` of the classifier, without what is among the options.
+    start : dict, optional
+        The values of the first trial, where they are not to be the defaults of the classifier.
+    options : dict, optional
+        Settings that stay as they are.
+    vectors : WordVectors, optional
+        Pretrained vectors, for a classifier that has use for them.
+    budget : float, optional
+        In seconds; the trials of the journal count. A trial that would not be over in time, to
+        judge by those like it, and with what fitting the best on all documents will take, is not
+        begun; but one trial is always made. By default the whole grid is tried.
+    target : str, default="both"
+        What is best: "macro_f1", "micro_f1", "accuracy", or "both", the mean of the first two. A
+        classifier that chooses settings of its own by a `target` is given the same one.
+    validation : float, default=0.2
+        The share of each class's documents that decides. No trial learns from these.
+    journal : path, optional
+        A file to which each trial is added when it is over. Trials on the same documents with the
+        same settings that are in it already are not made again.
+    tell : callable, optional
+        Is told of each trial.
+    seed : int, default=0
+        Of the validation documents, the order of the trials, and the classifier.
+    n_jobs : int, optional
+        For the classifier.
+    clock : callable, default=time.monotonic
+        Tells the seconds.
+
+    Raises
+    ------
+    InputError
+        The classifier has no grid and none is given; not one trial came to an end.
+    """
+    documents = Documents(list_texts(texts), encode(labels, class_names))
+    check_lengths(documents.texts, documents.labels.Y.shape[0])
+    check_class_count(documents.labels.codeframe)
+    wanted = f"{target}_f1" if target in ("macro", "micro") else target
+    check_one_of("target", wanted, TARGETS)
+    if budget is not None:
+        check_number("budget", budget, hint=" (seconds), or None")
+    own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
+    shared = {"seed": seed} | ({} if n_jobs is None else {"n_jobs": n_jobs})
+    if wanted != "accuracy":
+        shared["target"] = wanted.removesuffix("_f1")
+    fixed = checked_options(classifier, own, shared)
+    values, first = _grid(classifier, grid, {**fixed, **(start or {})}, options or {})
+    search = Search(values, first, wanted, seed)
+    trials = _Trials(classifier, fixed, *split(documents, validation, seed), clock)
+    kept = Journal.open(None if journal is None else Path(journal))
+    ended = _run(search, trials, kept, math.inf if budget is None else budget, tell)
+    best = search.best
+    if not best.is_done:
+        raise InputError(
+            f"not one of {len(search.trials)} trials came to an end; the first: {best.message}"
+        )
+    progress.report("fitting the best settings", 0, None)
+    model = make_classifier(classifier, **fixed | best.resolved)
+    model.fit(documents.texts, documents.labels)
+    progress.report("fitting the best settings", 1, 1)
+    n_docs = len(trials.train.texts), len(trials.validation.texts)
+    return Tuned(model, best.resolved, search.trials, wanted, ended, *n_docs)
+
+
+def _grid(
+    classifier: str,
+    given: Mapping[str, Sequence[Any]] | None,
+    first: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> tuple[dict[str, list[Any]], Settings]:
+    """Return the values to search, those of the classifier where none were given, and the start."""
+    values = given
+    if values is None:
+        own = getattr(naming.entry("classifiers", classifier), "GRID", {})
+        values = {name: choices for name, choices in own.items() if name not in options}
+    if not values:
+        raise InputError(f"the classifier {classifier!r} has no grid to search; give one")
+    if both := sorted(set(values) & set(options)):
+        raise InputError(f"{both[0]!r} is both fixed and in the grid; choose one of the two")
+    checked_options(classifier, {**values, **first}, {})
+    for name, choices in values.items():
+        if isinstance(choices, str) or not isinstance(choices, Sequence) or not choices:
+            raise InputError(f"grid[{name!r}] is {choices!r}; expected a list of values")
+    known = make_classifier(classifier).get_params(deep=False) | {**first}
+    start = {name: known[name] for name in values}
+    return {name: [_like(start[name], each) for each in values[name]] for name in values}, start
+
+
+def _like(start: object, value: object) -> object:
+    """Return 20 as 20.0 where the start is a float, so that the same is not tried twice.
+
+    Not the other way round: to some settings, 1 and 1.0 are different things.
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    return float(plain) if isinstance(start, float) and type(plain) is int else plain
+
+
+def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
+    """Return documents to learn from, and about this share of every class to validate with.
+
+    The share is rounded to twentieths or larger parts, and none is below one twentieth. Equal
+    texts are on the same side. A class none of whose documents would be left to learn from keeps
+    them all.
+    """
+    if not 0.0 < share < 1.0:
+        raise InputError(f"validation is {share!r}; expected a share between 0 and 1")
+    texts, Y = documents.texts, documents.labels.Y
+    lowest = Fraction(1, _MOST_FOLDS)
+    part = min(max(Fraction(share).limit_denominator(_MOST_FOLDS), lowest), 1 - lowest)
+    n_chosen, n_folds = part.numerator, part.denominator
+    folds = stratified_folds(texts, Y, n_folds, seed)
+    chosen = [k * n_folds // n_chosen for k in range(n_chosen)]  # spread over a class
+    is_validation = np.isin(folds, chosen)
+    n_left = np.asarray(Y[np.flatnonzero(~is_validation)].sum(axis=0)).ravel()
+    is_lost = (n_left == 0).astype(float)  # (m,)
+    needed = {texts[k] for k in np.flatnonzero((Y @ is_lost > 0) & is_validation)}
+    is_validation &= [text not in needed for text in texts]
+    if not is_validation.any():
+        raise InputError(f"{len(texts)} documents are too few to validate with some")
+    both = np.flatnonzero(~is_validation), np.flatnonzero(is_validation)
+    return documents.part(both[0]), documents.part(both[1])
+
+
+# --- trials, one after the other --------------------------------------------------------------
+
+
+def _run(
+    search: Search,
+    trials: "_Trials",
+    journal: "Journal",
+    budget: float,
+    tell: Callable[[Trial], None] | None,
+) -> str:
+    """Make trials, and return why there are no more."""
+    for settings in search.proposals():
+        key = trials.key(settings)
+        if key in journal.trials:
+            trial = Trial.resumed(settings, journal.trials[key])
+        elif reason := _reason_to_stop(search, settings, budget, trials.growth):
+            return reason
+        else:
+            progress.report("tuning", len(search.trials), None)
+            trial = trials.made(settings)
+            journal.add(key, {"classifier": trials.name, **trial.to_dict()})
+        search.trials.append(trial)
+        if tell is not None:
+            tell(trial)
+    return "everything in the grid was tried"
+
+
+def _reason_to_stop(search: Search, settings: Settings, budget: float, growth: float) -> str | None:
+    """Say why not to try these settings; None: there is time for them and for the last fit."""
+    if not search.trials:
+        return None
+    left = budget - sum(trial.seconds for trial in search.trials)
+    needed, last_fit = expected_seconds(settings, search.trials), search.best.seconds * growth
+    if left <= 0:
+        return f"the budget of {budget:.0f} s is spent"
+    if needed + last_fit > left:
+        return (
+            f"{left:.0f} s of the budget are left: too few for one more trial (about "
+            f"{needed:.0f} s) and the last fit (about {last_fit:.0f} s)"
+        )
+    return None
+
+
+def expected_seconds(settings: Settings, trials: Sequence[Trial]) -> float:
+    """Estimate the time of a trial: the longest of those done that differ in the fewest values."""
+    done = [
+        (sum(repr(settings[name]) != repr(value) for name, value in trial.settings.items()), trial)
+        for trial in trials
+        if trial.is_done
+    ]
+    fewest = min((n_differing for n_differing, _ in done), default=0)
+    return max((trial.seconds for n_differing, trial in done if n_differing == fewest), default=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """Makes the trials of a classifier: options that stay, and documents to learn and to judge."""
+
+    name: str
+    fixed: dict[str, Any]
+    train: Documents
+    validation: Documents
+    clock: Callable[[], float]
+
+    @property
+    def growth(self) -> float:
+        """How much longer learning from all documents takes."""
+        return 1 + len(self.validation.texts) / len(self.train.texts)
+
+    def made(self, settings: Settings) -> Trial:
+        """Make a trial; what these settings make impossible, or too large, is its result."""
+        begin = self.clock()
+        try:
+            classifier = make_classifier(self.name, **self._options(settings))
+            classifier.fit(self.train.texts, self.train.labels)
+            predicted = classifier.predict(self.validation.texts)
+        except (InputError, MemoryError) as error:  # anything else is a mistake of ours
+            message = f"{type(error).__name__}: {error}"
+            return Trial(settings, self.clock() - begin, message=message)
+        codeframe, Y = self.validation.labels.codeframe, self.validation.labels.Y
+        truth = codeframe.to_labels(Y.astype(bool).toarray())
+        scores = evaluate(truth, predicted, codeframe.classes)
+        measured = scores.macro_f1, scores.micro_f1, scores.accuracy
+        chosen = storable(getattr(classifier, "settings_", {}))
+        return Trial(settings, self.clock() - begin, *measured, chosen=chosen)
+
+    def _options(self, settings: Settings) -> dict[str, Any]:
+        """Return all options of a trial; probabilities change no prediction, and take time."""
+        options = {**self.fixed, **settings}
+        return options | ({"probabilities": False} if "probabilities" in self._defaults else {})
+
+    def key(self, settings: Settings) -> str:
+        """Return what stands for all that the scores of a trial depend on."""
+        options = storable({**self._defaults, **self._options(settings)})
+        told = f"{self._context}\n{json.dumps(options, sort_keys=True)}"
+        return blake2b(told.encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        defaults: dict[str, Any] = make_classifier(self.name).get_params(deep=False)
+        return defaults
+
+    @cached_property
+    def _context(self) -> str:
+        """The version, the classifier, and checksums of documents and vectors."""
+        vectors = self.fixed.get("vectors")
+        checksum = blake2b(digest_size=16)
+        if isinstance(vectors, WordVectors):
+            checksum.update("\n".join(vectors.terms).encode("utf-8", "surrogatepass"))
+            checksum.update(vectors.matrix.tobytes())
+        documents = f"{digest(self.train)} {digest(self.validation)}"
+        return f"{metadata.version('wordclass')} {self.name} {documents} {checksum.hexdigest()}"
+
+
+def digest(documents: Documents) -> str:
+    """Return a checksum of texts and labels in their order."""
+    checksum = blake2b(fingerprint_texts(documents.texts).tobytes(), digest_size=16)
+    Y = documents.labels.Y
+    checksum.update(repr((documents.labels.codeframe, Y.shape)).encode("utf-8", "backslashreplace"))
+    for array in (Y.indptr, Y.indices):
+        checksum.update(array.astype("<i8").tobytes())
+    return checksum.hexdigest()
+
+
+# --- trials on disk ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A file that trials are added to, one line of JSON each, and what it held before.
+
+    Parameters
+    ----------
+    path
+        The file; None: nothing is kept.
+    trials
+        The trials of the file by their key, which stands for data and settings: what has another
+        key, of other data maybe, stays in the file and is of no concern.
+    """
+
+    path: Path | None
+    trials: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path | None) -> "Journal":
+        """Read a journal, if it is there; a last line that was never finished is taken off."""
+        journal = cls(path)
+        if path is None or not storage.is_there(path):
+            return journal
+        with storage.reading(path) as stream:
+            content = stream.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.splitlines(), start=1):
+            found = _trial_in(path, number, line)
+            journal.trials[found["key"]] = found
+        if len(whole) < len(content):
+            with _writing(path):
+                os.truncate(path, len(whole))
+        return journal
+
+    def add(self, key: str, trial: Mapping[str, Any]) -> None:
+        """Add a trial; it is on disk when this returns."""
+        if self.path is None:
+            return
+        line = json.dumps({"key": key, **trial}) + "\n"
+        with _writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab", buffering=0) as file:  # one write: whole, or cut at its end
+                file.write(line.encode())
+                os.fsync(file.fileno())
+
+
+def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not {"key", "settings", "status", "seconds"} <= found.keys():
+        raise FormatError(path, number, "no trial; choose another file for the trials")
+    return found
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"{path}: cannot be written: {reason}") from error
