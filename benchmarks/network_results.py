@@ -20,10 +20,10 @@ from results_rows import CORPORA, DATA, ROOT, VECTORS
 import wordclass as wc
 from wordclass import tensor_file
 from wordclass.arrays import Floats32, Sparse
-from wordclass.decisions import best_thresholds
 from wordclass.measures import Scores
 from wordclass.network import prediction
 from wordclass.network.embedding_layer import EmbeddingLayer
+from wordclass.thresholds import best_thresholds
 
 FOLDER = ROOT / ".cache" / "results"
 JOURNAL = Journal(FOLDER / "networks.jsonl", ("wordclass", "numpy", "torch"))

@@ -21,7 +21,7 @@ ROWS = [
         "regressors", "vector_formats", "weightings",
     },
     {"text"},
-    {"datasets", "decisions", "embedding"},
+    {"datasets", "embedding", "thresholds"},
     {"explanation", "holdout", "network", "persistence", "search"},
     {"classifiers", "torch"},
     {"tuning"},

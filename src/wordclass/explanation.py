@@ -1,17 +1,15 @@
 """Which words made this label: exact for every classifier whose scores are sums over terms."""
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from wordclass.arrays import Floats32, Sparse
+from wordclass.arrays import Floats32
 from wordclass.corpus import Label
 from wordclass.labels import Codeframe
-from wordclass.text.analyzer import Analyze, Analyzer, Token
+from wordclass.text.analyzer import Analyze, Analyzer
 
 
 class WordShare(NamedTuple):
@@ -84,32 +82,16 @@ class Explanation:
         column = self.codeframe.column(label)
         if not isinstance(self.analyze, Analyzer):
             return [WordShare(term, None, None, added) for term, added in self.top(label, None)]
-        added = self._shares @ self.contributions[:, column].astype(np.float64)
+        tokens = self.analyze.tokens(self.text)
+        added = dict(zip(self.terms, self.contributions[:, column].tolist(), strict=True))
+        cut = self.analyze.terms([each.token for each in tokens])
+        occurrences = [(term, places) for term, places in cut if term in added]
+        n_occurrences = Counter(term for term, _ in occurrences)
+        shares = np.zeros(len(tokens))
+        for term, places in occurrences:
+            share = added[term] / (n_occurrences[term] * len(places))
+            shares[places.start : places.stop] += share
         return [
-            WordShare(self.text[token.start : token.end], token.start, token.end, float(share))
-            for token, share in zip(self._tokens, added, strict=True)
+            WordShare(self.text[token.start : token.end], token.start, token.end, share)
+            for token, share in zip(tokens, shares.tolist(), strict=True)
         ]
-
-    @cached_property
-    def _tokens(self) -> list[Token]:
-        return self.analyze.tokens(self.text) if isinstance(self.analyze, Analyzer) else []
-
-    @property
-    def _shares(self) -> Sparse:
-        """(words, t) how much of each term belongs to each word; columns sum to 1."""
-        tokens = [each.token for each in self._tokens]
-        row_of = {term: t for t, term in enumerate(self.terms)}
-        places: dict[int, list[range]] = defaultdict(list)
-        if isinstance(self.analyze, Analyzer):
-            for term, numbers in self.analyze.terms(tokens):
-                if term in row_of:
-                    places[row_of[term]].append(numbers)
-        found = [
-            (number, t, 1 / (len(occurrences) * len(numbers)))
-            for t, occurrences in places.items()
-            for numbers in occurrences
-            for number in numbers
-        ]
-        words, terms, shares = zip(*found, strict=True) if found else ((), (), ())
-        # never dense: a long text has many words, and many terms
-        return sparse.csr_matrix((shares, (words, terms)), shape=(len(tokens), len(self.terms)))

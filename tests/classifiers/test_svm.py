@@ -8,9 +8,9 @@ from sklearn.svm import LinearSVC
 import wordclass as wc
 from wordclass import native
 from wordclass.classifiers import svm
-from wordclass.decisions import best_thresholds
 from wordclass.labels import encode
 from wordclass.linear_solver import one_vs_rest
+from wordclass.thresholds import best_thresholds
 
 C_VALUES = [1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0]
 VECTORS = wc.WordVectors.of(

@@ -17,7 +17,6 @@ from wordclass.classifiers._network_texts import TrainingTexts
 from wordclass.classifiers._own_embeddings import own_embeddings
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.corpus import list_texts
-from wordclass.decisions import decided, tuned_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.encoders import encoder
@@ -34,6 +33,7 @@ from wordclass.network.weights import packed, unpack
 from wordclass.text.analyzer import Analyze
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.thresholds import decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
 Protocol = Literal["clean", "paper"]

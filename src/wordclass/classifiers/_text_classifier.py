@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass import persistence, tensor_file
 from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.corpus import Label, check_lengths, list_texts
-from wordclass.decisions import Calibration, decide
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
@@ -29,6 +28,7 @@ from wordclass.linear_solver.product import sparse_times_dense
 from wordclass.measures import evaluate
 from wordclass.text.analyzer import Analyze, choose_analyzer
 from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.thresholds import Calibration, decide
 from wordclass.vocabulary import Vocabulary
 
 Arrays = dict[str, NDArray[Any]]

@@ -19,7 +19,6 @@ from wordclass.classifiers._fasttext_training import (
 )
 from wordclass.classifiers._own_embeddings import own_embeddings
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
-from wordclass.decisions import best_thresholds
 from wordclass.embedding.cross_fit import fold_numbers
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -29,6 +28,7 @@ from wordclass.native import n_threads
 from wordclass.search import Documents
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze
+from wordclass.thresholds import best_thresholds
 from wordclass.vocabulary import kept_terms
 from wordclass.word_vectors import WordVectors
 

@@ -12,7 +12,6 @@ from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of
 from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
 from wordclass.corpus import Label
-from wordclass.decisions import Calibration, decided, tuned_thresholds
 from wordclass.embedding.fold_scores import FoldScores
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
@@ -31,6 +30,7 @@ from wordclass.search import (
 )
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.thresholds import Calibration, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
 GRID = {

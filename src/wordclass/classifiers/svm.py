@@ -18,7 +18,6 @@ from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_number, check_one_of
 from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
-from wordclass.decisions import Calibration, best_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
@@ -30,6 +29,7 @@ from wordclass.native import n_threads
 from wordclass.search import Split, held_out_scores
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer, Weight
+from wordclass.thresholds import Calibration, best_thresholds
 from wordclass.word_vectors import WordVectors
 
 # what `tune` chooses from; what matters most comes first

@@ -7,9 +7,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from wordclass.arrays import to_sparse
-from wordclass.decisions import Calibration, best_thresholds, decided, tuned_thresholds
 from wordclass.labels import Codeframe
 from wordclass.measures import score
+from wordclass.thresholds import Calibration, best_thresholds, decided, tuned_thresholds
 
 SCORES = hnp.arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float))
 TRUTH = hnp.arrays(np.int8, (12, 2), elements=st.integers(0, 1))

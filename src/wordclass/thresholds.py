@@ -1,4 +1,4 @@
-"""From scores to labels and probabilities: thresholds, and what stretches scores.
+"""Thresholds and probabilities: from scores to labels, and how sure these are.
 
 Both are learned from scores of documents whose labels are known. These scores must be honest:
 cross-fitted, or of documents held out. Usable with any classifier.
