@@ -6,7 +6,7 @@ JOBS ?= 2
 # one BLAS thread a process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: setup demo check lint types test test-slow cover bench results network-results docs clean
+.PHONY: setup demo check lint types test test-slow mutants cover bench results network-results docs clean
 
 setup: $(VENV)/.ready
 
@@ -44,6 +44,10 @@ test: lint types
 
 test-slow: setup
 	$(TESTS) -n $(JOBS) -m slow
+
+# small changes of the code that the tests must notice, at least 85 of 100; half an hour
+mutants: setup
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py --jobs $(JOBS)
 
 cover: setup
 	$(TESTS) -q -n $(JOBS) --cov --cov-report=html:.cache/coverage --cov-report=term

@@ -6,7 +6,7 @@ from made_up import corpus, multilabel_corpus
 
 from wordclass.errors import InputError
 from wordclass.labels import encode
-from wordclass.search import Search, Trial, stratified_folds
+from wordclass.search import Documents, Search, Trial, held_out_scores, stratified_folds
 
 VALUES = {"a": [0, 1, 2], "b": ["x", "y"], "c": [1.0, 2.0]}
 START = {"a": 0, "b": "x", "c": 1.0}
@@ -75,6 +75,71 @@ def test_a_seed_may_be_an_integer_of_numpy_but_not_larger_than_16_bytes():
         stratified_folds(texts, Y, 5, 1 << 200)
 
 
+def test_a_part_of_documents_has_their_labels_and_weights():
+    whole = Documents(["a", "b", "c"], encode(["x", "y", "x"]), np.array([1.0, 2.0, 3.0]))
+    part = whole.part(np.array([2, 1]))
+    assert part.texts == ["c", "b"]
+    assert part.labels.codeframe is whole.labels.codeframe
+    assert part.labels.Y.toarray().tolist() == [[1, 0], [0, 1]]
+    assert part.weights.tolist() == [3.0, 2.0]
+    assert Documents(["a"], encode(["x"])).part(np.array([0])).weights is None
+
+
+def test_documents_are_scored_by_what_the_others_tell():
+    splits = [(np.array([0, 1]), np.array([2])), (np.array([2]), np.array([1, 0]))]
+    asked = []
+
+    def validate(rows, tested):
+        asked.append((rows.tolist(), tested.tolist()))
+        return np.array([[[row, 0.0] for row in tested], [[0.0, row] for row in tested]])
+
+    rows, scores = held_out_scores(validate, splits)
+    assert asked == [([0, 1], [2]), ([2], [1, 0])]
+    assert rows.tolist() == [2, 1, 0]
+    assert scores.tolist() == [[[2, 0], [1, 0], [0, 0]], [[0, 2], [0, 1], [0, 0]]]
+
+
+# --- trials -------------------------------------------------------------------------------------
+
+
+def test_the_target_says_which_score_counts():
+    trial = Trial({}, 0.0, macro_f1=0.2, micro_f1=0.6, accuracy=0.9)
+    targets = ("macro", "macro_f1", "micro", "micro_f1", "accuracy", "both")
+    assert [trial.score(target) for target in targets] == [0.2, 0.2, 0.6, 0.6, 0.9, 0.4]
+    assert Trial({}, 1.0, macro_f1=0.5, message="no room").score("macro") == -np.inf
+
+
+@pytest.mark.parametrize(("target", "best"), [("macro", 1), ("micro", 2), ("both", 3)])
+def test_the_best_trial_is_the_first_of_the_highest_by_the_target(target, best):
+    scores = [(0.1, 0.1), (0.9, 0.0), (0.0, 0.9), (0.8, 0.8), (0.9, 0.0), (0.0, 0.9), (0.8, 0.8)]
+    trials = [Trial({"a": k}, 0.0, *pair) for k, pair in enumerate(scores)]
+    assert Search({}, {}, target, trials=trials).best.settings == {"a": best}
+
+
+def test_what_is_kept_of_a_trial_is_what_is_read():
+    done = Trial({"ngrams": (1, 2)}, 1.23456, 0.5, 0.6, 0.7, chosen={"ngrams": [1, 1]})
+    kept = done.to_dict()
+    assert kept == {
+        "settings": {"ngrams": [1, 2]}, "status": "done", "macro_f1": 0.5, "micro_f1": 0.6,
+        "accuracy": 0.7, "seconds": 1.235, "chosen": {"ngrams": [1, 1]},
+    }  # fmt: skip
+    again = Trial.resumed(done.settings, kept)
+    assert again.is_resumed
+    assert again.is_done
+    assert again.to_dict() == kept
+    failed = Trial({"C": 1}, 2.0, message="InputError: no")
+    assert failed.to_dict() == {
+        "settings": {"C": 1}, "status": "failed", "message": "InputError: no", "seconds": 2.0,
+    }  # fmt: skip
+    assert not Trial.resumed({"C": 1}, failed.to_dict()).is_done
+
+
+def test_what_was_chosen_takes_the_place_of_what_was_left_open():
+    trial = Trial({"ngrams": "auto", "C": 1.0}, chosen={"ngrams": [1, 2], "other": 5})
+    assert trial.resolved == {"ngrams": (1, 2), "C": 1.0}
+    assert Trial({"C": 1.0}).resolved == {"C": 1.0}
+
+
 # --- what to try next ------------------------------------------------------------------------
 
 
@@ -124,3 +189,15 @@ def test_a_huge_grid_is_no_trouble():
     huge = Search({name: list(range(10)) for name in names}, dict.fromkeys(names, 0), "macro", 0)
     huge.trials.append(Trial(huge.start, macro_f1=1.0))
     assert len(list(islice(huge.proposals(), 300))) == 300
+
+
+def test_the_best_that_was_never_proposed_is_where_the_search_goes_on():
+    made = Search({"a": [0, 1], "b": [0, 1]}, {"a": "auto", "b": 0}, "macro", 0)
+    tried = []
+    for settings in made.proposals():
+        tried.append(settings)
+        chosen = {"a": 1} if settings["a"] == "auto" else {}
+        made.trials.append(Trial(settings, macro_f1=float(len(tried) == 1), chosen=chosen))
+    # a = 1 and b = 0 is what the classifier chose in the first trial
+    assert tried[:3] == [{"a": "auto", "b": 0}, {"a": 0, "b": 0}, {"a": 1, "b": 1}]
+    assert tried[3:] == [{"a": 0, "b": 1}]

@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy import sparse
+from scipy import optimize, sparse, special
 from sklearn.linear_model import LogisticRegression
 
 from wordclass.arrays import to_sparse
 from wordclass.labels import Codeframe
 from wordclass.measures import score
-from wordclass.thresholds import Calibration, best_thresholds, decided, tuned_thresholds
+from wordclass.thresholds import Calibration, best_thresholds, decide, decided, tuned_thresholds
 
 SCORES = hnp.arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float))
 TRUTH = hnp.arrays(np.int8, (12, 2), elements=st.integers(0, 1))
@@ -87,6 +87,37 @@ def test_tuned_thresholds_do_better_on_new_documents_than_the_best_of_each_class
     assert quality(tuned) > quality(best_thresholds(scores, to_sparse(truth))) + 0.01
 
 
+def cross_validated(scores, truth, folds, pull, target):
+    """How good thresholds with this pull are on documents that had no part in them, in loops."""
+    found = []
+    for fold in sorted(set(folds.tolist())):
+        thresholds = best_thresholds(scores[folds != fold], to_sparse(truth[folds != fold]), pull)
+        predicted, true = scores[folds == fold] > thresholds, truth[folds == fold]
+        macro = np.mean([f1(each, t, 0.5) for each, t in zip(predicted.T, true.T, strict=True)])
+        micro = f1(predicted.ravel(), true.ravel(), 0.5)
+        found.append({"macro": macro, "micro": micro, "both": (macro + micro) / 2}[target])
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("seed", [8, 15, 45])
+def test_the_pull_is_the_one_that_is_best_for_the_target(seed):
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((120, 5)) < [0.5, 0.04, 0.04, 0.04, 0.04]).astype(int)
+    scores = 2.0 * truth + rng.normal(size=(120, 5)) + [1.0, 0, 0, 0, 0]
+    folds = np.arange(120) % 3
+    tuned = {}
+    for target in ("macro", "micro", "both"):
+        quality = {
+            pull: cross_validated(scores, truth, folds, pull, target)
+            for pull in (10.0, 0.0, 3.0, 50.0, np.inf)
+        }
+        tuned[target] = tuned_thresholds(scores, to_sparse(truth), folds, target).tolist()
+        best = max(quality, key=quality.get)
+        assert tuned[target] == best_thresholds(scores, to_sparse(truth), best).tolist()
+    assert tuned["macro"] != tuned["micro"]
+    assert tuned_thresholds(scores, to_sparse(truth), folds).tolist() == tuned["both"]
+
+
 def test_one_fold_alone_cannot_tell_and_takes_the_usual_pull():
     rng = np.random.default_rng(3)
     truth = (rng.random((50, 4)) < 0.3).astype(int)
@@ -106,6 +137,21 @@ def test_a_pull_can_be_asked_for_at_least():
     assert pulled.tolist() == best_thresholds(scores, Y, 50.0).tolist()
     one_fold = tuned_thresholds(scores, Y, np.zeros(400, int), least_pull=50.0)
     assert one_fold.tolist() == pulled.tolist()
+
+
+def test_the_highest_score_decides_or_all_above_their_thresholds():
+    scores = np.array([[1.0, 3.0, 2.0], [5.0, 5.0, 0.0]])
+    assert decide(scores, None).tolist() == [[False, True, False], [True, False, False]]
+    above = decide(scores, np.array([1.0, 2.0, 0.5]))
+    assert above.tolist() == [[False, True, True], [True, True, False]]
+    assert decide(np.zeros((0, 3)), None).shape == (0, 3)
+
+
+def test_single_labels_are_judged_by_the_highest_score():
+    truth = to_sparse(np.array([[1, 0], [0, 1], [0, 1]]))
+    scores = np.array([[-3.0, -4.0], [-9.0, -8.0], [7.0, 6.0]])
+    found = decided(scores, truth, Codeframe((0, 1), "single"))
+    assert (found.accuracy, found.true_positives.tolist()) == (2 / 3, [1, 1])
 
 
 def test_scores_are_judged_by_the_best_common_threshold():
@@ -171,6 +217,52 @@ def test_a_class_of_few_documents_is_never_certain(n_positive):
     made = found.probabilities(scores)[:, 1]
     assert np.isfinite(found.parameters).all()
     assert 0 < made.min() < made.max() < 1
+
+
+def test_the_slope_of_single_labels_makes_them_most_likely():
+    chance = np.random.default_rng(2)
+    labels = chance.integers(0, 3, 500)
+    scores = 4.0 * np.eye(3)[labels] + 4.0 * chance.normal(size=(500, 3))
+    Y = sparse.csr_matrix(np.eye(3)[labels])
+    found = Calibration.fit(scores, Y, is_single_label=True)
+    assert found.parameters.shape == (3, 2)
+    assert (found.parameters[:, 1] == 0).all()
+    assert len(set(found.parameters[:, 0])) == 1
+
+    def loss(slope):
+        aim = 501 / 502 * scores[np.arange(500), labels] + scores.mean(axis=1) / 502
+        return np.mean(special.logsumexp(slope * scores, axis=1) - slope * aim)
+
+    slopes = np.geomspace(0.01, 10, 2001)
+    best = slopes[np.argmin([loss(slope) for slope in slopes])]
+    assert found.parameters[0, 0] == pytest.approx(best, rel=0.01)
+    # scores of another size have the same probabilities
+    small = Calibration.fit(scores / 1e4, Y, is_single_label=True)
+    np.testing.assert_allclose(
+        small.probabilities(scores / 1e4), found.probabilities(scores), atol=1e-3
+    )
+
+
+def test_a_class_borrows_from_all_classes_as_much_as_one_document_would_count():
+    scores = np.array([[-2.0, -1.0], [-1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    truth = np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1]])
+    found = Calibration.fit(scores, sparse.csr_matrix(truth), is_single_label=False)
+
+    def fitted(values, is_true, start, prior):
+        n_true, n_false = is_true.sum(), (1 - is_true).sum()
+        aim = np.where(is_true, (n_true + 1) / (n_true + 2), 1 / (n_false + 2))
+
+        def loss(parameters):
+            p = special.expit(parameters[0] * values + parameters[1])
+            likelihood = np.sum(aim * np.log(p) + (1 - aim) * np.log(1 - p))
+            return prior / 2 * np.sum((parameters - start) ** 2) - likelihood
+
+        return optimize.minimize(loss, start, method="Nelder-Mead", tol=1e-10).x
+
+    pooled = fitted(scores.ravel(), truth.ravel(), np.array([1.0, 0.0]), 0.0)
+    for j in range(2):
+        expected = fitted(scores[:, j], truth[:, j], pooled, 1.0)
+        np.testing.assert_allclose(found.parameters[j], expected, atol=1e-3)
 
 
 def test_equal_scores_of_all_classes_leave_all_equally_probable():

@@ -127,6 +127,23 @@ def test_a_trial_that_fails_is_recorded_and_the_search_goes_on(spy):
         tune()
 
 
+@pytest.mark.parametrize("error", [TypeError, RuntimeError, ZeroDivisionError, KeyError])
+def test_a_mistake_of_ours_is_no_trial_that_failed(monkeypatch, error):
+    def fit(*_args, **_options):
+        raise error("a mistake")
+
+    monkeypatch.setattr(nearest.NearestClassifier, "fit", fit)
+    with pytest.raises(error, match="a mistake"):
+        tune()
+
+
+def test_settings_that_a_classifier_refuses_are_a_trial_that_failed():
+    tuned = tune(grid={"shrinkage": [-1.0, 5.0]})
+    refused = [trial for trial in tuned.trials if not trial.is_done]
+    assert [trial.settings for trial in refused] == [{"shrinkage": -1.0}]
+    assert refused[0].message.startswith("InputError: shrinkage is -1.0")
+
+
 def test_a_package_that_is_missing_is_no_fault_of_the_settings(monkeypatch):
     def fit(*_args, **_options):
         raise wc.MissingExtraError("pip install it")
@@ -445,3 +462,12 @@ def test_without_a_file_nothing_is_kept(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):
         Journal.open(tmp_path / "file" / "trials.jsonl").add("a", TRIAL)
+
+
+def test_a_whole_number_is_the_float_it_stands_for():
+    tuned = tune(grid={"shrinkage": [0, 5, np.float64(5.0)], "min_docs": [1, 1.0]})
+    tried = [(each["shrinkage"], each["min_docs"]) for each in settings_of(tuned)]
+    assert tried[:2] == [(0.0, 5), (5.0, 5)]
+    assert sorted(set(map(str, tried))) == sorted(map(str, tried))
+    assert {str(n_docs) for _, n_docs in tried} == {"5", "1", "1.0"}
+    assert all(type(shrinkage) is float for shrinkage, _ in tried)

@@ -10,7 +10,7 @@ from wordclass.classifiers import linear
 from wordclass.embedding.cross_fit import cross_fit
 from wordclass.embedding.recipe import Recipe
 from wordclass.labels import encode
-from wordclass.search import stratified_folds
+from wordclass.search import Documents, Trial, stratified_folds
 
 TEXTS, LABELS = corpus(90)
 FIXED = {"ngrams": (1, 1), "shrinkage": 5.0, "block_weight": 0.5, "C": 1.0, "min_docs": 2}
@@ -63,6 +63,129 @@ def test_without_a_block_it_is_a_machine_on_tfidf():
     np.testing.assert_allclose(
         model.decision_function(TEXTS), machine.decision_function(v.transform(TEXTS)), atol=1e-3
     )
+
+
+# --- the search -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judged_by(monkeypatch):
+    """Let a function of settings say how good they are, in place of documents held out."""
+
+    def patch(macro, micro=None):
+        def trials(_features, settings, penalties):
+            tried = [{**settings, "C": C} for C in sorted(penalties)]
+            return [Trial(each, 0.0, macro(each), (micro or macro)(each), 0.0) for each in tried]
+
+        monkeypatch.setattr(linear.LinearFeatures, "trials", trials)
+
+    return patch
+
+
+@pytest.mark.parametrize(
+    "best",
+    [
+        {"ngrams": (1, 1)}, {"ngrams": (1, 2)},
+        {"block_weight": 0.1}, {"block_weight": 0.03}, {"block_weight": 0.0},
+        {"shrinkage": 5.0}, {"shrinkage": 1.0}, {"shrinkage": 20.0},
+        {"vector_weight": 0.5}, {"vector_weight": 0.0},
+        {"C": 0.03}, {"C": 0.1}, {"C": 0.3}, {"C": 1.0}, {"C": 3.0}, {"C": 10.0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_best_on_documents_held_out_is_chosen(best, judged_by):
+    ((name, value),) = best.items()
+
+    def quality(settings):
+        distance = abs(np.log(settings["C"] / best.get("C", 0.3)))
+        return (settings[name] == value) - 0.01 * distance
+
+    judged_by(quality)
+    model = wc.classifier("linear", vectors=vectors(), probabilities=False).fit(TEXTS, LABELS)
+    first = {"ngrams": (1, 1), "vector_weight": 0.5, "block_weight": 0.1, "shrinkage": 5.0}
+    assert model.settings_ == {**first, "C": 0.3, **best}
+
+
+def test_settings_are_tried_one_after_the_other_around_the_best(judged_by):
+    judged_by(lambda settings: settings["block_weight"] == 0.03)
+    model = wc.classifier("linear", C=1.0, probabilities=False).fit(TEXTS, LABELS)
+    names = ("ngrams", "vector_weight", "block_weight", "shrinkage", "C")
+    assert [tuple(trial[name] for name in names) for trial in model.trials_] == [
+        ((1, 1), 0.0, 0.1, 5.0, 1.0),
+        ((1, 2), 0.0, 0.1, 5.0, 1.0),
+        ((1, 1), 0.0, 0.03, 5.0, 1.0),
+        ((1, 1), 0.0, 0.0, 5.0, 1.0),
+        ((1, 1), 0.0, 0.03, 1.0, 1.0),
+        ((1, 1), 0.0, 0.03, 20.0, 1.0),
+    ]
+    # without word-class scores, shrinkage makes no difference
+    judged_by(lambda settings: settings["block_weight"] == 0.0)
+    model = wc.classifier("linear", C=1.0, probabilities=False).fit(TEXTS, LABELS)
+    assert [trial["shrinkage"] for trial in model.trials_] == [5.0] * 4
+    # of a C that was given, none beyond is tried
+    assert {trial["C"] for trial in model.trials_} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("target", "block_weight"), [("macro", 0.0), ("micro", 0.03), ("both", 0.1)]
+)
+def test_settings_are_chosen_for_the_target(target, block_weight, judged_by):
+    macro = {0.0: 0.9, 0.03: 0.0, 0.1: 0.8}
+    micro = {0.0: 0.0, 0.03: 0.9, 0.1: 0.8}
+    judged_by(
+        lambda settings: macro[settings["block_weight"]],
+        lambda settings: micro[settings["block_weight"]],
+    )
+    model = wc.classifier("linear", target=target, probabilities=False).fit(TEXTS, LABELS)
+    assert model.settings_["block_weight"] == block_weight
+
+
+@pytest.mark.parametrize("target", ["macro", "micro", "both"])
+def test_thresholds_are_tuned_for_the_target_on_documents_held_out(target, monkeypatch):
+    asked = []
+
+    def tuned(scores, Y, folds, wanted):
+        asked.append((scores.shape, Y.shape, len(set(folds)), wanted))
+        return np.arange(3.0)
+
+    monkeypatch.setattr(linear, "tuned_thresholds", tuned)
+    texts, labels = multilabel_corpus(90)
+    model = wc.classifier("linear", target=target, **FIXED).fit(texts, labels)
+    assert asked == [((90, 3), (90, 3), 5, target)]
+    assert model.thresholds_.tolist() == [0, 1, 2]
+    # where there are many documents, a fifth of them: two folds
+    monkeypatch.setattr(linear, "_MANY_FOR_THRESHOLDS", 90)
+    wc.classifier("linear", target=target, **FIXED).fit(texts, labels)
+    assert asked[1] == ((18, 3), (18, 3), 2, target)
+
+
+def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
+    texts = [f"{text} own{k}" for k, text in enumerate(TEXTS)]
+    documents = Documents(texts, encode(LABELS))
+    folds = stratified_folds(texts, documents.labels.Y, 10, 0)
+    settings = {**FIXED, "vector_weight": 0.0}
+
+    def scores(labels, many):
+        given = Documents(texts, encode(labels))
+        vectorizer = wc.DocumentVectorizer(min_docs=1)
+        made = linear.LinearFeatures(given, folds, vectorizer, None, np.ones(3), None)
+        assert made.n_rotations(many) == {1: 1, 180: 2, 1000: 5}[many]
+        return made.held_out_scores(settings, [1.0, 0.1], many)
+
+    rows, first = scores(LABELS, 1000)
+    assert sorted(rows) == list(range(90))
+    assert first.shape == (2, 90, 3)
+    # other labels of the documents of the first fifth leave their own scores as they are
+    wrong = [LABELS[(k + 1) % 90] if folds[k] < 2 else LABELS[k] for k in range(90)]
+    again, second = scores(wrong, 1000)
+    own = folds[rows] < 2
+    assert again.tolist() == rows.tolist()
+    np.testing.assert_array_equal(second[:, own], first[:, own])
+    assert (second[:, ~own] != first[:, ~own]).any()
+    rows, _ = scores(LABELS, 1)
+    assert set(folds[rows]) == {0, 1}
+    rows, _ = scores(LABELS, 180)
+    assert set(folds[rows]) == {0, 1, 2, 3}
 
 
 def test_settings_are_chosen_and_told_and_can_be_fixed():
