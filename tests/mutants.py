@@ -24,15 +24,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
+TUNING = ["tests/test_tuning.py", "-k", "not grid_of_a_classifier"]  # these import torch
 # what is changed, and the tests that must notice
 TARGETS = {
     "wordclass.thresholds": ["tests/test_thresholds.py"],
     "wordclass.labels": ["tests/test_labels.py", "tests/test_measures.py"],
     "wordclass.measures": ["tests/test_measures.py"],
-    "wordclass.search": ["tests/test_search.py", "tests/test_tuning.py"],
-    "wordclass.tuning:_grid,_like,split,_run,_reason_to_stop,expected_seconds,_Trials": [
-        "tests/test_tuning.py"
-    ],
+    "wordclass.search": ["tests/test_search.py", *TUNING],
+    "wordclass.tuning:_grid,_like,split,_run,_reason_to_stop,expected_seconds,_Trials": TUNING,
     "wordclass.classifiers.linear:LinearClassifier._learn,LinearClassifier._choices,"
     "LinearClassifier._searched,LinearClassifier._search,LinearClassifier._set_decisions,_first,"
     "LinearFeatures.trials,LinearFeatures.held_out_scores,LinearFeatures.n_rotations": [

@@ -145,7 +145,7 @@ def test_several_labels_a_text(run, tmp_path):
         (("--grid", "depth=1,2"), "has no option 'depth'"),
         (("--set", "depth=1"), "has no option 'depth'"),
         (("--set", "shrinkage=1"), "'shrinkage' is both fixed and in the grid"),
-        (("--target", "best"), "target is 'best'; expected one of"),
+        (("--target", "best"), "target is 'best'; expected 'both'"),
         (("--validation", "2"), "expected a share between 0 and 1"),
     ],
 )
