@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass.arrays import Floats, Floats32
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.recipe import Correlate
+from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
 from wordclass.linear_scorer import LinearScorer
