@@ -25,11 +25,9 @@ def dense(matrix: Matrix) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def csr(
-    values: NDArray[Any], columns: NDArray[Any], ends: NDArray[Any], shape: tuple[int, int]
-) -> Sparse:
-    """Return a CSR matrix of parts whose rows are known to be sorted and without duplicates."""
-    matrix = sparse.csr_matrix((values, columns, ends), shape=shape)
+def csr(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Sparse:
+    """Return a CSR matrix of (values, columns, ends) whose rows are sorted, without duplicates."""
+    matrix = sparse.csr_matrix(parts, shape=shape)
     matrix.has_sorted_indices = matrix.has_canonical_format = True
     return matrix
 

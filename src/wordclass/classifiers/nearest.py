@@ -16,7 +16,7 @@ from wordclass.labels import EncodedLabels
 from wordclass.linear_scorer import LinearScorer
 from wordclass.probabilities import Calibration
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import Weight
+from wordclass.text.counting import Weight
 from wordclass.thresholds import best_thresholds
 
 # what `tune` chooses from; what matters most comes first

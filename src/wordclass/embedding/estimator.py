@@ -23,7 +23,8 @@ from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode, unknown_name
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import DocumentVectorizer, Weight
+from wordclass.text.counting import Weight
+from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels

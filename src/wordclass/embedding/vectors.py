@@ -97,8 +97,8 @@ def _mean_weight(counts: WordClassCounts) -> float:
 
 def _weight_share(counts: WordClassCounts) -> Floats:
     """Return the share of all weight that each class has (m,)."""
-    joint = counts.joints["joint_weight"]
-    return np.asarray(joint.sum(axis=0)).ravel() / max(counts.term_weight.sum(), 1e-300)
+    of_class: Floats = np.asarray(counts.joints["joint_weight"].sum(axis=0)).ravel()
+    return of_class / max(float(counts.term_weight.sum()), 1e-300)
 
 
 def standardize(A: Floats, known: Flags) -> Floats:

@@ -70,7 +70,7 @@ def count_known(
         with _told_as_input_errors():
             documents = _documents(texts, analyze)
             parts = _fixed(vocabulary, analyze).count(documents, n_threads(n_jobs))
-        return csr(*parts, (len(texts), len(vocabulary)))
+        return csr(parts, (len(texts), len(vocabulary)))
     native.warn_if_missing()
     return count_known_in_python(texts, analyze, vocabulary.index, n_jobs)
 
@@ -255,7 +255,7 @@ def _matrix(columns: NDArray[np.int32], ends: Ints, n_terms: int) -> Sparse:
 
 def _stacked(parts: list[Sparse], n_terms: int) -> Sparse:
     if not parts:
-        return sparse.csr_matrix((0, n_terms), dtype=np.int32)
+        return sparse.csr_matrix(np.zeros((0, n_terms), np.int32))
     return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
 
 
@@ -321,7 +321,7 @@ class NativeCountedTexts:
         """Return the occurrences (n, len(places)) of terms."""
         with _told_as_input_errors():
             parts = self._counted.occurrences(self._columns(places), len(places))
-        return csr(*parts, (self.n_docs, len(places)))
+        return csr(parts, (self.n_docs, len(places)))
 
     def weigh(self, places: Ints, vocabulary: Vocabulary, weight: Weight) -> Sparse:
         """Return X (n, v) of the vocabulary; tf-idf is made in one go."""
@@ -330,7 +330,7 @@ class NativeCountedTexts:
         tables = vocabulary.idf, tfidf.damped_counts(self._counted.max_count)
         with _told_as_input_errors():
             parts = self._counted.tfidf_rows(self._columns(places), *tables)
-        return csr(*parts, (self.n_docs, len(places)))
+        return csr(parts, (self.n_docs, len(places)))
 
     def sums(
         self,
