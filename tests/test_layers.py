@@ -73,11 +73,7 @@ def internal_imports(path):
         if imported.startswith("wordclass."):
             inner = imported.removeprefix("wordclass.")
             # compiled, and below everything else
-            compiled = (
-                "linear_solver._solver", "network._convolution", "text._engine",
-                "vector_formats._text_reader",
-            )  # fmt: skip
-            if inner not in compiled:
+            if not inner.startswith("native._native"):
                 yield inner if inner in known else inner.rpartition(".")[0]
 
 
