@@ -226,6 +226,6 @@ def _with_rows(joint: Matrix, kept: Flags) -> Matrix:
     if not sparse.issparse(joint):
         return joint * kept[:, None]
     values = joint.data * np.repeat(kept, np.diff(joint.indptr))
-    cleaned: Matrix = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
+    cleaned = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
     cleaned.eliminate_zeros()
     return cleaned
