@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.embedding.documents import hash_text, seed_key
+from wordclass.arrays import Floats, Floats32, Ints
 from wordclass.labels import EncodedLabels
 from wordclass.stored_options import restored, storable
 
@@ -38,46 +37,6 @@ class Documents:
         weights = None if self.weights is None else self.weights[rows]
         labels = EncodedLabels(self.labels.codeframe, self.labels.Y[rows])
         return Documents([self.texts[k] for k in rows], labels, weights)
-
-
-def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -> Ints:
-    """Return the fold (n,) of each document; all folds have the same share of every class.
-
-    The documents of every class are dealt out evenly; in a multilabel task a document is dealt
-    with the rarest of its classes. Equal texts go to the same fold, blank ones excepted, so that no
-    document is tested on its own copy. As the order within a class is that of a hash of seed and
-    text, the folds do not depend on the order of the documents.
-
-    Parameters
-    ----------
-    texts, Y
-        The documents, and their labels (n, m).
-    """
-    key = seed_key(seed)
-    # blank texts have nothing to give away, and may be many: each goes its own way
-    named = (text if text.strip() else f"blank {k}" for k, text in enumerate(texts))
-    hashes = np.fromiter((hash_text(text, key) for text in named), np.uint64, len(texts))
-    distinct, group = np.unique(hashes, return_inverse=True)  # sorted by hash
-    rarest = np.full(len(distinct), Y.shape[1])
-    # copies of one text may have different labels: the lowest class decides
-    np.minimum.at(rarest, group, _rarest_class(Y))
-    order = np.argsort(rarest, kind="stable")
-    fold_of_group = np.empty(len(distinct), np.int64)
-    fold_of_group[order] = np.arange(len(distinct)) % n_folds
-    folds: Ints = fold_of_group[group]
-    return folds
-
-
-def _rarest_class(Y: Sparse) -> Ints:
-    """Return the class of each document with the fewest documents; m where it has none."""
-    n_docs, n_classes = Y.shape
-    by_size = np.argsort(np.asarray(Y.sum(axis=0)).ravel(), kind="stable")
-    rank = np.argsort(by_size)
-    lowest = np.full(n_docs, n_classes)
-    rows, columns = Y.nonzero()
-    np.minimum.at(lowest, rows, rank[columns])
-    rarest: Ints = np.append(by_size, n_classes)[lowest].astype(np.int64)
-    return rarest
 
 
 def held_out_scores(

@@ -22,12 +22,12 @@ from wordclass.checks import check_number, check_one_of
 from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label, check_lengths, list_texts
-from wordclass.embedding.documents import fingerprint_texts
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, encode
 from wordclass.measures import evaluate
-from wordclass.search import Documents, Search, Settings, Trial, stratified_folds
+from wordclass.search import Documents, Search, Settings, Trial
 from wordclass.stored_options import storable
 from wordclass.word_vectors import WordVectors
 

@@ -8,9 +8,10 @@ from sklearn.svm import LinearSVC
 import wordclass as wc
 from wordclass.classifiers import linear
 from wordclass.embedding.cross_fit import cross_fit
-from wordclass.embedding.recipe import Recipe
+from wordclass.embedding.vectors import Recipe
+from wordclass.folds import stratified_folds
 from wordclass.labels import encode
-from wordclass.search import Documents, Trial, stratified_folds
+from wordclass.search import Documents, Trial
 
 TEXTS, LABELS = corpus(90)
 FIXED = {"ngrams": (1, 1), "shrinkage": 5.0, "block_weight": 0.5, "C": 1.0, "min_docs": 2}

@@ -19,6 +19,7 @@ from torch.nn import functional  # noqa: E402
 import wordclass as wc  # noqa: E402
 from wordclass import progress, tensor_file  # noqa: E402
 from wordclass.encoders import encoder  # noqa: E402
+from wordclass.folds import stratified_folds  # noqa: E402
 from wordclass.labels import encode  # noqa: E402
 from wordclass.network import prediction  # noqa: E402
 from wordclass.network.batches import FoldVectors, LabelledSequences, in_order  # noqa: E402
@@ -26,7 +27,6 @@ from wordclass.network.checkpoint import Checkpoint  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
 from wordclass.network.text_classifier import TextClassifier  # noqa: E402
 from wordclass.network.training import Schedule, Training  # noqa: E402
-from wordclass.search import stratified_folds  # noqa: E402
 
 TEXTS, LABELS = corpus()
 WCE = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.arrays import Flags, Floats, Ints
-from wordclass.embedding.documents import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import EncodedLabels
 from wordclass.network import memory
 from wordclass.network.batches import FoldVectors, LabelledSequences
 from wordclass.network.embedding_layer import EmbeddingLayer
-from wordclass.search import stratified_folds
 from wordclass.stored_options import storable
 from wordclass.text.sequences import Sequences
 from wordclass.text.vectorizer import DocumentVectorizer

@@ -28,7 +28,8 @@ from wordclass.linear_solver.problem import Costs, Features
 from wordclass.native import n_threads
 from wordclass.search import Split, held_out_scores
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import DocumentVectorizer, Weight
+from wordclass.text.counting import Weight
+from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import Calibration, best_thresholds
 from wordclass.word_vectors import WordVectors
 

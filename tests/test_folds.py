@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from made_up import corpus, multilabel_corpus
+
+from wordclass.errors import InputError
+from wordclass.folds import stratified_folds
+from wordclass.labels import encode
+
+
+def test_every_class_is_dealt_out_evenly():
+    texts, labels = corpus(300)
+    Y = encode(labels).Y
+    texts = [f"{text} {k}" for k, text in enumerate(texts)]  # no two alike
+    folds = stratified_folds(texts, Y, 5, seed=0)
+    assert set(folds) == set(range(5))
+    for fold in range(5):
+        sizes = np.asarray(Y[folds == fold].sum(axis=0)).ravel()
+        assert abs(sizes - 20).max() <= 1
+
+
+def test_the_rarest_class_of_a_document_decides():
+    Y = np.ones((100, 2))
+    Y[:10, 1], Y[10:, 1] = 1, 0
+    texts = [f"text {k}" for k in range(100)]
+    folds = stratified_folds(texts, encode(Y).Y, 10, seed=3)
+    assert sorted(folds[:10]) == list(range(10))
+    assert np.bincount(folds).tolist() == [10] * 10
+
+
+def test_documents_without_labels_are_dealt_out_too():
+    texts, _ = corpus(40)
+    folds = stratified_folds(
+        [f"{t}{k}" for k, t in enumerate(texts)], encode([[]] * 39 + [["a"]]).Y, 4, 0
+    )
+    assert np.bincount(folds).tolist() == [10] * 4
+
+
+def test_the_order_of_documents_does_not_matter():
+    texts, labels = multilabel_corpus()
+    order = np.random.default_rng(1).permutation(len(texts))
+    folds = stratified_folds(texts, encode(labels).Y, 4, seed=0)
+    moved = stratified_folds(
+        [texts[k] for k in order], encode([labels[k] for k in order]).Y, 4, seed=0
+    )
+    assert moved.tolist() == folds[order].tolist()
+
+
+def test_copies_of_a_text_stay_together_unless_they_are_blank():
+    texts = ["same words"] * 20 + [""] * 20 + [f"text {k}" for k in range(20)]
+    folds = stratified_folds(texts, encode(["a", "b"] * 30).Y, 5, seed=0)
+    assert len(set(folds[:20])) == 1
+    assert len(set(folds[20:40])) == 5
+
+
+@pytest.mark.parametrize("seed", [0, 1, -7])
+def test_another_seed_deals_in_another_way(seed):
+    texts = [f"text {k}" for k in range(60)]
+    Y = encode(["a", "b"] * 30).Y
+    folds = stratified_folds(texts, Y, 5, seed)
+    assert folds.tolist() == stratified_folds(texts, Y, 5, seed).tolist()
+    assert folds.tolist() != stratified_folds(texts, Y, 5, seed + 1).tolist()
+
+
+def test_a_seed_may_be_an_integer_of_numpy_but_not_larger_than_16_bytes():
+    texts, labels = corpus(20)
+    Y = encode(labels).Y
+    same = stratified_folds(texts, Y, 5, np.int64(3))
+    assert same.tolist() == stratified_folds(texts, Y, 5, 3).tolist()
+    with pytest.raises(InputError, match=r"seed is 16069.*; expected one between"):
+        stratified_folds(texts, Y, 5, 1 << 200)
