@@ -1,9 +1,12 @@
 """One way to refuse an option: the message says what came, and what was expected."""
 
+import os
 from collections.abc import Collection
 from numbers import Integral, Real
 
 from wordclass.errors import InputError
+
+_MOST_THREADS = 256
 
 
 def check_int(name: str, value: object, lowest: int | None = None) -> None:
@@ -54,3 +57,13 @@ def check_one_of(name: str, value: object, allowed: Collection[object]) -> None:
         *others, last = (repr(each) for each in allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
         raise InputError(f"{name} is {value!r}; expected {listed}")
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads are asked for; -1 is all cores, None one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise InputError(f"n_jobs is {n_jobs!r}; expected an int (-1 is all cores), or None")
+    asked = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
+    return int(min(max(asked, 1), _MOST_THREADS))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
 from wordclass.corpus import Label
@@ -135,7 +136,7 @@ def evaluate(
 
 def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped: int = 0) -> Scores:
     """Compare two 0/1 matrices (n, m) over the same codeframe."""
-    decisions = to_sparse(predicted)
+    decisions = sparse.csr_matrix(predicted, dtype=np.float64)
     hits, differences = Y.multiply(decisions), abs(Y - decisions)
     sums = (np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions))
     n_exact = int((differences.sum(axis=1) == 0).sum())

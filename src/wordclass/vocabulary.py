@@ -128,6 +128,11 @@ class Vocabulary(Mapping[str, int]):
         )
 
 
+def damped_counts(largest: int) -> Floats:
+    """Return 1 + ln tf for each tf up to the largest; 0 for 0."""
+    return np.append(0.0, 1 + np.log(np.arange(1, largest + 1)))
+
+
 def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int | float) -> Flags:
     """Return which terms occur in enough documents and not in too many; see `Vocabulary.of`."""
     if not n_docs:

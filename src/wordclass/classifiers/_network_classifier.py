@@ -12,6 +12,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32, Sparse
+from wordclass.checks import n_threads
 from wordclass.classifiers import _network_options
 from wordclass.classifiers._network_texts import TrainingTexts
 from wordclass.classifiers._own_embeddings import own_embeddings
@@ -22,7 +23,6 @@ from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.encoders import encoder
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.measures import Scores, score
-from wordclass.native import n_threads
 from wordclass.network import device, export, memory, prediction
 from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.embedding_layer import EmbeddingLayer

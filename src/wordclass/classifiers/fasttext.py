@@ -10,7 +10,7 @@ from scipy import special
 
 from wordclass import naming
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of
+from wordclass.checks import check_int, check_number, check_one_of, n_threads
 from wordclass.classifiers._fasttext_training import (
     DivergedError,
     WordAverage,
@@ -24,7 +24,6 @@ from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
 from wordclass.labels import EncodedLabels
-from wordclass.native import n_threads
 from wordclass.search import Documents
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze

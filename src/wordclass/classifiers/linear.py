@@ -9,7 +9,7 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of
+from wordclass.checks import check_int, check_number, check_one_of, n_threads
 from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
@@ -17,10 +17,8 @@ from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.folds import stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
-from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, OneVsRest
-from wordclass.linear_solver.problem import Costs, Features
+from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features, OneVsRest
 from wordclass.measures import Target
-from wordclass.native import n_threads
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer

@@ -16,16 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_number, check_one_of
+from wordclass.checks import check_number, check_one_of, n_threads
 from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
 from wordclass.linear_solver.newton import DenseOneVsRest
-from wordclass.linear_solver.one_vs_rest import TOLERANCE, OneVsRest
-from wordclass.linear_solver.problem import Costs, Features
-from wordclass.native import n_threads
+from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
 from wordclass.search import Split, held_out_scores
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight

@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse, dense, rows_of
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, rows_of
 from wordclass.correlations import dot
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.vectors import FactoredVectors
@@ -137,4 +137,4 @@ def _dot_counts(X: Sparse, Y: Sparse) -> WordClassCounts:
     counts = WordClassCounts.of(X, Y, dot.NEEDS)
     if counts.n_terms * counts.n_classes > _MOST_DENSE_CELLS:
         return counts
-    return replace(counts, joints={name: dense(joint) for name, joint in counts.joints.items()})
+    return replace(counts, joints={name: getattr(counts, name) for name in counts.joints})

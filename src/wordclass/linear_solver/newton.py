@@ -18,7 +18,7 @@ from scipy import linalg
 from threadpoolctl import threadpool_limits
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.linear_solver.problem import Costs
+from wordclass.linear_solver.one_vs_rest import Costs
 
 _TOGETHER = 8  # classes whose products with the documents are made at once
 _MOST_STEPS = 100

@@ -4,7 +4,7 @@ import numpy as np
 
 from wordclass import native
 from wordclass.arrays import Floats32, Sparse
-from wordclass.native import n_threads
+from wordclass.checks import n_threads
 
 
 def sparse_times_dense(

@@ -1,13 +1,8 @@
 """The compiled parts, where they were built; plain Python does the same work, only slower."""
 
-import os
 import warnings
 from contextlib import suppress
 from types import ModuleType
-
-import numpy as np
-
-from wordclass.errors import InputError
 
 # typed here, because the extension says nothing of types
 engine: ModuleType | None = None
@@ -20,7 +15,6 @@ with suppress(ImportError):
     engine, text_reader = _native.engine, _native.text_reader
     solver, convolution = _native.solver, _native.convolution
 
-_MOST_THREADS = 256
 _has_warned = False
 
 
@@ -39,13 +33,3 @@ def warn_if_missing() -> None:
             SlowPathWarning,
             stacklevel=3,
         )
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads are asked for; -1 is all cores, None one."""
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InputError(f"n_jobs is {n_jobs!r}; expected an int (-1 is all cores), or None")
-    asked = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
-    return int(min(max(asked, 1), _MOST_THREADS))

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import native, progress
-from wordclass.arrays import Flags, Ints, Sparse, csr
+from wordclass.arrays import Flags, Ints, Sparse
+from wordclass.checks import n_threads
 from wordclass.counts import WordClassCounts, fits_dense_table, label_arrays
 from wordclass.errors import InputError
-from wordclass.native import n_threads
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
-from wordclass.vocabulary import TermCounts, Vocabulary
+from wordclass.vocabulary import TermCounts, Vocabulary, damped_counts
 from wordclass.weightings import tfidf
 
 Weight = Callable[[Sparse, Vocabulary], Sparse]
@@ -70,7 +70,7 @@ def count_known(
         with _told_as_input_errors():
             documents = _documents(texts, analyze)
             parts = _fixed(vocabulary, analyze).count(documents, n_threads(n_jobs))
-        return csr(parts, (len(texts), len(vocabulary)))
+        return _csr(parts, (len(texts), len(vocabulary)))
     native.warn_if_missing()
     return count_known_in_python(texts, analyze, vocabulary.index, n_jobs)
 
@@ -321,16 +321,16 @@ class NativeCountedTexts:
         """Return the occurrences (n, len(places)) of terms."""
         with _told_as_input_errors():
             parts = self._counted.occurrences(self._columns(places), len(places))
-        return csr(parts, (self.n_docs, len(places)))
+        return _csr(parts, (self.n_docs, len(places)))
 
     def weigh(self, places: Ints, vocabulary: Vocabulary, weight: Weight) -> Sparse:
         """Return X (n, v) of the vocabulary; tf-idf is made in one go."""
         if weight is not tfidf.weight:
             return weight(self.occurrences_of(places), vocabulary)
-        tables = vocabulary.idf, tfidf.damped_counts(self._counted.max_count)
+        tables = vocabulary.idf, damped_counts(self._counted.max_count)
         with _told_as_input_errors():
             parts = self._counted.tfidf_rows(self._columns(places), *tables)
-        return csr(parts, (self.n_docs, len(places)))
+        return _csr(parts, (self.n_docs, len(places)))
 
     def sums(
         self,
@@ -346,7 +346,7 @@ class NativeCountedTexts:
         sums = self._counted.tfidf_sums(
             self._columns(places),
             vocabulary.idf,
-            tfidf.damped_counts(self._counted.max_count),
+            damped_counts(self._counted.max_count),
             *label_arrays(Y),
             Y.shape[1],
             *("joint_weight" in needs, "joint_docs" in needs),
@@ -455,3 +455,10 @@ def _told_as_input_errors() -> Iterator[None]:
         yield
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(str(error)) from error
+
+
+def _csr(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Sparse:
+    """Return a CSR matrix of (values, columns, ends) whose rows are sorted, without duplicates."""
+    matrix = sparse.csr_matrix(parts, shape=shape)
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix

@@ -18,6 +18,7 @@ from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
 from wordclass.text.counting import Counted, Weight
 from wordclass.vocabulary import Vocabulary
+from wordclass.weightings import tfidf
 
 
 class DocumentVectorizer(TransformerMixin, BaseEstimator):
@@ -164,6 +165,8 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
     def _weight(self) -> Weight:
         """Return the weighting that was asked for; one of the user's is checked."""
         weighting = self.weighting
+        if weighting == "tfidf":  # nearly always: no need to look for it
+            return tfidf.weight
         if not callable(weighting):
             weight: Weight = naming.entry("weightings", weighting).weight
             return weight

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from wordclass import native
 from wordclass.arrays import Floats, Sparse, rows_of
-from wordclass.vocabulary import Vocabulary
+from wordclass.vocabulary import Vocabulary, damped_counts
 
 
 def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
@@ -26,11 +26,6 @@ def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
     # for any others
     parts = (weights / lengths[rows], occurrences.indices, occurrences.indptr)
     return sparse.csr_matrix(parts, shape=occurrences.shape)
-
-
-def damped_counts(largest: int) -> Floats:
-    """Return 1 + ln tf for each tf up to the largest; 0 for 0."""
-    return np.append(0.0, 1 + np.log(np.arange(1, largest + 1)))
 
 
 def _weight_natively(engine: ModuleType, occurrences: Sparse, idf: Floats) -> Sparse:
