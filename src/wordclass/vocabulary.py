@@ -9,6 +9,7 @@ import numpy as np
 
 from wordclass.arrays import Flags, Ints, Sparse
 from wordclass.errors import InputError
+from wordclass.storage.parts import Parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,9 @@ class TermCounts:
         )
 
 
+_LAYOUT = {"terms": "str terms", "doc_freq": "int64 terms", "term_freq": "int64 terms"}
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary(Mapping[str, int]):
     """The kept terms, sorted by code point: a mapping from term to column of X."""
@@ -104,6 +108,15 @@ class Vocabulary(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self.terms)
+
+    def to_parts(self) -> Parts:
+        """Return what is stored of it."""
+        return Parts.of_fields(self, _LAYOUT, {"vocabulary_docs": self.n_docs})
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> "Vocabulary":
+        """Return the vocabulary that was stored; its size is that of `terms` from then on."""
+        return cls(*parts.take(**_LAYOUT), parts.facts["vocabulary_docs"])
 
     def agrees_with(self, other: "Vocabulary") -> bool:
         """Whether X would be the same: equal terms and equal document frequencies."""

@@ -4,7 +4,7 @@
 
 A model of every kind, embeddings, word vectors, and in `expected.json` what version 0.1.0 made of
 `TEXTS` with them. Later versions must read them and answer the same: see
-`tests/persistence/test_saved_by_0_1_0.py`. It stays here to tell what the files are.
+`tests/test_saved_by_0_1_0.py`. It stays here to tell what the files are.
 """
 
 import json

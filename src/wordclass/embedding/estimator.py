@@ -23,6 +23,8 @@ from wordclass.embedding.recipe import Correlate, Recipe
 from wordclass.embedding.structural_problems import with_structural_columns
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode, unknown_name
+from wordclass.storage import understanding
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer, Weight
 from wordclass.word_vectors import WordVectors
@@ -349,8 +351,8 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file with everything inside; it appears when it is complete."""
-        check_is_fitted(self)
-        wce_file.write(Path(path), self.get_params(), self.learned_, self._vectors())
+        parts = self.to_parts()
+        wce_file.write(Path(path), self.get_params(), self.learned_.codeframe, parts)
 
     @classmethod
     def load(cls, path: str | PathLike[str], **functions: object) -> "WordClassEmbeddings":
@@ -359,27 +361,24 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         A function (`analyzer`, `weighting`, `correlation`) or projector of the user's own is not
         in the file, only its name: it must be given again, as `load(path, analyzer=...)`.
         """
-        options, learned, vectors = wce_file.read(Path(path), functions)
-        return cls(**options)._filled(learned, vectors)
+        with understanding(Path(path), "not complete"):
+            options, codeframe, parts = wce_file.read(Path(path), functions)
+            return cls(**options).from_parts(codeframe, parts)
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything but options and codeframe, as facts that JSON can hold, and arrays."""
+    def to_parts(self) -> Parts:
+        """Return what is stored of these embeddings beside options and codeframe."""
         check_is_fitted(self)
-        return wce_file.packed(self.learned_, self._vectors())
+        vectors = self.vectors_ if self._is_projected else None
+        own = Parts.of(class_vectors=self.class_vectors_, vectors=vectors)
+        return wce_file.learned_to_parts(self.learned_) | own
 
-    def unpack(
-        self, codeframe: Codeframe, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> Self:
-        """Become fitted by what `packed` returned."""
-        return self._filled(*wce_file.unpacked(codeframe, facts, arrays))
-
-    def _vectors(self) -> dict[str, Floats32]:
-        vectors = {"class_vectors": self.class_vectors_}
-        return {**vectors, "vectors": self.vectors_} if self._is_projected else vectors
-
-    def _filled(self, learned: Learned, vectors: dict[str, Floats32]) -> Self:
-        class_vectors = vectors["class_vectors"]
-        self._set(learned, class_vectors, vectors.get("vectors", class_vectors))
+    def from_parts(self, codeframe: Codeframe, parts: Parts) -> Self:
+        """Become fitted by what `to_parts` returned."""
+        learned = wce_file.learned_from_parts(codeframe, parts)
+        class_vectors, vectors = parts.take(
+            class_vectors="float32 terms columns", vectors="float32? terms dimensions"
+        )
+        self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type

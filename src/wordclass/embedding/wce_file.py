@@ -5,143 +5,89 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-
-from wordclass import tensor_file
-from wordclass.arrays import Floats32, Sparse
+from wordclass.arrays import to_sparse
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.documents import CountedDocuments
 from wordclass.embedding.learning import Learned
-from wordclass.errors import FormatError
 from wordclass.labels import Codeframe, EncodedLabels
-from wordclass.stored_options import Functions, restored, storable
+from wordclass.storage.facts import Functions, codeframe_of, restored, storable
+from wordclass.storage.parts import Parts
 from wordclass.vocabulary import Vocabulary
 
 KIND = "wce"
 
-_Arrays = dict[str, NDArray[Any]]
+_SUMS = {
+    "class_docs": "float64 columns",
+    "term_docs": "float64 terms",
+    "term_weight": "float64 terms",
+    "term_squares": "float64 terms",
+}
 
 
-def write(
-    path: Path, options: Mapping[str, object], learned: Learned, vectors: Mapping[str, Floats32]
-) -> None:
+def write(path: Path, options: Mapping[str, object], codeframe: Codeframe, parts: Parts) -> None:
     """Write embeddings; the file appears when it is complete."""
-    codeframe = learned.codeframe
-    facts, arrays = packed(learned, vectors)
-    header = {
+    told = {
         "options": storable(options),
         "classes": codeframe.classes,
         "kind": codeframe.kind,
         "matrix_columns": codeframe.matrix_columns,
         "wordclass": metadata.version("wordclass"),
-        **facts,
     }
-    tensor_file.write(path, KIND, header, arrays)
+    (Parts.of(told) | parts).write(path, KIND)
 
 
-def read(path: Path, functions: Functions) -> tuple[dict[str, Any], Learned, dict[str, Floats32]]:
-    """Read embeddings: options, what was learned, and the vectors.
+def read(path: Path, functions: Functions) -> tuple[dict[str, Any], Codeframe, Parts]:
+    """Read embeddings: options, classes, and what `WordClassEmbeddings.from_parts` takes.
 
     Raises
     ------
     InputError
         They were made with a function that is not among the given ones.
     """
-    header, arrays = tensor_file.read(path, KIND)
-    options = restored(path, header["options"], functions)
-    try:
-        columns = header["matrix_columns"]
-        codeframe = Codeframe(
-            tuple(header["classes"]), header["kind"], None if columns is None else tuple(columns)
-        )
-        learned, vectors = unpacked(codeframe, header, arrays)
-    except (KeyError, IndexError, ValueError) as error:
-        raise FormatError(path, None, f"not complete: {error}") from error
-    return options, learned, vectors
+    parts = Parts.read(path, KIND)
+    told = parts.facts
+    codeframe = codeframe_of(told["classes"], told["kind"], told["matrix_columns"])
+    return restored(path, told["options"], functions), codeframe, parts
 
 
-def packed(learned: Learned, vectors: Mapping[str, Floats32]) -> tuple[dict[str, Any], _Arrays]:
-    """Return everything but options and codeframe, as facts that JSON can hold, and arrays."""
-    vocabulary, counts = learned.vocabulary, learned.counts
+def learned_to_parts(learned: Learned) -> Parts:
+    """Return what is stored of what was learned: everything but the codeframe."""
+    counts, documents = learned.counts, learned.documents
     facts = {
         "structural": [int(j) for j in learned.structural],
         "n_docs": counts.n_docs,
-        "vocabulary_docs": vocabulary.n_docs,
         "joints": sorted(counts.joints),
-        "keeps_documents": learned.documents is not None,
+        "keeps_documents": documents is not None,
     }
-    arrays: _Arrays = {
-        **vectors,
-        "doc_freq": vocabulary.doc_freq,
-        "term_freq": vocabulary.term_freq,
-        "class_docs": counts.class_docs,
-        "term_docs": counts.term_docs,
-        "term_weight": counts.term_weight,
-        "term_squares": counts.term_squares,
-    }
-    arrays["terms"], arrays["term_ends"] = tensor_file.pack_strings(vocabulary.terms)
-    for name, joint in counts.joints.items():
-        arrays |= _flattened(name, sparse.csr_matrix(joint))
-    if learned.documents is not None:
-        arrays |= _flattened_documents(learned.documents)
-    return facts, arrays
-
-
-def unpacked(
-    codeframe: Codeframe, facts: Mapping[str, Any], arrays: _Arrays
-) -> tuple[Learned, dict[str, Floats32]]:
-    """Return what was packed: what was learned, and the vectors."""
-    vocabulary = Vocabulary(
-        tensor_file.unpack_strings(arrays["terms"], arrays["term_ends"]),
-        arrays["doc_freq"],
-        arrays["term_freq"],
-        facts["vocabulary_docs"],
+    joints = {name: to_sparse(joint) for name, joint in counts.joints.items()}
+    parts = learned.vocabulary.to_parts() | Parts.of(facts, **joints)
+    parts |= Parts.of_fields(counts, _SUMS)
+    if documents is None:
+        return parts
+    return parts | Parts.of(
+        document_terms=documents.terms,
+        occurrences=documents.occurrences,
+        document_labels=documents.labels.Y,
+        fingerprints=documents.fingerprints,
     )
-    counts = WordClassCounts(
-        facts["n_docs"],
-        arrays["class_docs"],
-        arrays["term_docs"],
-        arrays["term_weight"],
-        arrays["term_squares"],
-        {name: _restored_matrix(name, arrays) for name in facts["joints"]},
+
+
+def learned_from_parts(codeframe: Codeframe, parts: Parts) -> Learned:
+    """Return what was learned and stored."""
+    facts = parts.facts
+    vocabulary = Vocabulary.from_parts(parts)
+    structural = tuple(facts["structural"])
+    parts.sizes["columns"] = len(codeframe.classes) + len(structural)
+    joints = {name: "csr:float64 terms columns" for name in facts["joints"]}
+    joint_sums = dict(zip(joints, parts.take(**joints), strict=True))
+    counts = WordClassCounts(facts["n_docs"], *parts.take(**_SUMS), joint_sums)
+    if not facts["keeps_documents"]:
+        return Learned(vocabulary, codeframe, structural, counts)
+    terms, occurrences, Y, fingerprints = parts.take(
+        document_terms="str document_terms",
+        occurrences="csr:int32|int64|float64 documents document_terms",
+        document_labels=f"csr:float64 documents {len(codeframe.classes)}",
+        fingerprints="uint64 documents",
     )
-    documents = _restored_documents(codeframe, arrays) if facts["keeps_documents"] else None
-    learned = Learned(vocabulary, codeframe, tuple(facts["structural"]), counts, documents)
-    return learned, {name: arrays[name] for name in arrays.keys() & {"class_vectors", "vectors"}}
-
-
-def _flattened(name: str, matrix: Sparse) -> _Arrays:
-    return {
-        f"{name}.data": matrix.data,
-        f"{name}.indices": matrix.indices,
-        f"{name}.indptr": matrix.indptr,
-        f"{name}.shape": np.array(matrix.shape, np.int64),
-    }
-
-
-def _restored_matrix(name: str, arrays: _Arrays) -> Sparse:
-    parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
-    n_rows, n_columns = arrays[f"{name}.shape"].tolist()
-    return sparse.csr_matrix(parts, shape=(n_rows, n_columns))
-
-
-def _flattened_documents(documents: CountedDocuments) -> _Arrays:
-    terms, ends = tensor_file.pack_strings(documents.terms)
-    return {
-        "document_terms": terms,
-        "document_term_ends": ends,
-        "fingerprints": documents.fingerprints,
-        **_flattened("occurrences", documents.occurrences),
-        **_flattened("document_labels", documents.labels.Y),
-    }
-
-
-def _restored_documents(codeframe: Codeframe, arrays: _Arrays) -> CountedDocuments:
-    return CountedDocuments(
-        tensor_file.unpack_strings(arrays["document_terms"], arrays["document_term_ends"]),
-        _restored_matrix("occurrences", arrays),
-        EncodedLabels(codeframe, _restored_matrix("document_labels", arrays)),
-        arrays["fingerprints"],
-    )
+    documents = CountedDocuments(terms, occurrences, EncodedLabels(codeframe, Y), fingerprints)
+    return Learned(vocabulary, codeframe, structural, counts, documents)

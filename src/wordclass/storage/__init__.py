@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Literal, cast
 from uuid import uuid4
 
 from wordclass import naming
@@ -41,22 +41,43 @@ def uncompressed_name(path: Path) -> str:
     return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
 
 
-def require(path: Path) -> None:
-    """Refuse a path that is not there, or may not be looked at."""
+@contextmanager
+def accessing(path: Path, done: str = "read", rest: str = "") -> Iterator[None]:
+    """Turn what the system refuses inside the block into a `StorageError` that names the path."""
     try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise MissingDataError(f"{path}: no such file or folder") from error
-    except OSError as error:  # a name too long, a folder that may not be entered
-        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        yield
+    except WordClassError:
+        raise
+    except OSError as error:  # a full disk, a name too long, a folder that may not be entered
+        reason = error.strerror or str(error)
+        raise StorageError(f"{path}: cannot be {done}: {reason}{rest}") from error
+
+
+@contextmanager
+def understanding(path: Path, problem: str) -> Iterator[None]:
+    """Turn errors over strange content inside the block into a `FormatError` with the path."""
+    try:
+        yield
+    except WordClassError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise FormatError(path, None, f"{problem}: {error}") from error
 
 
 def is_there(path: Path) -> bool:
     """Return whether a file or folder has this name; a name that cannot be is refused."""
-    try:
-        return path.exists()
-    except OSError as error:  # a name too long, a folder that may not be entered
-        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with accessing(path):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return False
+    return True
+
+
+def require(path: Path) -> None:
+    """Refuse a path that is not there, or may not be looked at."""
+    if not is_there(path):
+        raise MissingDataError(f"{path}: no such file or folder")
 
 
 @contextmanager
@@ -71,15 +92,18 @@ def reading(path: Path) -> Iterator[BinaryIO]:
         The compressed data is damaged or cut short.
     """
     require(path)
-    try:
-        with path.open("rb") as raw, _decompressed(raw, path) as stream:
-            yield stream
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise FormatError(path, None, f"damaged or cut short: {error}") from error
-    except OSError as error:
-        if isinstance(error, MissingDataError | StorageError):
-            raise
-        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with accessing(path):
+        try:
+            with path.open("rb") as raw, _through(raw, path, "rb") as stream:
+                yield stream
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(path, None, f"damaged or cut short: {error}") from error
+
+
+def content_of(path: Path) -> bytes:
+    """Return all that `reading` reads."""
+    with reading(path) as stream:
+        return stream.read()
 
 
 @contextmanager
@@ -114,58 +138,54 @@ def state_of(path: Path) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _decompressed(raw: BinaryIO, path: Path) -> BinaryIO:
+def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
+    """Return a stream that decompresses or compresses on the way, where the name asks for it."""
     ending = path.suffix.lower()
     if ending == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
-    if ending == ".zst":
-        return cast("BinaryIO", io.BufferedReader(_ZstdStream(raw, path), _CHUNK))
-    return raw
+        zipped = gzip.GzipFile(filename="", fileobj=raw, mode=mode, mtime=0)
+        return cast("BinaryIO", zipped)
+    if ending != ".zst":
+        return raw
+    if mode == "rb":
+        return cast("BinaryIO", io.BufferedReader(_Pieces(_zstd_pieces(raw, path)), _CHUNK))
+    compressor = naming.extra("zstandard", f"to write {path}").ZstdCompressor(write_checksum=True)
+    return cast("BinaryIO", compressor.stream_writer(raw, closefd=False))
 
 
-class _ZstdStream(io.RawIOBase):
-    """The decompressed bytes of a zstd file; a file cut short is an error, not a short file.
+def _zstd_pieces(raw: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Give the decompressed bytes of a zstd file; one cut short is an error, not a short file.
 
     (`zstandard.stream_reader` ends silently where the data does.)
     """
+    zstandard = naming.extra("zstandard", f"to read {path}")
+    frame, rest = None, b""
+    while chunk := rest or raw.read(_CHUNK):
+        frame = frame or zstandard.ZstdDecompressor().decompressobj()
+        try:
+            yield frame.decompress(chunk)
+        except zstandard.ZstdError as error:
+            raise FormatError(path, None, f"damaged zstd data: {error}") from error
+        frame, rest = (None, frame.unused_data) if frame.eof else (frame, b"")
+    if frame is not None:
+        raise FormatError(path, None, "damaged or cut short: a zstd frame has no end")
 
-    def __init__(self, raw: BinaryIO, path: Path) -> None:
-        self._zstandard = naming.extra("zstandard", f"to read {path}")
-        self._raw, self._path = raw, path
-        self._frame = self._zstandard.ZstdDecompressor().decompressobj()
+
+class _Pieces(io.RawIOBase):
+    """A stream of bytes that come piece by piece."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = filter(None, pieces)
         self._ready = memoryview(b"")
-        self._frame_is_empty = True
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
         target = memoryview(cast("bytearray", buffer)).cast("B")
-        while not self._ready:
-            if not self._advance():
-                return 0
+        self._ready = self._ready or memoryview(next(self._pieces, b""))
         n_bytes = min(len(target), len(self._ready))
-        target[:n_bytes] = self._ready[:n_bytes]
-        self._ready = self._ready[n_bytes:]
+        target[:n_bytes], self._ready = self._ready[:n_bytes], self._ready[n_bytes:]
         return n_bytes
-
-    def _advance(self) -> bool:
-        """Decompress some more; False at the end of the file."""
-        chunk = self._raw.read(_CHUNK) if not self._frame.eof else self._frame.unused_data
-        if self._frame.eof:
-            chunk = chunk or self._raw.read(_CHUNK)
-            self._frame = self._zstandard.ZstdDecompressor().decompressobj()
-            self._frame_is_empty = True
-        if not chunk:
-            if not self._frame_is_empty:
-                raise FormatError(self._path, None, "damaged or cut short: a zstd frame has no end")
-            return False
-        self._frame_is_empty = False
-        try:
-            self._ready = memoryview(self._frame.decompress(chunk))
-        except self._zstandard.ZstdError as error:
-            raise FormatError(self._path, None, f"damaged zstd data: {error}") from error
-        return True
 
 
 @contextmanager
@@ -179,17 +199,12 @@ def replacing(path: Path) -> Iterator[Path]:
     StorageError
         The disk is full, the folder is missing, or the like.
     """
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+    temporary = _beside(path)
     try:
-        yield temporary
-        with temporary.open("rb+") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        if isinstance(error, MissingDataError | StorageError):
-            raise
-        reason = error.strerror or str(error)
-        raise StorageError(f"{path}: cannot be written: {reason}; nothing was changed") from error
+        with accessing(path, "written", "; nothing was changed"):
+            yield temporary
+            _to_disk(temporary)
+            os.replace(temporary, path)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -218,21 +233,16 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
     """
     place = Path(os.path.realpath(folder))  # of a link, the folder that it points to
     check_folder(place, check)
-    mark = uuid4().hex
-    temporary = place.with_name(f".{place.name}.{mark}.tmp")
+    temporary = _beside(place)
     try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        _to_disk(temporary)
-        check_folder(place, check)  # again: the work took a while
-        _swap(temporary, place, place.with_name(f".{place.name}.{mark}.old"))
-    except OSError as error:
-        if isinstance(error, StorageError):  # tell of a place that the user knows
-            raise StorageError(str(error).replace(str(temporary), str(folder))) from error
-        if isinstance(error, WordClassError):
-            raise
-        reason = error.strerror or str(error)
-        raise StorageError(f"{folder}: cannot be written: {reason}; nothing was changed") from error
+        with accessing(folder, "written", "; nothing was changed"):
+            temporary.mkdir(parents=True)
+            yield temporary
+            _to_disk(temporary)
+            check_folder(place, check)  # again: the work took a while
+            _swap(temporary, place)
+    except StorageError as error:  # tell of a place that the user knows
+        raise StorageError(str(error).replace(str(temporary), str(folder))) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -243,27 +253,31 @@ def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; expected a folder, or a new name")
-    try:
+    with accessing(folder):
         found = {path.name for path in folder.iterdir()}
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be read: {error.strerror or error}") from error
     if found:
         check(found)
 
 
-def _to_disk(folder: Path) -> None:
-    """See to it that the files of a folder are on disk before the folder gets its name."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb+") as written:
+def _beside(path: Path) -> Path:
+    """Return a new name in the same folder, for what is not complete yet."""
+    return path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+
+
+def _to_disk(path: Path) -> None:
+    """See to it that a file, or all files of a folder, are on disk before it gets its name."""
+    for each in (path, *path.rglob("*")):
+        if not each.is_dir():
+            with each.open("rb+") as written:
                 os.fsync(written.fileno())
 
 
-def _swap(new: Path, place: Path, aside: Path) -> None:
+def _swap(new: Path, place: Path) -> None:
     """Rename twice, which takes no time; should the second fail, undo the first."""
     if not place.exists():
         os.replace(new, place)
         return
+    aside = new.with_suffix(".old")
     os.replace(place, aside)
     try:
         os.replace(new, place)
@@ -280,20 +294,5 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
     One that ends in .gz or .zst is compressed on the way; the same bytes give the same file.
     """
-    with (
-        replacing(path) as temporary,
-        temporary.open("wb") as raw,
-        _compressed(raw, path) as stream,
-    ):
+    with replacing(path) as place, place.open("wb") as raw, _through(raw, path, "wb") as stream:
         yield stream
-
-
-def _compressed(raw: BinaryIO, path: Path) -> BinaryIO:
-    ending = path.suffix.lower()
-    if ending == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
-    if ending == ".zst":
-        zstandard = naming.extra("zstandard", f"to write {path}")
-        compressor = zstandard.ZstdCompressor(write_checksum=True)
-        return cast("BinaryIO", compressor.stream_writer(raw, closefd=False))
-    return raw

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from made_up import corpus
 
 import wordclass as wc
-from wordclass.persistence import manifest
+from wordclass import persistence
+from wordclass.persistence import TrainingData
 
 TEXTS, LABELS = corpus()
 
@@ -40,10 +41,8 @@ def rewritten(folder, change):
     """Change the manifest and seal it again, as only a forger would."""
     path = folder / "manifest.json"
     facts = json.loads(path.read_bytes())
-    for name in ("format", "version", "digest"):
-        del facts[name]
     change(facts)
-    path.write_bytes(manifest.sealed(facts))
+    path.write_bytes(persistence.sealed({**facts, "digest": ""}))
 
 
 def test_the_manifest_tells_people_what_they_have(saved):
@@ -178,12 +177,22 @@ def test_what_is_no_model_is_refused(tmp_path):
             wc.load(tmp_path)
 
 
-def test_a_newer_format_says_who_can_read_it(saved, monkeypatch):
-    monkeypatch.setattr(manifest, "_VERSION", 2)
+def test_a_newer_format_says_who_can_read_it(saved):
     rewritten(saved, lambda facts: facts["versions"].update(wordclass="9.9"))
-    monkeypatch.setattr(manifest, "_VERSION", 1)
+    assert wc.load(saved)
+    rewritten(saved, lambda facts: facts.update(version=2))
     with pytest.raises(wc.FormatError, match=r"version 2 of the format, written by wordclass 9\.9"):
         wc.load(saved)
+
+
+def test_a_newer_kind_of_classifier_says_who_can_read_it(saved):
+    assert json.loads((saved / "manifest.json").read_bytes())["classifier_version"] == 1
+    rewritten(saved, lambda facts: facts["versions"].update(wordclass="9.9"))
+    rewritten(saved, lambda facts: facts.update(classifier_version=2))
+    with pytest.raises(wc.FormatError, match=r"'nearest'.*version 2.*by wordclass 9\.9"):
+        wc.load(saved)
+    rewritten(saved, lambda facts: facts.pop("classifier_version"))  # as version 0.1.0 wrote it
+    assert wc.load(saved)
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [], {}, [[1]], {"a": {"b": []}}, -1.5])
@@ -191,7 +200,7 @@ def test_a_newer_format_says_who_can_read_it(saved, monkeypatch):
     "key",
     [
         "classifier", "settings", "labels", "classes", "matrix_columns", "scores", "facts",
-        "versions", "arrays", "created", "training",
+        "versions", "arrays", "created", "training", "classifier_version",
     ],
 )  # fmt: skip
 def test_a_manifest_of_strange_values_is_refused_or_harmless(saved, key, value):
@@ -224,3 +233,18 @@ def test_a_model_is_loaded_and_replaced_through_a_link(saved, fitted):
     fitted.save(link)
     assert link.is_symlink()
     assert wc.load(link).classes_.tolist() == ["garden", "music", "space"]
+
+
+def test_the_fingerprint_does_not_depend_on_the_order_but_on_every_text():
+    one = TrainingData.of(["a", "b", "b"])
+    assert one.n_docs == 3
+    assert one.fingerprint == TrainingData.of(["b", "a", "b"]).fingerprint
+    assert one.fingerprint != TrainingData.of(["a", "b"]).fingerprint
+    assert one.fingerprint != TrainingData.of(["a", "b", "c"]).fingerprint
+    assert (np.diff(one.fingerprints.astype(object)) >= 0).all()
+
+
+def test_shared_texts_are_counted_and_blank_ones_are_not():
+    known = TrainingData.of(["moon", "rose", "", "\ud800"])
+    assert known.n_shared(["moon", "moon", "sun", "", "  ", "\ud800"]) == 3
+    assert known.n_shared([]) == 0

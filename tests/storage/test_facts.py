@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import wordclass as wc
-from wordclass.stored_options import restored, shown, storable
+from wordclass.storage.facts import restored, shown, storable
 
 OPTIONS = {
     "a": None,
