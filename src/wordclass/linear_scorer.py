@@ -68,4 +68,4 @@ class LinearScorer:
     def from_parts(cls, vectorizer: DocumentVectorizer, parts: Parts) -> "LinearScorer":
         """Return the scorer that was stored; the vectorizer brings the options."""
         fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(parts))
-        return cls(fitted, *parts.take(**_LAYOUT))
+        return cls(fitted, **parts.take(**_LAYOUT))

@@ -116,7 +116,7 @@ class Vocabulary(Mapping[str, int]):
     @classmethod
     def from_parts(cls, parts: Parts) -> "Vocabulary":
         """Return the vocabulary that was stored; its size is that of `terms` from then on."""
-        return cls(*parts.take(**_LAYOUT), parts.facts["vocabulary_docs"])
+        return cls(**parts.take(**_LAYOUT), n_docs=parts.facts["vocabulary_docs"])
 
     def agrees_with(self, other: "Vocabulary") -> bool:
         """Whether X would be the same: equal terms and equal document frequencies."""

@@ -30,6 +30,11 @@ from wordclass.text.analyzer import Analyze, choose_analyzer
 from wordclass.text.vectorizer import DocumentVectorizer
 
 _FINGERPRINTS = "training.fingerprints"
+_LAYOUT = {
+    "thresholds": "float64? classes",
+    "calibration": "float64? classes 2",
+    _FINGERPRINTS: "uint64 texts",
+}
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
@@ -215,13 +220,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         classifier._set_codeframe(codeframe)
         parts.sizes["classes"] = len(codeframe.classes)
         classifier._from_parts(parts)
-        layout = {"thresholds": "float64? classes", "calibration": "float64? classes 2"}
-        classifier.thresholds_, calibration = parts.take(**layout)
+        found = parts.take(**_LAYOUT)
+        classifier.thresholds_, calibration = found["thresholds"], found["calibration"]
         classifier.calibration_ = None
         if calibration is not None:
             classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)
-        (fingerprints,) = parts.take(**{_FINGERPRINTS: "uint64 texts"})
-        classifier.training_ = persistence.TrainingData.of_hashes(fingerprints)
+        classifier.training_ = persistence.TrainingData.of_hashes(found[_FINGERPRINTS])
         return classifier
 
     @abstractmethod

@@ -84,8 +84,8 @@ class WordAverage:
     @classmethod
     def from_parts(cls, analyze: Analyze, parts: Parts) -> "WordAverage":
         """Return what was stored; the analyzer comes from elsewhere."""
-        (words,) = parts.take(words="str words")
-        return cls(analyze, fixed_vocabulary(words), *parts.take(**_LAYOUT))
+        words = parts.take(words="str words")["words"]
+        return cls(analyze, fixed_vocabulary(words), **parts.take(**_LAYOUT))
 
 
 def fixed_vocabulary(terms: list[str]) -> Vocabulary:

@@ -250,7 +250,7 @@ class SvmClassifier(TextClassifier):
 
     def _from_parts(self, parts: Parts) -> None:
         self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
-        (self.C_,) = parts.take(C="float64 machines")
+        self.C_ = parts.take(C="float64 machines")["C"]
 
 
 def _check_one_of(name: str, value: object, allowed: Sequence[str | None]) -> None:

@@ -377,7 +377,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         learned = wce_file.learned_from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
             class_vectors="float32 terms columns", vectors="float32? terms dimensions"
-        )
+        ).values()
         self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
 

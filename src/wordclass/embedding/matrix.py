@@ -242,8 +242,8 @@ class EmbeddingMatrix:
     @classmethod
     def from_parts(cls, analyze: Analyze, parts: Parts) -> Self:
         """Return the matrix that was stored; the analyzer comes from elsewhere."""
-        (terms,) = parts.take(row_terms="str row_terms")
-        (rows,) = parts.take(rows=f"float32 {len(terms) + 2} dimensions")
+        terms = parts.take(row_terms="str row_terms")["row_terms"]
+        rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]
         n_terms = parts.facts["row_vocabulary"]
         blocks = {name: slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
         return cls(terms[:n_terms], terms[n_terms:], rows, blocks, analyze)

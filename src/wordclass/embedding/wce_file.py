@@ -78,9 +78,8 @@ def learned_from_parts(codeframe: Codeframe, parts: Parts) -> Learned:
     vocabulary = Vocabulary.from_parts(parts)
     structural = tuple(facts["structural"])
     parts.sizes["columns"] = len(codeframe.classes) + len(structural)
-    joints = {name: "csr:float64 terms columns" for name in facts["joints"]}
-    joint_sums = dict(zip(joints, parts.take(**joints), strict=True))
-    counts = WordClassCounts(facts["n_docs"], *parts.take(**_SUMS), joint_sums)
+    joints = parts.take(**dict.fromkeys(facts["joints"], "csr:float64 terms columns"))
+    counts = WordClassCounts(facts["n_docs"], **parts.take(**_SUMS), joints=joints)
     if not facts["keeps_documents"]:
         return Learned(vocabulary, codeframe, structural, counts)
     terms, occurrences, Y, fingerprints = parts.take(
@@ -88,6 +87,6 @@ def learned_from_parts(codeframe: Codeframe, parts: Parts) -> Learned:
         occurrences="csr:int32|int64|float64 documents document_terms",
         document_labels=f"csr:float64 documents {len(codeframe.classes)}",
         fingerprints="uint64 documents",
-    )
+    ).values()
     documents = CountedDocuments(terms, occurrences, EncodedLabels(codeframe, Y), fingerprints)
     return Learned(vocabulary, codeframe, structural, counts, documents)

@@ -23,7 +23,10 @@ def storable(options: Mapping[str, object]) -> dict[str, Any]:
     estimator by its class and its own options. How many processes did the work, and where they
     kept what they had done, is no part of the result: such options are stored as None.
     """
-    return {name: None if name in _NO_PART else _storable(value) for name, value in options.items()}
+    given = {name: None if name in _NO_PART else value for name, value in options.items()}
+    if isinstance(ngrams := given.get("ngrams"), tuple):
+        given["ngrams"] = list(ngrams)  # as it has always been, and nicer to read
+    return {name: _storable(value) for name, value in given.items()}
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401 - any option of anybody's
@@ -139,7 +142,7 @@ def _decoded(stored: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:  # no
 
 
 def _with_tuples(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options whose pair of `ngrams` is a tuple; version 0.1.0 stored it as a list."""
+    """Return options whose pair of `ngrams`, stored as a list, is a tuple again."""
     ngrams = options.get("ngrams")
     return {**options, "ngrams": tuple(ngrams)} if isinstance(ngrams, list) else options
 
@@ -162,4 +165,5 @@ def codeframe_of(classes: list[Any], kind: Kind, matrix_columns: list[int] | Non
     )
     if not is_sound:
         raise ValueError("its classes are not a codeframe")
-    return Codeframe(tuple(classes), kind, matrix_columns and tuple(matrix_columns))
+    columns = None if matrix_columns is None else tuple(matrix_columns)
+    return Codeframe(tuple(classes), kind, columns)

@@ -97,7 +97,7 @@ class Parts:
 
     # --- taking out ------------------------------------------------------------------------
 
-    def take(self, **layout: str) -> list[Any]:
+    def take(self, **layout: str) -> dict[str, Any]:
         """Return what is stored under these names, each checked against its layout.
 
         A layout is a type, or several (`int32|int64`), and sizes. A size is a number, or a name
@@ -113,11 +113,11 @@ class Parts:
         Examples
         --------
         >>> parts = Parts.of(terms=["moon", "rose"], weights=np.zeros((2, 3)))
-        >>> terms, weights = parts.take(terms="str terms", weights="float64 terms classes")
-        >>> terms, parts.sizes
+        >>> found = parts.take(terms="str terms", weights="float64 terms classes")
+        >>> found["terms"], parts.sizes
         (['moon', 'rose'], {'terms': 2, 'classes': 3})
         """
-        return [self._take(name, *each.split()) for name, each in layout.items()]
+        return {name: self._take(name, *each.split()) for name, each in layout.items()}
 
     def _take(self, name: str, kind: str, *sizes: str) -> Any:  # noqa: ANN401 - see `take`
         if kind.endswith("?") and name not in self.arrays:
@@ -127,10 +127,9 @@ class Parts:
             return self._strings(name, *sizes)
         if not kind.startswith("csr:"):
             return self._checked(name, self._array(name), kind, *sizes)
-        shape = self._array(f"{name}.shape").tolist()
-        matrix = sparse.csr_matrix(
-            tuple(self._array(f"{name}.{part}") for part in _CSR), shape=tuple(shape)
-        )
+        shape = self._checked(f"{name}.shape", self._array(f"{name}.shape"), "int64", "2")
+        parts = tuple(self._array(f"{name}.{part}") for part in _CSR)
+        matrix = sparse.csr_matrix(parts, shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)
         return self._checked(name, matrix, kind.removeprefix("csr:"), *sizes)
 

@@ -19,16 +19,12 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     parts = Parts.read(path, "wce")
     with understanding(path, "not complete"):
         all_terms, matrix, projected = parts.take(
-            terms="str terms",
-            class_vectors="float32 terms columns",
+            terms="str terms", class_vectors="float32 terms columns",
             vectors="float32? terms dimensions",
-        )
-        names = (
-            *parts.facts["classes"],
-            *(f"has {all_terms[j]}" for j in parts.facts["structural"]),
-        )
-    if projected is not None:
-        matrix, names = projected, None
+        ).values()  # fmt: skip
+        structural = [f"has {all_terms[j]}" for j in parts.facts["structural"]]
+        names = (*parts.facts["classes"], *structural) if projected is None else None
+    matrix = matrix if projected is None else projected
     kept = [j for j, term in enumerate(all_terms) if terms is None or term in terms]
     wanted = np.asarray(kept, dtype=np.intp)
     return WordVectors.of([all_terms[j] for j in kept], matrix[wanted], names)
