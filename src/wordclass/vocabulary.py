@@ -111,7 +111,7 @@ class Vocabulary(Mapping[str, int]):
 
     def to_parts(self) -> Parts:
         """Return what is stored of it."""
-        return Parts.of_fields(self, _LAYOUT, {"vocabulary_docs": self.n_docs})
+        return Parts.of({"vocabulary_docs": self.n_docs}) | Parts.of_fields(self, _LAYOUT)
 
     @classmethod
     def from_parts(cls, parts: Parts) -> "Vocabulary":

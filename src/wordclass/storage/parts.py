@@ -15,7 +15,6 @@ from wordclass.arrays import Sparse
 from wordclass.errors import FormatError
 from wordclass.storage import content_of, understanding, writing
 
-Layout = Mapping[str, str]  # what is stored under each name: see `Parts.take`
 Value = NDArray[Any] | Sparse | Sequence[str]
 
 _KEY = "wordclass"
@@ -80,20 +79,17 @@ class Parts:
         return cls(dict(facts or {}), arrays)
 
     @classmethod
-    def of_fields(
-        cls, thing: object, layout: Layout, facts: Mapping[str, Any] | None = None
-    ) -> "Parts":
-        """Put together facts and those attributes of an object that a layout names."""
-        return cls.of(facts, **{name: getattr(thing, name) for name in layout})
+    def of_fields(cls, thing: object, layout: Mapping[str, str]) -> "Parts":
+        """Put together those attributes of an object that a layout names; see `take`."""
+        return cls.of(**{name: getattr(thing, name) for name in layout})
 
     def __or__(self, other: "Parts") -> "Parts":
         return Parts({**self.facts, **other.facts}, {**self.arrays, **other.arrays})
 
     def under(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the arrays whose names begin so, by the rest of their names; unchecked."""
-        n_dropped = len(prefix)
-        found = {name for name in self.arrays if name.startswith(prefix)}
-        return {name[n_dropped:]: self.arrays[name] for name in sorted(found)}
+        found = [name for name in self.arrays if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.arrays[name] for name in found}
 
     # --- taking out ------------------------------------------------------------------------
 
@@ -150,8 +146,9 @@ class Parts:
     def _checked(self, name: str, found: Any, kind: str, *sizes: str) -> Any:  # noqa: ANN401
         """Return an array or a sparse matrix if it has this type and these sizes."""
         for size, n_found in zip(sizes, found.shape, strict=False):
-            self.sizes.setdefault(size, int(size) if size.isdigit() else n_found)
-        expected = tuple(self.sizes.get(size) for size in sizes)
+            if not size.isdigit():
+                self.sizes.setdefault(size, n_found)
+        expected = tuple(int(size) if size.isdigit() else self.sizes.get(size) for size in sizes)
         if found.dtype.name not in kind.split("|") or found.shape != expected:
             told = f"{name} is {found.dtype} {found.shape}"
             raise ValueError(f"{told}; expected {kind} {expected}: {', '.join(sizes)}")
