@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass import naming, storage
-from wordclass.embedding.documents import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.folds import fingerprint_texts
 from wordclass.storage.facts import codeframe_of, restored
 from wordclass.storage.parts import Parts, digest
 
@@ -40,28 +40,21 @@ class TrainingData:
 
     Parameters
     ----------
-    n_docs : int
-        How many.
-    fingerprint : str
-        One hexadecimal digest of all of them, whatever their order.
     fingerprints : array of shape (n_docs,)
-        A 64-bit hash of each, sorted.
+        A 64-bit hash of each text, sorted.
     """
 
-    n_docs: int
-    fingerprint: str
     fingerprints: NDArray[np.uint64]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "TrainingData":
         """Take the fingerprints of texts."""
-        return cls.of_hashes(fingerprint_texts(texts))
+        return cls(np.sort(fingerprint_texts(texts)))
 
-    @classmethod
-    def of_hashes(cls, hashes: NDArray[np.uint64]) -> "TrainingData":
-        """Put together what the hashes (n,) of texts tell, in any order."""
-        ordered = np.sort(hashes)
-        return cls(len(ordered), digest(ordered.astype("<u8").tobytes()), ordered)
+    def to_facts(self) -> dict[str, Any]:
+        """Return how many texts there are, and one checksum of all, whatever their order."""
+        fingerprint = digest(self.fingerprints.astype("<u8").tobytes())
+        return {"n_docs": len(self.fingerprints), "fingerprint": fingerprint}
 
     def n_shared(self, texts: Iterable[str]) -> int:
         """Count the given texts that are among the training texts; blank ones do not count."""

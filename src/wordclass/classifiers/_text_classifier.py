@@ -208,7 +208,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             "labels": codeframe.kind,
             "classes": codeframe.classes,
             "matrix_columns": codeframe.matrix_columns,
-            "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
+            "training": training.to_facts(),
             "scores": dict(scores or {}),
         }
         persistence.write(Path(path), about, parts, self.packages)
@@ -225,7 +225,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         classifier.calibration_ = None
         if calibration is not None:
             classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)
-        classifier.training_ = persistence.TrainingData.of_hashes(found[_FINGERPRINTS])
+        classifier.training_ = persistence.TrainingData(found[_FINGERPRINTS])
         return classifier
 
     @abstractmethod
