@@ -13,7 +13,6 @@ from made_up import corpus
 
 import wordclass as wc
 from wordclass import persistence
-from wordclass.persistence import TrainingData
 
 TEXTS, LABELS = corpus()
 
@@ -233,19 +232,3 @@ def test_a_model_is_loaded_and_replaced_through_a_link(saved, fitted):
     fitted.save(link)
     assert link.is_symlink()
     assert wc.load(link).classes_.tolist() == ["garden", "music", "space"]
-
-
-def test_the_fingerprint_does_not_depend_on_the_order_but_on_every_text():
-    one = TrainingData.of(["a", "b", "b"])
-    told = one.to_facts()
-    assert told["n_docs"] == 3
-    assert told == TrainingData.of(["b", "a", "b"]).to_facts()
-    for others in (["a", "b"], ["a", "b", "c"]):
-        assert told["fingerprint"] != TrainingData.of(others).to_facts()["fingerprint"]
-    assert (np.diff(one.fingerprints.astype(object)) >= 0).all()
-
-
-def test_shared_texts_are_counted_and_blank_ones_are_not():
-    known = TrainingData.of(["moon", "rose", "", "\ud800"])
-    assert known.n_shared(["moon", "moon", "sun", "", "  ", "\ud800"]) == 3
-    assert known.n_shared([]) == 0

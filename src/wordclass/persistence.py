@@ -3,7 +3,6 @@
 import json
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
@@ -12,13 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from wordclass import naming, storage
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, StorageError
-from wordclass.folds import fingerprint_texts
 from wordclass.storage.facts import codeframe_of, restored
 from wordclass.storage.parts import Parts, digest
 
@@ -32,34 +27,6 @@ _FIELDS = {
     "training": dict, "scores": dict, "facts": dict, "versions": dict, "arrays": dict,
 }  # fmt: skip
 _NO_DIGEST = b'"digest": ""'
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Which texts a model was trained on, without the texts.
-
-    Parameters
-    ----------
-    fingerprints : array of shape (n_docs,)
-        A 64-bit hash of each text, sorted.
-    """
-
-    fingerprints: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> "TrainingData":
-        """Take the fingerprints of texts."""
-        return cls(np.sort(fingerprint_texts(texts)))
-
-    def to_facts(self) -> dict[str, Any]:
-        """Return how many texts there are, and one checksum of all, whatever their order."""
-        fingerprint = digest(self.fingerprints.astype("<u8").tobytes())
-        return {"n_docs": len(self.fingerprints), "fingerprint": fingerprint}
-
-    def n_shared(self, texts: Iterable[str]) -> int:
-        """Count the given texts that are among the training texts; blank ones do not count."""
-        hashes = fingerprint_texts(text for text in texts if text.strip())
-        return int(np.isin(hashes, self.fingerprints).sum())
 
 
 def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN401 - by its name

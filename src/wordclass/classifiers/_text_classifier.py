@@ -21,6 +21,7 @@ from wordclass.corpus import Label, check_lengths, list_texts
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
+from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
 from wordclass.measures import evaluate
 from wordclass.probabilities import Calibration
@@ -94,7 +95,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         try:
             self._learn(listed, encoded, weights)
             self._set_codeframe(encoded.codeframe)
-            self.training_ = persistence.TrainingData.of(listed)
+            self.training_ = TrainingData.of(listed)
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise
@@ -208,7 +209,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             "labels": codeframe.kind,
             "classes": codeframe.classes,
             "matrix_columns": codeframe.matrix_columns,
-            "training": training.to_facts(),
+            "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
             "scores": dict(scores or {}),
         }
         persistence.write(Path(path), about, parts, self.packages)
@@ -225,7 +226,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         classifier.calibration_ = None
         if calibration is not None:
             classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)
-        classifier.training_ = persistence.TrainingData(found[_FINGERPRINTS])
+        classifier.training_ = TrainingData(found[_FINGERPRINTS])
         return classifier
 
     @abstractmethod
