@@ -143,7 +143,7 @@ def read(folder: Path) -> tuple[dict[str, Any], Parts]:
         raise FormatError(path, None, f"{told}: cut or replaced")
     if digest(content, size=32) != expected.get("digest"):
         raise FormatError(path, None, "damaged: it does not match the checksum in the manifest")
-    parts = Parts.from_bytes(path, _KIND, content)
+    parts = Parts.from_bytes(path, _KIND, content, is_checked=True)
     return manifest, Parts(manifest["facts"], parts.arrays)
 
 

@@ -89,6 +89,19 @@ def test_embeddings_are_read_as_word_vectors(tmp_path):
         vectors.save(tmp_path / "b.wce")
 
 
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_a_name_may_ask_for_compression(tmp_path, ending):
+    if ending == ".zst":
+        pytest.importorskip("zstandard")
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
+    wce.save(tmp_path / "a.wce")
+    path = tmp_path / f"a.wce{ending}"
+    wce.save(path)
+    assert path.stat().st_size < (tmp_path / "a.wce").stat().st_size
+    np.testing.assert_array_equal(wc.WordClassEmbeddings.load(path).vectors_, wce.vectors_)
+    np.testing.assert_array_equal(wc.WordVectors.load(path).matrix, wce.vectors_)
+
+
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "a.wce"
