@@ -13,7 +13,7 @@ from wordclass.classifiers import nearest
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.labels import encode
 from wordclass.search import Documents, Trial
-from wordclass.tuning import Journal, digest, expected_seconds, split
+from wordclass.tuning import Journal, digest_of, expected_seconds, split
 
 TEXTS, LABELS = corpus(90)
 GRID = {"shrinkage": [0.0, 5.0, 20.0], "min_docs": [1, 2]}
@@ -401,12 +401,12 @@ def test_equal_texts_are_on_one_side_and_no_class_is_lost(pairs, share):
 
 def test_the_checksum_tells_documents_apart():
     texts, labels = corpus()
-    own = digest(documents(texts, labels))
-    assert digest(documents(texts, labels)) == own
-    assert digest(documents(texts[::-1], labels[::-1])) != own
-    assert digest(documents(["moon", *texts[1:]], labels)) != own
-    assert digest(documents(texts, [[label] for label in labels])) != own
-    assert digest(documents(["a", "b"], ["\ud800", "x"]))
+    own = digest_of(documents(texts, labels))
+    assert digest_of(documents(texts, labels)) == own
+    assert digest_of(documents(texts[::-1], labels[::-1])) != own
+    assert digest_of(documents(["moon", *texts[1:]], labels)) != own
+    assert digest_of(documents(texts, [[label] for label in labels])) != own
+    assert digest_of(documents(["a", "b"], ["\ud800", "x"]))
 
 
 def test_documents_of_which_none_can_be_spared_are_refused():

@@ -13,7 +13,7 @@ import numpy as np
 
 from wordclass.arrays import Floats, Floats32, Ints
 from wordclass.labels import EncodedLabels
-from wordclass.stored_options import restored, storable
+from wordclass.storage.facts import restored, storable
 
 Settings = dict[str, Any]
 Split = tuple[Ints, Ints]  # rows to learn from, rows held out

@@ -4,12 +4,11 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from hashlib import blake2b
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
@@ -23,12 +22,13 @@ from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label, check_lengths, list_texts
 from wordclass.embedding.estimator import Labels
-from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.errors import FormatError, InputError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, encode
 from wordclass.measures import evaluate
 from wordclass.search import Documents, Search, Settings, Trial
-from wordclass.stored_options import storable
+from wordclass.storage.facts import storable
+from wordclass.storage.parts import digest
 from wordclass.word_vectors import WordVectors
 
 TARGETS = ("both", "macro_f1", "micro_f1", "accuracy")
@@ -331,8 +331,7 @@ class _Trials:
     def key(self, settings: Settings) -> str:
         """Return what stands for all that the scores of a trial depend on."""
         options = storable({**self._defaults, **self._options(settings)})
-        told = f"{self._context}\n{json.dumps(options, sort_keys=True)}"
-        return blake2b(told.encode(), digest_size=16).hexdigest()
+        return digest(self._context, json.dumps(options, sort_keys=True))
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
@@ -341,24 +340,19 @@ class _Trials:
 
     @cached_property
     def _context(self) -> str:
-        """The version, the classifier, and checksums of documents and vectors."""
+        """The version, the classifier, and a checksum of documents and vectors."""
         vectors = self.fixed.get("vectors")
-        checksum = blake2b(digest_size=16)
+        known = [digest_of(self.train), digest_of(self.validation)]
         if isinstance(vectors, WordVectors):
-            checksum.update("\n".join(vectors.terms).encode("utf-8", "surrogatepass"))
-            checksum.update(vectors.matrix.tobytes())
-        documents = f"{digest(self.train)} {digest(self.validation)}"
-        return f"{metadata.version('wordclass')} {self.name} {documents} {checksum.hexdigest()}"
+            known.append(digest("\n".join(vectors.terms), vectors.matrix))
+        return " ".join([metadata.version("wordclass"), self.name, *known])
 
 
-def digest(documents: Documents) -> str:
+def digest_of(documents: Documents) -> str:
     """Return a checksum of texts and labels in their order."""
-    checksum = blake2b(fingerprint_texts(documents.texts).tobytes(), digest_size=16)
-    Y = documents.labels.Y
-    checksum.update(repr((documents.labels.codeframe, Y.shape)).encode("utf-8", "backslashreplace"))
-    for array in (Y.indptr, Y.indices):
-        checksum.update(array.astype("<i8").tobytes())
-    return checksum.hexdigest()
+    codeframe, Y = documents.labels.codeframe, documents.labels.Y
+    ends = [each.astype(np.int64) for each in (Y.indptr, Y.indices)]
+    return digest(fingerprint_texts(documents.texts), repr((codeframe, Y.shape)), *ends)
 
 
 # --- trials on disk ---------------------------------------------------------------------------
@@ -383,26 +377,22 @@ class Journal:
     @classmethod
     def open(cls, path: Path | None) -> "Journal":
         """Read a journal, if it is there; a last line that was never finished is taken off."""
-        journal = cls(path)
         if path is None or not storage.is_there(path):
-            return journal
-        with storage.reading(path) as stream:
-            content = stream.read()
+            return cls(path)
+        content = storage.content_of(path)
         whole = content[: content.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), start=1):
-            found = _trial_in(path, number, line)
-            journal.trials[found["key"]] = found
+        trials = [_trial_in(path, k, line) for k, line in enumerate(whole.splitlines(), start=1)]
         if len(whole) < len(content):
-            with _writing(path):
+            with storage.accessing(path, "written"):
                 os.truncate(path, len(whole))
-        return journal
+        return cls(path, {trial["key"]: trial for trial in trials})
 
     def add(self, key: str, trial: Mapping[str, Any]) -> None:
         """Add a trial; it is on disk when this returns."""
         if self.path is None:
             return
         line = json.dumps({"key": key, **trial}) + "\n"
-        with _writing(self.path):
+        with storage.accessing(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab", buffering=0) as file:  # one write: whole, or cut at its end
                 file.write(line.encode())
@@ -410,19 +400,9 @@ class Journal:
 
 
 def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
+    with suppress(ValueError):
         found = json.loads(line)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not {"key", "settings", "status", "seconds"} <= found.keys():
-        raise FormatError(path, number, "no trial; choose another file for the trials")
-    return found
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise StorageError(f"{path}: cannot be written: {reason}") from error
+        needed = {"key", "settings", "status", "seconds"}
+        if isinstance(found, dict) and needed <= found.keys():
+            return found
+    raise FormatError(path, number, "no trial; choose another file for the trials")

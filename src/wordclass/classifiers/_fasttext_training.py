@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from wordclass import naming, tensor_file
+from wordclass import naming
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.classifiers._text_classifier import Arrays, Contributions
+from wordclass.classifiers._text_classifier import Contributions
 from wordclass.corpus import list_texts
 from wordclass.errors import InputError, StorageError
 from wordclass.linear_solver.product import sparse_times_dense
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import count_known
 from wordclass.vocabulary import Vocabulary
@@ -23,7 +24,12 @@ _LABEL = "__label__"  # words are numbers in the files, so none of them can look
 _END = "</s>"  # fastText's word for the end of a line
 _NEVER = -100.0  # the score of a class without training texts
 _BLOCK = 8192  # documents scored at once
-_VECTORS = ("word_vectors", "end_vector", "class_vectors", "offset")
+_LAYOUT = {
+    "word_vectors": "float32 words dimensions",
+    "end_vector": "float32 dimensions",
+    "class_vectors": "float32 classes dimensions",
+    "offset": "float32 classes",
+}
 
 # vectors of the words (v, d), of the end of a line (d,), of the classes (m, d); an offset (m,)
 Trained = tuple[Floats32, Floats32, Floats32, Floats32]
@@ -178,17 +184,15 @@ class WordAverage:
     def _count(self, texts: list[str]) -> Sparse:
         return count_known(texts, self.analyze, self.vocabulary, self.n_jobs)
 
-    def packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return everything but the analyzer, as facts and arrays."""
-        words, ends = tensor_file.pack_strings(self.vocabulary.terms)
-        vectors = {name: getattr(self, name) for name in _VECTORS}
-        return {}, {"words": words, "word_ends": ends, **vectors}
+    def to_parts(self) -> Parts:
+        """Return what is stored of it: everything but the analyzer."""
+        return Parts.of(words=self.vocabulary.terms) | Parts.of_fields(self, _LAYOUT)
 
     @classmethod
-    def unpacked(cls, analyze: Analyze, facts: dict[str, Any], arrays: Arrays) -> "WordAverage":
-        """Return what was packed; the analyzer comes from elsewhere."""
-        words = tensor_file.unpack_strings(arrays["words"], arrays["word_ends"])
-        return cls(analyze, fixed_vocabulary(words), *(arrays[name] for name in _VECTORS))
+    def from_parts(cls, analyze: Analyze, parts: Parts) -> "WordAverage":
+        """Return what was stored; the analyzer comes from elsewhere."""
+        words = parts.take(words="str words")["words"]
+        return cls(analyze, fixed_vocabulary(words), **parts.take(**_LAYOUT))
 
 
 def fixed_vocabulary(terms: list[str]) -> Vocabulary:

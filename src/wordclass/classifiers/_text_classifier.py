@@ -1,7 +1,7 @@
 """What all classifiers of texts share: how labels go in, how they come out, scikit-learn's manners.
 
-A kind of classifier defines `_learn` and `_unpack`, and has a scorer (`LinearScorer` is the usual
-one); or it defines `decision_function`, `_contributions` and `_packed` by itself.
+A kind of classifier defines `_learn` and `_from_parts`, and has a scorer (`LinearScorer` is the
+usual one); or it defines `decision_function`, `_contributions` and `_to_parts` by itself.
 """
 
 from abc import abstractmethod
@@ -13,28 +13,37 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import persistence, tensor_file
+from wordclass import persistence
 from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.corpus import Label, check_lengths, list_texts
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
+from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
 from wordclass.linear_solver.product import sparse_times_dense
 from wordclass.measures import evaluate
+from wordclass.storage.facts import storable
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze, choose_analyzer
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import Calibration, decide
 from wordclass.vocabulary import Vocabulary
 
-Arrays = dict[str, NDArray[Any]]
 Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (t, m), the rest (m,)
 
 _BLOCK = 8192  # documents scored at once
+_FINGERPRINTS = "training.fingerprints"
+_LAYOUT = {
+    "thresholds": "float64? classes",
+    "calibration": "float64? classes 2",
+    _FINGERPRINTS: "uint64 texts",
+}
+_SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
 
 class Scorer(Protocol):
@@ -46,8 +55,8 @@ class Scorer(Protocol):
     def contributions(self, text: str) -> Contributions:
         """Return the terms of a text, what each adds to each score (t, m), the rest (m,)."""
 
-    def packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return it as facts that JSON can hold, and arrays."""
+    def to_parts(self) -> Parts:
+        """Return what is stored of it."""
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
@@ -67,6 +76,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     """
 
     name: ClassVar[str]  # in the catalogue
+    version: ClassVar[int] = 1  # of what is stored: higher where older code cannot read it
     packages: ClassVar[tuple[str, ...]] = ()  # that it needs beside the usual ones
 
     codeframe_: Codeframe
@@ -107,7 +117,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         try:
             self._learn(listed, encoded, weights)
             self._set_codeframe(encoded.codeframe)
-            self.training_ = persistence.TrainingData.of(listed)
+            self.training_ = TrainingData.of(listed)
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise
@@ -200,38 +210,46 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             What is known of the model's quality, to be kept with it.
         """
         check_is_fitted(self)
-        facts, arrays = self._packed()
-        if self.thresholds_ is not None:
-            arrays["thresholds"] = self.thresholds_
-        if self.calibration_ is not None:
-            arrays["calibration"] = self.calibration_.parameters
-        model = persistence.SavedModel(
-            self.name, self.get_params(deep=False), self.codeframe_, self.training_, facts, arrays,
-            dict(scores or {}), self.packages,
-        )  # fmt: skip
-        persistence.write(Path(path), model)
+        codeframe, training, calibration = self.codeframe_, self.training_, self.calibration_
+        parts = self._to_parts() | Parts.of(
+            thresholds=self.thresholds_,
+            calibration=None if calibration is None else calibration.parameters,
+            **{_FINGERPRINTS: training.fingerprints},
+        )
+        about = {
+            "classifier": self.name,
+            "classifier_version": self.version,
+            "settings": storable(self.get_params(deep=False)),
+            "labels": codeframe.kind,
+            "classes": codeframe.classes,
+            "matrix_columns": codeframe.matrix_columns,
+            "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
+            "scores": dict(scores or {}),
+        }
+        persistence.write(Path(path), about, parts, self.packages)
 
     @classmethod
-    def restore(cls, model: persistence.SavedModel, options: dict[str, Any]) -> Self:
+    def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
         """Return the classifier that was saved; see `wordclass.load`."""
         classifier = cls(**options)
-        classifier._set_codeframe(model.codeframe)
-        classifier._unpack(model.facts, model.arrays)
-        classifier.thresholds_ = model.arrays.get("thresholds")
+        classifier._set_codeframe(codeframe)
+        parts.sizes["classes"] = len(codeframe.classes)
+        classifier._from_parts(parts)
+        found = parts.take(**_LAYOUT)
+        classifier.thresholds_, calibration = found["thresholds"], found["calibration"]
         classifier.calibration_ = None
-        if "calibration" in model.arrays:
-            is_single = not model.codeframe.is_multilabel
-            classifier.calibration_ = Calibration(model.arrays["calibration"], is_single)
-        classifier.training_ = model.training
+        if calibration is not None:
+            classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)
+        classifier.training_ = TrainingData(found[_FINGERPRINTS])
         return classifier
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what was learned as facts that JSON can hold, and arrays."""
-        return self._scorer.packed()
+    def _to_parts(self) -> Parts:
+        """Return what is stored of what was learned."""
+        return self._scorer.to_parts()
 
     @abstractmethod
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        """Set the fitted attributes from what `_packed` returned; `codeframe_` is set already."""
+    def _from_parts(self, parts: Parts) -> None:
+        """Set the fitted attributes from what `_to_parts` returned; `codeframe_` is set already."""
 
     def _set_codeframe(self, codeframe: Codeframe) -> None:
         self.codeframe_ = codeframe
@@ -300,30 +318,12 @@ class LinearScorer:
         added: Floats32 = X.data[:, None].astype(np.float32) * self.weights[X.indices]
         return terms, added, self.intercept
 
-    def packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return everything but the vectorizer's options, as facts and arrays."""
-        vocabulary = self.vectorizer.vocabulary_
-        terms, ends = tensor_file.pack_strings(vocabulary.terms)
-        arrays: Arrays = {
-            "terms": terms,
-            "term_ends": ends,
-            "doc_freq": vocabulary.doc_freq,
-            "term_freq": vocabulary.term_freq,
-            "weights": self.weights,
-            "intercept": self.intercept,
-        }
-        return {"vocabulary_docs": vocabulary.n_docs}, arrays
+    def to_parts(self) -> Parts:
+        """Return what is stored of it: everything but the vectorizer's options."""
+        return self.vectorizer.vocabulary_.to_parts() | Parts.of_fields(self, _SCORER_LAYOUT)
 
     @classmethod
-    def unpacked(
-        cls, vectorizer: DocumentVectorizer, facts: dict[str, Any], arrays: Arrays
-    ) -> "LinearScorer":
-        """Return the scorer that was packed; the vectorizer brings the options."""
-        vocabulary = Vocabulary(
-            tensor_file.unpack_strings(arrays["terms"], arrays["term_ends"]),
-            arrays["doc_freq"],
-            arrays["term_freq"],
-            facts["vocabulary_docs"],
-        )
-        fitted = vectorizer.with_vocabulary(vocabulary)
-        return cls(fitted, arrays["weights"], arrays["intercept"])
+    def from_parts(cls, vectorizer: DocumentVectorizer, parts: Parts) -> "LinearScorer":
+        """Return the scorer that was stored; the vectorizer brings the options."""
+        fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(parts))
+        return cls(fitted, **parts.take(**_SCORER_LAYOUT))

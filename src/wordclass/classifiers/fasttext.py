@@ -18,13 +18,14 @@ from wordclass.classifiers._fasttext_training import (
     train,
 )
 from wordclass.classifiers._own_embeddings import own_embeddings
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
 from wordclass.labels import EncodedLabels
 from wordclass.search import Documents
+from wordclass.storage.parts import Parts
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze
 from wordclass.thresholds import best_thresholds
@@ -256,13 +257,12 @@ class FastTextClassifier(TextClassifier):
             sigmoids /= np.maximum(sigmoids.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         return sigmoids
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.model_.packed()
-        return {**facts, "loss": self.loss_}, arrays
+    def _to_parts(self) -> Parts:
+        return self.model_.to_parts() | Parts.of({"loss": self.loss_})
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        self.model_ = WordAverage.unpacked(self._analyzer(), facts, arrays)
-        self.loss_ = facts["loss"]
+    def _from_parts(self, parts: Parts) -> None:
+        self.model_ = WordAverage.from_parts(self._analyzer(), parts)
+        self.loss_ = parts.facts["loss"]
 
 
 make = FastTextClassifier

@@ -10,7 +10,7 @@ import numpy as np
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of, n_threads
-from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
+from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -20,6 +20,7 @@ from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features, OneVsRest
 from wordclass.measures import Target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
@@ -264,15 +265,16 @@ class LinearClassifier(TextClassifier):
     def _analyzer(self) -> Analyze:
         return self.scorer_.vectorizer.build_analyzer()
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.scorer_.packed()
-        return {**facts, "settings": self.settings_, "trials": self.trials_}, arrays
+    def _to_parts(self) -> Parts:
+        told = {"settings": self.settings_, "trials": self.trials_}
+        return self.scorer_.to_parts() | Parts.of(told)
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
+    def _from_parts(self, parts: Parts) -> None:
+        facts = parts.facts
         self.settings_ = {**facts["settings"], "ngrams": tuple(facts["settings"]["ngrams"])}
         self.trials_ = [{**trial, "ngrams": tuple(trial["ngrams"])} for trial in facts["trials"]]
         vectorizer = self._vectorizer(self.settings_["ngrams"])
-        self.scorer_ = LinearScorer.unpacked(vectorizer, facts, arrays)
+        self.scorer_ = LinearScorer.from_parts(vectorizer, parts)
 
 
 def _first(choices: Mapping[str, tuple[Any, ...]]) -> Settings:

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32
-from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
+from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.thresholds import Calibration, best_thresholds
@@ -97,11 +98,11 @@ class NearestClassifier(TextClassifier):
         S = self.embeddings_.vectors_  # (v, m)
         return LinearScorer(self.embeddings_.vectorizer_, S, np.zeros(S.shape[1], np.float32))
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        return self.embeddings_.packed()
+    def _to_parts(self) -> Parts:
+        return self.embeddings_.to_parts()
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        self.embeddings_ = self._embeddings().unpack(self.codeframe_, facts, arrays)
+    def _from_parts(self, parts: Parts) -> None:
+        self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
 
 
 make = NearestClassifier

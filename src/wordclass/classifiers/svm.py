@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_number, check_one_of, n_threads
-from wordclass.classifiers._text_classifier import Arrays, LinearScorer, TextClassifier
+from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
@@ -25,6 +25,7 @@ from wordclass.labels import EncodedLabels
 from wordclass.linear_solver.newton import DenseOneVsRest
 from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
 from wordclass.search import Split, held_out_scores
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -203,13 +204,12 @@ class SvmClassifier(TextClassifier):
                 f"features={self.features!r} needs vectors, such as WordVectors.load(path)"
             )
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.scorer_.packed()
-        return facts, {**arrays, "C": self.C_}
+    def _to_parts(self) -> Parts:
+        return self.scorer_.to_parts() | Parts.of(C=self.C_)
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        self.scorer_ = LinearScorer.unpacked(self._vectorizer(), facts, arrays)
-        self.C_ = arrays["C"]
+    def _from_parts(self, parts: Parts) -> None:
+        self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
+        self.C_ = parts.take(C="float64 machines")["C"]
 
 
 @dataclass(frozen=True, eq=False)
