@@ -47,6 +47,10 @@ class Codeframe:
         """The column of Y of each class."""
         return {label: j for j, label in enumerate(self.classes)}
 
+    @cached_property
+    def _class_array(self) -> NDArray[Any]:
+        return np.asarray(self.classes)
+
     def column(self, label: Label) -> int:
         """Return the column of a class; an unknown one is an error that names close ones."""
         if label not in self.index:
@@ -81,7 +85,7 @@ class Codeframe:
             columns = self.matrix_columns or range(len(self.classes))
             return decisions[:, list(columns)].astype(np.int8)
         if self.kind == "single":
-            return np.asarray(self.classes)[decisions.argmax(axis=1)]
+            return self._class_array[decisions.argmax(axis=1)]
         names = self.classes
         return [tuple(names[j] for j in np.flatnonzero(row)) for row in decisions]
 
