@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from wordclass.corpus import (
+    CorpusReader,
     LabelledCorpus,
     ReadOptions,
-    Records,
+    Record,
     check_lengths,
     list_texts,
     read_corpus,
-    read_texts,
 )
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError
 
@@ -49,6 +49,8 @@ def test_multilabel_true_or_false_decides_instead(docs):
     assert read_corpus(path, "train", multilabel=False) == LabelledCorpus(["x"], ["a"], False)
     with pytest.raises(InputError, match="record 2 has 2 labels"):
         read_corpus(path, multilabel=False)
+    with pytest.raises(InputError, match="record 1 has 2 labels"):
+        read_corpus(path, "test", multilabel=False)
     path = docs(("x", ["a"], "train"))
     assert read_corpus(path, multilabel=True).labels == [["a"]]
 
@@ -170,9 +172,10 @@ def test_texts_and_labels_must_be_as_many_and_at_least_one():
         check_lengths([], 0)
 
 
-def test_a_part_of_the_records_has_no_splits_of_its_own():
-    records = Records(["x", "y"], [["a"], []], ["train", "test"])
-    assert records.part("test") == Records(["y"], [[]], None)
+def test_a_corpus_is_made_of_records_whatever_their_split():
+    records = [Record("x", ["a"], "train"), Record("y", ["b"])]
+    assert LabelledCorpus.of(records, False) == LabelledCorpus(["x", "y"], ["a", "b"], False)
+    assert LabelledCorpus.of(records, True) == LabelledCorpus(["x", "y"], [["a"], ["b"]], True)
 
 
 @pytest.mark.parametrize("table", [pd.DataFrame({"text": ["x"]}), {"text": "x"}])
@@ -183,7 +186,8 @@ def test_a_table_is_no_list_of_texts(table):
 
 def texts_of(path, **options):
     split = options.pop("split", None)
-    return [text for block in read_texts(path, ReadOptions(**options), split) for text in block]
+    reader = CorpusReader(path, ReadOptions(**options), split)
+    return [text for block in reader.texts() for text in block]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_texts_of_one_split_are_read_alone(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "aa", "split": "train"}\n{"text": "bb", "split": "test"}\n')
     assert texts_of(path, split="test") == ["bb"]
-    with pytest.raises(InputError, match="no record is in split 'dev'"):
+    with pytest.raises(InputError, match="no record is in split 'dev'; there are: 'test', 'train'"):
         texts_of(path, split="dev")
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordclass.arrays import Flags
+from wordclass.checks import check_number
 from wordclass.embedding.documents import hash_text
-from wordclass.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,9 @@ class Holdout:
 
     Parameters
     ----------
-    share
+    share : float
         Of all documents, about; more than 0 and less than 1.
-    seed
+    seed : int, default=0
         Another seed keeps other documents aside.
     """
 
@@ -26,8 +26,7 @@ class Holdout:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.share < 1.0:
-            raise InputError(f"holdout is {self.share:g}; expected a share between 0 and 1")
+        check_number("holdout", self.share, above=0.0, below=1.0)
 
     def contains(self, texts: Iterable[str]) -> Flags:
         """Tell for each text whether it is kept aside."""

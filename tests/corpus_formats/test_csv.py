@@ -1,8 +1,9 @@
 import csv as standard_csv
 
 import pytest
+from columns import columns_of
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, Records, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
 from wordclass.corpus_formats import csv
 from wordclass.errors import FormatError, InputError
 
@@ -10,7 +11,7 @@ from wordclass.errors import FormatError, InputError
 def read(tmp_path, content, **options):
     path = tmp_path / "docs.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return Records.joined(csv.read(path, ReadOptions(**options)))
+    return columns_of(csv.read(path, ReadOptions(**options)))
 
 
 def refusal(tmp_path, content, **options):

@@ -1,13 +1,14 @@
 import pytest
+from columns import columns_of
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, Records, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
 from wordclass.corpus_formats import fasttext
 from wordclass.errors import FormatError, InputError
 
 
 def read(tmp_path, content, **options):
     (tmp_path / "docs.txt").write_bytes(content.encode("utf-8"))
-    return Records.joined(fasttext.read(tmp_path / "docs.txt", ReadOptions(**options)))
+    return columns_of(fasttext.read(tmp_path / "docs.txt", ReadOptions(**options)))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 import json
 
 import pytest
+from columns import columns_of
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, Records, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
 from wordclass.corpus_formats import jsonl
 from wordclass.errors import FormatError, InputError
 
@@ -12,7 +13,7 @@ GOOD = '{"text": "x", "labels": ["a"]}'
 def read(tmp_path, *lines, **options):
     path = tmp_path / "docs.jsonl"
     path.write_bytes("\n".join(lines).encode("utf-8"))
-    return Records.joined(jsonl.read(path, ReadOptions(**options)))
+    return columns_of(jsonl.read(path, ReadOptions(**options)))
 
 
 def refusal(tmp_path, *lines, **options):
