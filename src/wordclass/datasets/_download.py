@@ -1,4 +1,7 @@
-"""Fetch a file: checked, resumed where it was cut off, and complete or not there at all."""
+"""Fetch a file: checked, resumed where it was cut off, and complete or not there at all.
+
+pooch does not resume: a break near the end of a large corpus would cost all that came.
+"""
 
 import hashlib
 import http.client
@@ -10,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 from uuid import uuid4
 
 from wordclass import progress
@@ -28,11 +30,11 @@ class Download:
 
     Parameters
     ----------
-    file
+    file : str
         The name it gets.
-    urls
+    urls : tuple of str
         Where it is, the preferred place first.
-    sha256
+    sha256 : str, optional
         Its checksum; None where nobody published one that we could check.
     """
 
@@ -41,12 +43,12 @@ class Download:
     sha256: str | None = None
 
 
-class _CutError(Exception):
-    """The connection broke; what came is good, and the rest may still come."""
+class _FailedError(Exception):
+    """A place did not give the file; the rest of it may still come, or all came and is wrong."""
 
-
-class _WrongFileError(Exception):
-    """All came, but it is not the file that was promised."""
+    def __init__(self, reason: str, *, may_go_on: bool = False, is_wrong: bool = False) -> None:
+        super().__init__(reason)
+        self.may_go_on, self.is_wrong = may_go_on, is_wrong
 
 
 def fetch(download: Download, folder: Path) -> Path:
@@ -66,28 +68,24 @@ def fetch(download: Download, folder: Path) -> Path:
         The folder cannot be written.
     """
     target = folder / download.file
-    if target.is_file():
-        return target
-    with _storing(target):
-        folder.mkdir(parents=True, exist_ok=True)
-    failures: list[str] = []
-    is_wrong = False
-    for url in download.urls:
-        try:
-            with _part_of(target) as part:
-                _fetch_from(url, download, part)
-                with _storing(target):
-                    _put_in_place(part, target)
+    failures: list[tuple[str, _FailedError]] = []
+    try:
+        if target.is_file():
             return target
-        except _WrongFileError as error:
-            is_wrong = True
-            failures.append(f"{url}: {error}")
-        except (OSError, http.client.HTTPException, _CutError) as error:
-            if isinstance(error, StorageError):
-                raise
-            failures.append(f"{url}: {_reason(error)}")
-    told = "; ".join(failures)
-    if is_wrong:
+        folder.mkdir(parents=True, exist_ok=True)
+        for url in download.urls:
+            try:
+                with _part_of(target) as part:
+                    _fetch_from(url, download, part)
+                    _put_in_place(part, target)
+                return target
+            except _FailedError as error:
+                failures.append((url, error))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"{target}: cannot be written: {reason}") from error
+    told = "; ".join(f"{url}: {error}" for url, error in failures)
+    if any(error.is_wrong for _, error in failures):
         raise FormatError(target, None, f"what was fetched is not the file, nothing kept ({told})")
     raise MissingDataError(
         f"{download.file} could not be downloaded ({told}); try again, or fetch it by other means "
@@ -120,50 +118,59 @@ def _put_in_place(part: Path, target: Path) -> None:
     with part.open("rb+") as written:
         os.fsync(written.fileno())
     os.replace(part, target)
-    target.with_name(f".{target.name}.version").unlink(missing_ok=True)
+    _version_file(target).unlink(missing_ok=True)
+
+
+def _version_file(target: Path) -> Path:
+    """Return where it is kept what the server calls the version of the file."""
+    return target.with_name(f".{target.name}.version")
 
 
 def _fetch_from(url: str, download: Download, part: Path) -> None:
     """Fill the part from one place, going on where the connection breaks."""
+    version_file = _version_file(part.with_name(download.file))
     for remaining in reversed(range(_TRIES)):
         try:
-            _continue(url, download, part)
+            _continue(url, download, part, version_file)
             break
-        except (_CutError, http.client.HTTPException, TimeoutError, ConnectionError):
-            if not remaining:
+        except _FailedError as error:
+            if not (error.may_go_on and remaining):
                 raise
-    if download.sha256 is not None and (found := _sha256(part)) != download.sha256:
-        for useless in (part, part.with_name(f".{download.file}.version")):
-            useless.unlink(missing_ok=True)
-        raise _WrongFileError(f"its sha256 is {found}, expected {download.sha256}")
+    if download.sha256 is None:
+        return
+    with part.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != download.sha256:
+        part.unlink()
+        version_file.unlink(missing_ok=True)
+        reason = f"its sha256 is {found}, expected {download.sha256}"
+        raise _FailedError(reason, is_wrong=True)
 
 
-def _continue(url: str, download: Download, part: Path) -> None:
+def _continue(url: str, download: Download, part: Path, version_file: Path) -> None:
     """Ask for what the part lacks, and append it; or for all, and begin anew."""
-    version_file = part.with_name(f".{download.file}.version")
     start, headers = _what_to_ask(download, part, version_file)
+    request = urllib.request.Request(url, headers=headers)
     try:
-        response = urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=_SECONDS
-        )
+        response = urllib.request.urlopen(request, timeout=_SECONDS)
     except urllib.error.HTTPError as error:
         error.close()
         if not start or error.code != 416:
-            raise
+            raise _FailedError(f"the server says {error.code} {error.reason}") from error
         if error.headers.get("Content-Range", "").endswith(f"/{start}"):
             return  # there is no more, because all is here
         part.unlink()
-        raise _CutError("what came before is no part of the file") from error
+        raise _FailedError("what came before is no part of the file", may_go_on=True) from error
+    except urllib.error.URLError as error:
+        raise _FailedError(f"not reached: {error.reason}") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _broken(error) from error
     with response:
         content_range = response.headers.get("Content-Range", "")
-        is_continued = response.status == 206 and content_range.startswith(f"bytes {start}-")
-        with _storing(part):
-            if not is_continued:
-                start = 0
-                version_file.write_text(_version_of(response))
-            file = part.open("ab" if start else "wb")
-        with file:
-            _copy(response, file, start, f"downloading {download.file}")
+        if response.status != 206 or not content_range.startswith(f"bytes {start}-"):
+            start = 0
+            version_file.write_text(_version_of(response))
+        _append(response, part, start, f"downloading {download.file}")
 
 
 def _what_to_ask(download: Download, part: Path, version_file: Path) -> tuple[int, dict[str, str]]:
@@ -190,37 +197,28 @@ def _version_of(response: http.client.HTTPResponse) -> str:
     return tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
-def _copy(response: http.client.HTTPResponse, file: BinaryIO, done: int, step: str) -> None:
+def _append(response: http.client.HTTPResponse, part: Path, done: int, step: str) -> None:
+    """Write what comes behind the bytes that are there already."""
     length = response.headers.get("Content-Length", "")
     total = done + int(length) if length.isdecimal() else None
     progress.report(step, done, total)
-    while chunk := response.read(_CHUNK):
-        with _storing(Path(file.name)):
+    with part.open("ab" if done else "wb") as file:
+        for chunk in _chunks(response):
             file.write(chunk)
-        done += len(chunk)
-        progress.report(step, done, total)
+            done += len(chunk)
+            progress.report(step, done, total)
     if total is not None and done < total:
-        raise _CutError(f"the connection broke after {done:,} of {total:,} bytes")
+        reason = f"the connection broke after {done:,} of {total:,} bytes"
+        raise _FailedError(reason, may_go_on=True)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _storing(path: Path) -> Iterator[None]:
-    """Tell trouble with the disk from trouble with the net: both are OSError."""
+def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
     try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{path}: cannot be written: {reason}") from error
+        while chunk := response.read(_CHUNK):
+            yield chunk
+    except (OSError, http.client.HTTPException) as error:
+        raise _broken(error) from error
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, urllib.error.HTTPError):
-        return f"the server says {error.code} {error.reason}"
-    if isinstance(error, urllib.error.URLError):
-        return f"not reached: {error.reason}"
-    return str(error) or type(error).__name__
+def _broken(error: Exception) -> _FailedError:
+    return _FailedError(str(error) or type(error).__name__, may_go_on=True)

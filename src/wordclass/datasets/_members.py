@@ -1,4 +1,8 @@
-"""The files inside archives and folders, read one at a time; nothing is ever extracted."""
+"""The files inside archives and folders, read one at a time.
+
+Nothing is ever extracted, so that no name in an archive can do harm; and archives are read to
+their end, where the checksum is, which `tarfile` alone does not do.
+"""
 
 import bz2
 import gzip
@@ -9,15 +13,15 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from wordclass import progress
 from wordclass.errors import FormatError, StorageError
 
 _ARCHIVES = (".gz", ".tgz", ".zip", ".tar", ".xz", ".bz2")
+_COMPRESSIONS = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ": lzma.open, b"BZh": bz2.open}
 _MAX_SIZE = 1 << 30  # of one file; larger ones are no documents but an attack, or a mistake
 _CHUNK = 1 << 20
 _DAMAGE = (
@@ -68,30 +72,20 @@ def read(paths: Sequence[Path], wanted: Wanted, step: str) -> Iterator[Member]:
     FormatError
         An archive is damaged, cut short, or none at all.
     """
-    is_wanted = _visible(wanted)
-    for path in progress.over(paths, step):
-        with _damage_told(path):
-            yield from _read_one(path, is_wanted)
 
-
-def _visible(wanted: Wanted) -> Wanted:
     def is_wanted(name: str) -> bool:
         return not PurePosixPath(name).name.startswith(".") and wanted(name)
 
-    return is_wanted
-
-
-@contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGE as error:
-        reason = f"damaged or cut short: {error or type(error).__name__}; get it again"
-        raise FormatError(path, None, reason) from error
-    except OSError as error:
-        if isinstance(error, StorageError):
+    for path in progress.over(paths, step):
+        try:
+            yield from _read_one(path, is_wanted)
+        except _DAMAGE as error:
+            reason = f"damaged or cut short: {error or type(error).__name__}; get it again"
+            raise FormatError(path, None, reason) from error
+        except StorageError:
             raise
-        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _read_one(path: Path, wanted: Wanted) -> Iterator[Member]:
@@ -101,8 +95,7 @@ def _read_one(path: Path, wanted: Wanted) -> Iterator[Member]:
         if wanted(path.name):
             yield Member(path.name, path.read_bytes(), path.parent)
     elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            yield from _read_zip(archive, path, wanted)
+        yield from _read_zip(path, path, wanted)
     else:
         yield from _read_tar(path, wanted)
 
@@ -117,11 +110,12 @@ def _read_folder(folder: Path, wanted: Wanted) -> Iterator[Member]:
                 yield Member(name, path.read_bytes(), folder.parent)
 
 
-def _read_zip(archive: zipfile.ZipFile, path: Path, wanted: Wanted) -> Iterator[Member]:
-    for info in sorted(archive.infolist(), key=lambda info: info.filename):
-        if not info.is_dir() and wanted(info.filename):
-            _check_size(path, info.filename, info.file_size)
-            yield Member(info.filename, archive.read(info), path)
+def _read_zip(file: Path | io.BytesIO, path: Path, wanted: Wanted) -> Iterator[Member]:
+    with zipfile.ZipFile(file) as archive:
+        for info in sorted(archive.infolist(), key=lambda info: info.filename):
+            if not info.is_dir() and wanted(info.filename):
+                _check_size(path, info.filename, info.file_size)
+                yield Member(info.filename, archive.read(info), path)
 
 
 def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
@@ -132,10 +126,9 @@ def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
                 if not info.isreg() or not (is_zip or wanted(info.name)):
                     continue
                 _check_size(path, info.name, info.size)
-                data = cast("BinaryIO", archive.extractfile(info)).read()
+                data = cast("IO[bytes]", archive.extractfile(info)).read()
                 if is_zip:
-                    with zipfile.ZipFile(io.BytesIO(data)) as inner:
-                        yield from _read_zip(inner, path / info.name, wanted)
+                    yield from _read_zip(io.BytesIO(data), path / info.name, wanted)
                 else:
                     yield Member(info.name, data, path)
         while stream.read(_CHUNK):
@@ -145,12 +138,9 @@ def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
 def _decompressed(path: Path) -> BinaryIO:
     with path.open("rb") as raw:
         start = raw.read(6)
-    if start.startswith(b"\x1f\x8b"):
-        return cast("BinaryIO", gzip.open(path, "rb"))
-    if start.startswith(b"\xfd7zXZ"):
-        return cast("BinaryIO", lzma.open(path, "rb"))
-    if start.startswith(b"BZh"):
-        return cast("BinaryIO", bz2.open(path, "rb"))
+    for signature, open_file in _COMPRESSIONS.items():
+        if start.startswith(signature):
+            return cast("BinaryIO", open_file(path))
     return path.open("rb")
 
 
