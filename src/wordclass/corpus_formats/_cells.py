@@ -1,18 +1,15 @@
 """Tables of cells in a text file, with a header line: what CSV and TSV share."""
 
 import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError, InputError
 
 _LARGEST_CELL = 2**31 - 1  # the most a C long can hold everywhere
-_SEPARATOR = ReadOptions().label_separator
 _REASONS = {  # what the csv module says, and what it means
     "unexpected end of data": "a quote is opened and never closed",
     "new-line character seen": "a carriage return in a cell that is not quoted",
@@ -29,28 +26,6 @@ def read(path: Path, options: ReadOptions, delimiter: str) -> Iterator[list[Reco
             "label_separator is empty; to keep cells whole, give one that no label holds"
         )
     return _records.in_blocks(path, _read_records(path, options, delimiter))
-
-
-def write(path: Path, corpus: LabelledCorpus, delimiter: str) -> None:
-    """Write a table with the columns `text` and `labels`, or `label` where there is one each."""
-    with (
-        storage.writing(path) as stream,
-        io.TextIOWrapper(stream, encoding="utf-8", newline="") as file,
-    ):
-        # all is quoted: the csv module would leave a lone \r bare, and then not read it
-        table = csv.writer(
-            file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n"
-        )  # fmt: skip
-        table.writerow(["text", "labels" if corpus.is_multilabel else "label"])
-        for number, text, labels in _records.spread_as_text(corpus):
-            cell = _SEPARATOR.join(labels)
-            if _records.split_cell(cell, _SEPARATOR) != labels:
-                raise _records.cannot_write(
-                    number,
-                    f"its labels are {labels!r}; in a cell a label cannot be empty, hold "
-                    f"{_SEPARATOR!r}, or begin or end with white space",
-                )
-            table.writerow([text, cell])
 
 
 def _read_records(path: Path, options: ReadOptions, delimiter: str) -> Iterator[Record]:

@@ -1,12 +1,12 @@
-"""What the formats share: blocks of records, fields by name, and what can be written."""
+"""What the formats share: blocks of records, and how named fields become one."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wordclass import progress
-from wordclass.corpus import Label, LabelledCorpus, ReadOptions, Record, check_lengths
+from wordclass.corpus import Label, ReadOptions, Record
 from wordclass.errors import FormatError, InputError
 
 _BLOCK = 4 << 20  # characters
@@ -142,11 +142,6 @@ def described(value: object) -> str:
     return {"str": "a string", "list": "a list", "dict": "an object"}.get(kind, f"a {kind}")
 
 
-def split_cell(cell: str, separator: str) -> list[str]:
-    """Take the labels of a cell apart; an empty one holds none."""
-    return [name for piece in cell.split(separator) if (name := piece.strip())]
-
-
 def _to_record(row: Mapping[str, object], fields: Fields) -> Record:
     text = _string(row, fields.text)
     labels = [] if fields.label is None else _labels(row, fields.label, fields.separator)
@@ -174,7 +169,7 @@ def _string(row: Mapping[str, object], field: str) -> str:
 def _labels(row: Mapping[str, object], field: str, separator: str | None) -> list[Label]:
     given = _value(row, field)
     if separator is not None and isinstance(given, str):
-        return [*split_cell(given, separator)]
+        return [name for piece in given.split(separator) if (name := piece.strip())]
     if given is None:
         raise _BadRecordError(f"field {field!r} is null; write [] for a text without labels")
     is_list = isinstance(given, list)
@@ -193,54 +188,3 @@ def _missing(name: str, present: Sequence[str], option: str | None = None) -> st
     known = ", ".join(map(repr, present)) or "none"
     hint = f"; {option}= (--{option.replace('_', '-')}) names another" if option else ""
     return f"no field {wanted}; there are: {known}{hint}"
-
-
-def spread(corpus: LabelledCorpus) -> Iterator[tuple[int, str, list[Any]]]:
-    """Give the records of a corpus that is to be written, checked: number, text and labels.
-
-    Raises
-    ------
-    InputError
-        The corpus is empty, or a label is neither a str nor an int.
-    """
-    check_lengths(corpus.texts, len(corpus.labels))
-    for number, (text, given) in enumerate(zip(corpus.texts, corpus.labels, strict=True), start=1):
-        labels = list(given) if isinstance(given, list) else [given]
-        for label in labels:
-            if isinstance(label, bool) or not isinstance(label, str | int):
-                kind = type(label).__name__
-                raise cannot_write(number, f"its label {label!r} is a {kind}, not a str or an int")
-        yield number, text, labels
-
-
-def spread_as_text(corpus: LabelledCorpus) -> Iterator[tuple[int, str, list[str]]]:
-    """Give the same of a corpus that is to be written where all is UTF-8 text.
-
-    Raises
-    ------
-    InputError
-        A label is an int, which would come back as a str; or there is a lone surrogate.
-    """
-    for number, text, labels in spread(corpus):
-        for label in labels:
-            if not isinstance(label, str):
-                reason = f"its label {label!r} is an int, which would be read as a str"
-                raise cannot_write(number, f"{reason}; make it a str, or write JSONL or Parquet")
-        check_utf8(number, text, *labels)
-        yield number, text, labels
-
-
-def check_utf8(number: int, *values: str) -> None:
-    """Refuse a lone surrogate: UTF-8 cannot express it."""
-    for value in values:
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            found = f"U+{ord(value[error.start]):04X}"
-            reason = f"it holds the lone surrogate {found}, which UTF-8 cannot express"
-            raise cannot_write(number, reason) from error
-
-
-def cannot_write(number: int, reason: str) -> InputError:
-    """Return the error of a record, counted from 1, that a format cannot express."""
-    return InputError(f"record {number} cannot be written: {reason}")

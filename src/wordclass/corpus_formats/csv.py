@@ -7,4 +7,3 @@ from wordclass.corpus_formats import _cells
 ENDINGS = (".csv",)
 
 read = partial(_cells.read, delimiter=",")
-write = partial(_cells.write, delimiter=",")

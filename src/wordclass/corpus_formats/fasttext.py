@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError
@@ -24,16 +23,6 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     """
     _records.refuse_fields(options, "fasttext")
     return _records.in_blocks(path, _read_records(path, options))
-
-
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write one text per line; a text with a line break, or a label with a space, is an error."""
-    with storage.writing(path) as stream:
-        for number, text, labels in _records.spread_as_text(corpus):
-            line = "".join(f"{_PREFIX}{label} " for label in labels) + text
-            if obstacle := _obstacle(line, text, labels):
-                raise _records.cannot_write(number, obstacle)
-            stream.write(f"{line}\n".encode())
 
 
 def _read_records(path: Path, options: ReadOptions) -> Iterator[Record]:
@@ -62,15 +51,3 @@ def _parsed(content: str) -> tuple[str, list[str]]:
         labels.append(found[1])
         start = found.end()
     return content[start:], labels
-
-
-def _obstacle(line: str, text: str, labels: list[str]) -> str | None:
-    """Say why reading the line would not give this text and these labels, or None if it would."""
-    if "\n" in text or text.endswith("\r"):
-        return "its text holds a line break, and a fastText file has one text per line"
-    if any(not label or set(label) & set(f"{_SPACE}\n") for label in labels):
-        return f"one of its labels {labels!r} is empty or holds white space"
-    # a mark at the start of the file would be taken for one of byte order
-    if not line or line.startswith("\ufeff") or _parsed(line) != (text, labels):
-        return f"its text is empty, or begins with white space, a byte order mark or {_PREFIX!r}"
-    return None

@@ -1,13 +1,10 @@
 """One folder per class, one file per text; or the same below folders train, test, validation."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError, InputError, StorageError
@@ -36,40 +33,6 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
         for file, label, split in documents
     )
     return _records.in_blocks(path, records, len(documents))
-
-
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write a new folder, its files numbered in the order of the corpus.
-
-    Reading gives them class by class.
-    """
-    if path.exists():
-        raise StorageError(f"{path}: exists already; choose another name, or remove it first")
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
-    try:
-        temporary.mkdir()
-        for number, text, labels in _records.spread_as_text(corpus):
-            folder = temporary / _folder_name(number, text, labels)
-            folder.mkdir(exist_ok=True)
-            (folder / f"{number:08}.txt").write_bytes(text.encode())
-        os.rename(temporary, path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{path}: cannot be written: {reason}; nothing was changed") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _folder_name(number: int, text: str, labels: list[str]) -> str:
-    if len(labels) != 1:
-        reason = f"it has {len(labels)} labels; folders hold texts with exactly one"
-    elif not labels[0] or labels[0].startswith(".") or set(labels[0]) & set("/\\\0"):
-        reason = f"its label {labels[0]!r} cannot be the name of a visible folder"
-    elif text.startswith("\ufeff"):
-        reason = "its text begins with U+FEFF, which would be taken for a byte order mark"
-    else:
-        return labels[0]
-    raise _records.cannot_write(number, reason)
 
 
 def _documents(top: Path) -> Iterator[tuple[Path, str, str | None]]:

@@ -1,38 +1,22 @@
 """JSON lines: one object per line, with the fields `text` and `labels` (or `label`)."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError
 
 ENDINGS = (".jsonl", ".ndjson")
 
-_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-
 
 def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     """Read one record per line; labels are a list of str or int, or one of them alone."""
     rows = _rows(path, options.encoding)
     return _records.in_blocks(path, _records.from_rows(path, rows, options))
-
-
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write one record per line; a lone surrogate is written as an escape."""
-    with storage.writing(path) as stream:
-        for number, text, labels in _records.spread(corpus):
-            named = {"labels": labels} if corpus.is_multilabel else {"label": labels[0]}
-            line = json.dumps({"text": text} | named, ensure_ascii=False)
-            if _SURROGATE_PAIR.search(line):
-                reason = "two surrogates in a row would be read as one character"
-                raise _records.cannot_write(number, reason)
-            stream.write(line.encode("utf-8", errors="backslashreplace") + b"\n")
 
 
 def _rows(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:

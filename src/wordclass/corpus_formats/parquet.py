@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.errors import FormatError
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ENDINGS = (".parquet",)
 
-_INT64 = range(-(2**63), 2**63)
 _ROWS = 1 << 14  # to be held at a time
 
 
@@ -34,36 +33,6 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     rows = _rows(path, source, columns, n_rows)
     records = _records.from_rows(path, rows, options, fields, has_lines=False)
     return _records.in_blocks(path, records, n_rows)
-
-
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write the columns `text` and `labels` (lists), or `label` where there is one each."""
-    import polars as pl
-
-    records = list(_records.spread(corpus))
-    labels = [label for _, _, labels in records for label in labels]
-    is_int = bool(labels) and all(isinstance(label, int) for label in labels)
-    for record in records:
-        _check(*record, is_int=is_int)
-    kind = pl.Int64 if is_int else pl.String
-    if corpus.is_multilabel:
-        column = pl.Series("labels", [labels for _, _, labels in records], pl.List(kind))
-    else:
-        column = pl.Series("label", labels, kind)
-    content = io.BytesIO()
-    pl.DataFrame([pl.Series("text", corpus.texts, pl.String), column]).write_parquet(content)
-    with storage.writing(path) as stream:
-        stream.write(content.getbuffer())
-
-
-def _check(number: int, text: str, labels: list[Any], *, is_int: bool) -> None:
-    """Refuse a text and labels that columns of one type cannot hold."""
-    if not is_int and any(isinstance(label, int) for label in labels):
-        reason = "its labels are int, those of others str; a column has one type"
-        raise _records.cannot_write(number, reason)
-    _records.check_utf8(number, text, *([] if is_int else labels))
-    if is_int and (large := [label for label in labels if label not in _INT64]):
-        raise _records.cannot_write(number, f"its label {large[0]} has more than 64 bits")
 
 
 @contextmanager
