@@ -79,7 +79,8 @@ def test_a_text_that_is_no_string_is_an_error_and_never_turned_into_one(tmp_path
 @pytest.mark.parametrize(
     ("value", "labels"),
     [('["a", "b"]', ["a", "b"]), ('["b", "a", "b"]', ["b", "a"]), ("[3, 1, 3]", [3, 1]),
-     (f"[{10**30}]", [10**30]), ('"a"', ["a"]), ("7", [7]), ("[]", []), ('[1, "1"]', [1, "1"]), ('""', [""])],
+     (f"[{10**30}]", [10**30]), ('"a"', ["a"]), ("7", [7]), ("[]", []), ('[1, "1"]', [1, "1"]),
+     ('""', [""])],
 )  # fmt: skip
 def test_labels_are_a_list_or_one_alone_and_each_is_kept_once_in_order(tmp_path, value, labels):
     assert read(tmp_path, f'{{"text": "x", "labels": {value}}}').labels == [labels]
