@@ -73,14 +73,17 @@ def fetch(download: Download, folder: Path) -> Path:
         if target.is_file():
             return target
         folder.mkdir(parents=True, exist_ok=True)
-        for url in download.urls:
-            try:
-                with _part_of(target) as part:
-                    _fetch_from(url, download, part)
-                    _put_in_place(part, target)
-                return target
-            except _FailedError as error:
-                failures.append((url, error))
+        version = folder / f".{download.file}.version"
+        with _part_of(target) as part:
+            for url in download.urls:
+                try:
+                    _fetch_from(url, download, part, version)
+                except _FailedError as error:
+                    failures.append((url, error))
+                else:
+                    os.replace(part, target)
+                    version.unlink(missing_ok=True)
+                    return target
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageError(f"{target}: cannot be written: {reason}") from error
@@ -114,66 +117,69 @@ def _part_of(target: Path) -> Iterator[Path]:
             os.replace(own, target.with_name(f".{target.name}.part"))
 
 
-def _put_in_place(part: Path, target: Path) -> None:
-    with part.open("rb+") as written:
-        os.fsync(written.fileno())
-    os.replace(part, target)
-    _version_file(target).unlink(missing_ok=True)
+@contextmanager
+def _network() -> Iterator[None]:
+    """Tell trouble with the net from trouble with the disk: both are OSError."""
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise _FailedError(f"the server says {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        raise _FailedError(f"not reached: {error.reason}") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _FailedError(str(error) or type(error).__name__, may_go_on=True) from error
 
 
-def _version_file(target: Path) -> Path:
-    """Return where it is kept what the server calls the version of the file."""
-    return target.with_name(f".{target.name}.version")
+def _fetch_from(url: str, download: Download, part: Path, version: Path) -> None:
+    """Fill the part from one place, going on where the connection breaks, and check it.
 
-
-def _fetch_from(url: str, download: Download, part: Path) -> None:
-    """Fill the part from one place, going on where the connection breaks."""
-    version_file = _version_file(part.with_name(download.file))
+    `version` is the file that keeps what the server calls the version of the part.
+    """
     for remaining in reversed(range(_TRIES)):
         try:
-            _continue(url, download, part, version_file)
+            _continue(url, download, part, version)
             break
         except _FailedError as error:
             if not (error.may_go_on and remaining):
                 raise
-    if download.sha256 is None:
-        return
-    with part.open("rb") as file:
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != download.sha256:
+    if download.sha256 not in (None, found):
         part.unlink()
-        version_file.unlink(missing_ok=True)
+        version.unlink(missing_ok=True)
         reason = f"its sha256 is {found}, expected {download.sha256}"
         raise _FailedError(reason, is_wrong=True)
 
 
-def _continue(url: str, download: Download, part: Path, version_file: Path) -> None:
+def _continue(url: str, download: Download, part: Path, version: Path) -> None:
     """Ask for what the part lacks, and append it; or for all, and begin anew."""
-    start, headers = _what_to_ask(download, part, version_file)
+    start, headers = _what_to_ask(download, part, version)
     request = urllib.request.Request(url, headers=headers)
     try:
-        response = urllib.request.urlopen(request, timeout=_SECONDS)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if not start or error.code != 416:
-            raise _FailedError(f"the server says {error.code} {error.reason}") from error
-        if error.headers.get("Content-Range", "").endswith(f"/{start}"):
+        with _network():
+            response = urllib.request.urlopen(request, timeout=_SECONDS)
+    except _FailedError as error:
+        cause = error.__cause__
+        if not (start and isinstance(cause, urllib.error.HTTPError) and cause.code == 416):
+            raise
+        if cause.headers.get("Content-Range", "").endswith(f"/{start}"):
             return  # there is no more, because all is here
         part.unlink()
         raise _FailedError("what came before is no part of the file", may_go_on=True) from error
-    except urllib.error.URLError as error:
-        raise _FailedError(f"not reached: {error.reason}") from error
-    except (OSError, http.client.HTTPException) as error:
-        raise _broken(error) from error
     with response:
         content_range = response.headers.get("Content-Range", "")
         if response.status != 206 or not content_range.startswith(f"bytes {start}-"):
             start = 0
-            version_file.write_text(_version_of(response))
+            # a weak tag, W/"...", does not promise the same bytes
+            tag = response.headers.get("ETag", "")
+            is_strong = tag.startswith('"')
+            version.write_text(tag if is_strong else response.headers.get("Last-Modified", ""))
         _append(response, part, start, f"downloading {download.file}")
 
 
-def _what_to_ask(download: Download, part: Path, version_file: Path) -> tuple[int, dict[str, str]]:
+def _what_to_ask(download: Download, part: Path, version: Path) -> tuple[int, dict[str, str]]:
     """Return where to go on, and the headers that ask for it.
 
     The checksum tells in the end whether two halves are of one file. Where there is none, the
@@ -182,43 +188,29 @@ def _what_to_ask(download: Download, part: Path, version_file: Path) -> tuple[in
     headers = {"User-Agent": "wordclass", "Accept-Encoding": "identity"}
     start = part.stat().st_size if part.is_file() else 0
     if start and download.sha256 is None:
-        version = version_file.read_text() if version_file.is_file() else ""
-        if not version:
+        known = version.read_text() if version.is_file() else ""
+        if not known:
             return 0, headers
-        headers["If-Range"] = version
+        headers["If-Range"] = known
     if start:
         headers["Range"] = f"bytes={start}-"
     return start, headers
-
-
-def _version_of(response: http.client.HTTPResponse) -> str:
-    tag: str = response.headers.get("ETag", "")
-    # a weak tag does not promise the same bytes
-    return tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
 def _append(response: http.client.HTTPResponse, part: Path, done: int, step: str) -> None:
     """Write what comes behind the bytes that are there already."""
     length = response.headers.get("Content-Length", "")
     total = done + int(length) if length.isdecimal() else None
-    progress.report(step, done, total)
+    chunk = b""
     with part.open("ab" if done else "wb") as file:
-        for chunk in _chunks(response):
+        while True:
             file.write(chunk)
             done += len(chunk)
             progress.report(step, done, total)
+            with _network():
+                chunk = response.read(_CHUNK)
+            if not chunk:
+                break
     if total is not None and done < total:
         reason = f"the connection broke after {done:,} of {total:,} bytes"
         raise _FailedError(reason, may_go_on=True)
-
-
-def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    try:
-        while chunk := response.read(_CHUNK):
-            yield chunk
-    except (OSError, http.client.HTTPException) as error:
-        raise _broken(error) from error
-
-
-def _broken(error: Exception) -> _FailedError:
-    return _FailedError(str(error) or type(error).__name__, may_go_on=True)

@@ -15,13 +15,12 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from wordclass import progress
 from wordclass.errors import FormatError, StorageError
 
 _ARCHIVES = (".gz", ".tgz", ".zip", ".tar", ".xz", ".bz2")
-_COMPRESSIONS = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ": lzma.open, b"BZh": bz2.open}
 _MAX_SIZE = 1 << 30  # of one file; larger ones are no documents but an attack, or a mistake
 _CHUNK = 1 << 20
 _DAMAGE = (
@@ -126,7 +125,7 @@ def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
                 if not info.isreg() or not (is_zip or wanted(info.name)):
                     continue
                 _check_size(path, info.name, info.size)
-                data = cast("IO[bytes]", archive.extractfile(info)).read()
+                data = cast("BinaryIO", archive.extractfile(info)).read()
                 if is_zip:
                     yield from _read_zip(io.BytesIO(data), path / info.name, wanted)
                 else:
@@ -138,10 +137,11 @@ def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
 def _decompressed(path: Path) -> BinaryIO:
     with path.open("rb") as raw:
         start = raw.read(6)
-    for signature, open_file in _COMPRESSIONS.items():
-        if start.startswith(signature):
-            return cast("BinaryIO", open_file(path))
-    return path.open("rb")
+    if start.startswith(b"\x1f\x8b"):
+        return cast("BinaryIO", gzip.open(path))
+    if start.startswith(b"\xfd7zXZ"):
+        return cast("BinaryIO", lzma.open(path))
+    return cast("BinaryIO", bz2.open(path)) if start.startswith(b"BZh") else path.open("rb")
 
 
 def _check_size(path: Path, name: str, size: int) -> None:
