@@ -7,7 +7,7 @@ import numpy as np
 
 from wordclass.arrays import Flags
 from wordclass.checks import check_number
-from wordclass.embedding.documents import hash_text
+from wordclass.folds import hash_text
 
 
 @dataclass(frozen=True)
