@@ -27,7 +27,6 @@ _DROPPED_FOLDERS = frozenset(
 )
 _DROPPED_FILES = frozenset({"__main__", "conftest", "setup"})
 
-
 _CUT_SECTIONS = frozenset(
     {"see also", "references", "examples", "example", "methods", "attributes"}
 )
@@ -231,22 +230,18 @@ def count_words(text: str) -> int:
     return sum(_LETTERS.search(piece) is not None for piece in text.split())
 
 
-def _without_sections(lines: list[str]) -> list[str]:
+def _without_sections(lines: list[str]) -> Iterator[str]:
     """Leave out the sections that list other things, and the headings of all sections."""
-    kept: list[str] = []
     is_cut = False
-    for k, line in enumerate(lines):
-        is_underlined = k + 1 < len(lines) and _UNDERLINE.fullmatch(lines[k + 1]) is not None
-        if is_underlined and line.strip():
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if line.strip() and _UNDERLINE.fullmatch(below):
             is_cut = line.strip().rstrip(":").lower() in _CUT_SECTIONS
         elif not is_cut and not _UNDERLINE.fullmatch(line):
-            kept.append(line)
-    return kept
+            yield line
 
 
-def _without_directives(lines: list[str]) -> list[str]:
+def _without_directives(lines: Iterable[str]) -> Iterator[str]:
     """Leave out directives, footnotes and comments of reStructuredText with what is below them."""
-    kept: list[str] = []
     indent: int | None = None  # of the directive we are in
     for line in lines:
         depth = len(line) - len(line.lstrip())
@@ -255,11 +250,10 @@ def _without_directives(lines: list[str]) -> list[str]:
         if indent is None and _DIRECTIVE.match(line):
             indent = depth
         if indent is None:
-            kept.append(line)
-    return kept
+            yield line
 
 
-def _without_code(lines: list[str]) -> list[str]:
+def _without_code(lines: Iterable[str]) -> list[str]:
     """Leave out what was typed at a prompt, what was answered and the line that announces it.
 
     The answer ends at an empty line.

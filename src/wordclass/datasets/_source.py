@@ -41,7 +41,8 @@ class Source:
     license : str
         Under which terms they may be used.
     advice : str, default=""
-        What a user has to do to get it, or that nothing has to be done. By default, to download.
+        What a user has to do to get it, or that nothing has to be done. By default, to download
+        it; the last link then has the name of the file.
     sizes : Sizes, optional
         The published sizes, which the default options are to give; None where there are none.
     files : tuple of str, default=()
@@ -70,12 +71,10 @@ class Source:
     @property
     def how_to_get(self) -> str:
         """What a user has to do."""
-        told = (
-            f"fetch {each.file} from {each.urls[-1]}"  # whose link has the name of the file
-            for each in self.downloads
-        )
-        command = f"Run `wordclass datasets {self.name} --download`, or"
-        return self.advice or f"{command} {' and '.join(told)}"
+        if self.advice:
+            return self.advice
+        file, link = self.downloads[0].file, self.downloads[0].urls[-1]
+        return f"Run `wordclass datasets {self.name} --download`, or fetch {file} from {link}"
 
     @property
     def is_built(self) -> bool:

@@ -104,10 +104,9 @@ def _read_lists(home: Path, level: str) -> dict[str, _Listed]:
     missing = set(names)
     step = "reading the split of"
     for member in SOURCE.members(home, lambda name: PurePosixPath(name).name in names, step):
-        name = PurePosixPath(member.name).name
-        missing.discard(name)
+        missing.discard(member.parts[-1])
         for document, symbols in _lines(member):
-            listed[document] = _Listed(names[name], symbols)
+            listed[document] = _Listed(names[member.parts[-1]], symbols)
     if missing:
         place = SOURCE.require(home)[0]
         raise FormatError(place, None, f"the lists {', '.join(sorted(missing))} are missing")
