@@ -12,6 +12,7 @@ import sysconfig
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from inspect import cleandoc
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -233,7 +234,7 @@ def count_words(text: str) -> int:
 def _without_sections(lines: list[str]) -> Iterator[str]:
     """Leave out the sections that list other things, and the headings of all sections."""
     is_cut = False
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in pairwise([*lines, ""]):
         if line.strip() and _UNDERLINE.fullmatch(below):
             is_cut = line.strip().rstrip(":").lower() in _CUT_SECTIONS
         elif not is_cut and not _UNDERLINE.fullmatch(line):
