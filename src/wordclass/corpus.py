@@ -250,11 +250,11 @@ def load_dataset(
 
     Parameters
     ----------
-    name
+    name : str
         A file name in `datasets/`, such as "docstrings".
-    home
+    home : path-like, optional
         Where corpora and caches live; by default `WORDCLASS_HOME` or the platform's data folder.
-    download
+    download : bool, default=False
         Fetch it first, where it is not here and its owner allows that.
     options
         Those of the data set, such as `strip=("headers",)` for "newsgroups20".
@@ -271,7 +271,7 @@ def load_dataset(
         has = f"it has {', '.join(known)}" if known else "it has none"
         raise InputError(f"the data set {name} has no option {unknown[0]!r}; {has}")
     if download and not entry.SOURCE.is_built and not entry.SOURCE.find(folder):
-        entry.SOURCE.download(folder)
+        entry.SOURCE.fetch(folder)
     dataset: Dataset = entry.load(folder, **options)
     return dataset
 

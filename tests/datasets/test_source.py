@@ -16,7 +16,7 @@ SOURCE = Source(
     advice="Ask for made-up.zip",
     files=("made-up.zip",),
     companions=("topics.txt",),
-    downloads=(Download("topics.txt", ("https://example.org/topics.txt",)),),
+    download=Download("topics.txt", ("https://example.org/topics.txt",)),
 )
 
 
@@ -40,19 +40,19 @@ def test_what_is_here_is_found(tmp_path):
 
 def test_downloads_go_to_the_own_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(_download, "fetch", lambda download, folder: folder / download.file)
-    assert SOURCE.download(tmp_path) == [tmp_path / "made_up" / "topics.txt"]
+    assert SOURCE.fetch(tmp_path) == tmp_path / "made_up" / "topics.txt"
     assert not SOURCE.is_complete_download
 
 
 def test_what_may_not_be_downloaded_is_told(tmp_path):
     secret = Source("secret", "", "", "", "ask its owner", files=("x",))
     with pytest.raises(InputError, match="secret cannot be downloaded by wordclass: ask its owner"):
-        secret.download(tmp_path)
+        secret.fetch(tmp_path)
 
 
 def test_what_may_be_downloaded_is_told_with_the_command_and_the_last_link():
     download = Download("a.zip", ("https://example.org/5", "https://example.org/a.zip"))
-    told = replace(SOURCE, advice="", downloads=(download,)).how_to_get
+    told = replace(SOURCE, advice="", download=download).how_to_get
     assert told == (
         "Run `wordclass datasets made_up --download`, or fetch a.zip from https://example.org/a.zip"
     )

@@ -51,8 +51,8 @@ class Source:
         is installed.
     companions : tuple of str, default=()
         Names of files that may lie beside the corpus and add to it.
-    downloads : tuple of Download, default=()
-        What may be fetched without asking anybody.
+    download : Download, optional
+        What may be fetched without asking anybody: the corpus, or a companion.
     is_verified_here : bool, default=False
         Whether the reader was run on the real corpus, not on samples only.
     """
@@ -65,15 +65,15 @@ class Source:
     sizes: Sizes | None = None
     files: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
-    downloads: tuple[Download, ...] = ()
+    download: Download | None = None
     is_verified_here: bool = False
 
     @property
     def how_to_get(self) -> str:
         """What a user has to do."""
-        if self.advice:
+        if self.advice or self.download is None:
             return self.advice
-        file, link = self.downloads[0].file, self.downloads[0].urls[-1]
+        file, link = self.download.file, self.download.urls[-1]
         return f"Run `wordclass datasets {self.name} --download`, or fetch {file} from {link}"
 
     @property
@@ -84,7 +84,7 @@ class Source:
     @property
     def is_complete_download(self) -> bool:
         """Whether the corpus itself may be downloaded, not only what adds to it."""
-        return any(download.file not in self.companions for download in self.downloads)
+        return self.download is not None and self.download.file not in self.companions
 
     def find(self, home: Path) -> list[Path]:
         """Return the files and folders that together hold the corpus; none where it is not here."""
@@ -120,17 +120,17 @@ class Source:
             )
         return found
 
-    def download(self, home: Path) -> list[Path]:
-        """Fetch what may be fetched into the folder below the home; return the files.
+    def fetch(self, home: Path) -> Path:
+        """Fetch what may be fetched into the folder below the home; return the file.
 
         Raises
         ------
         InputError
             Nothing of this data set may be downloaded; the message says how to get it.
         """
-        if not self.downloads:
+        if self.download is None:
             raise InputError(f"{self.name} cannot be downloaded by wordclass: {self.how_to_get}")
-        return [_download.fetch(each, home / self.name) for each in self.downloads]
+        return _download.fetch(self.download, home / self.name)
 
     def members(self, home: Path, wanted: Wanted, step: str = "reading") -> Iterator[Member]:
         """Read the wanted files of the corpus, or say how to get it."""

@@ -27,7 +27,7 @@ SOURCE = Source(
         "jrc-en/[12][0-9][0-9][0-9]",
         "jrc-en/en/[12][0-9][0-9][0-9]",
     ),
-    downloads=(Download("jrc-en.tgz", (_URL,)),),
+    download=Download("jrc-en.tgz", (_URL,)),
 )
 
 _TEST_YEAR = 2006

@@ -18,16 +18,14 @@ SOURCE = Source(
     license="none stated by its distributor; posts belong to their authors",
     sizes=Sizes(n_train=11_314, n_test=7_532, n_classes=20),
     files=("20news-bydate.tar.gz", "20news-bydate-*", "20news-bydate/20news-bydate-*"),
-    downloads=(
-        Download(
-            "20news-bydate.tar.gz",
-            (
-                "https://ndownloader.figshare.com/files/5975967",
-                "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
-            ),
-            # as scikit-learn publishes it
-            sha256="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
+    download=Download(
+        "20news-bydate.tar.gz",
+        (
+            "https://ndownloader.figshare.com/files/5975967",
+            "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
         ),
+        # as scikit-learn publishes it
+        sha256="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
     ),
     is_verified_here=True,
 )

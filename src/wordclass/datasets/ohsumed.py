@@ -21,11 +21,9 @@ SOURCE = Source(
         "ohsumed-all/C[0-2][0-9]",
         "ohsumed-all-docs/C[0-2][0-9]",
     ),
-    downloads=(
-        Download(
-            "ohsumed-all-docs.tar.gz",
-            ("http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz",),
-        ),
+    download=Download(
+        "ohsumed-all-docs.tar.gz",
+        ("http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz",),
     ),
 )
 

@@ -36,17 +36,15 @@ SOURCE = Source(
         f"*/{_DAY}",
     ),
     companions=("rcv1-v2.topics.qrels.gz", "rcv1-v2.topics.qrels"),
-    downloads=(
-        Download(
+    download=Download(
+        "rcv1-v2.topics.qrels.gz",
+        (
+            "https://ndownloader.figshare.com/files/5976048",
+            "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a/a08-topic-qrels/"
             "rcv1-v2.topics.qrels.gz",
-            (
-                "https://ndownloader.figshare.com/files/5976048",
-                "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a/a08-topic-qrels/"
-                "rcv1-v2.topics.qrels.gz",
-            ),
-            # as scikit-learn publishes it
-            sha256="2a98e5e5d8b770bded93afc8930d88299474317fe14181aee1466cc754d0d1c1",
         ),
+        # as scikit-learn publishes it
+        sha256="2a98e5e5d8b770bded93afc8930d88299474317fe14181aee1466cc754d0d1c1",
     ),
 )
 

@@ -22,14 +22,12 @@ SOURCE = Source(
     license="free for research; copyright of Reuters Ltd. and Carnegie Group, Inc.",
     sizes=Sizes(n_train=9_603, n_test=3_299, n_classes=115),
     files=("reuters21578.tar.gz", "reut2-*.sgm", "reuters21578/reut2-*.sgm"),
-    downloads=(
-        Download(
+    download=Download(
+        "reuters21578.tar.gz",
+        (
+            "https://kdd.ics.uci.edu/databases/reuters21578/reuters21578.tar.gz",
+            "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/"
             "reuters21578.tar.gz",
-            (
-                "https://kdd.ics.uci.edu/databases/reuters21578/reuters21578.tar.gz",
-                "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/"
-                "reuters21578.tar.gz",
-            ),
         ),
     ),
     is_verified_here=True,
