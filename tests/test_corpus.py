@@ -230,3 +230,22 @@ def test_a_part_of_a_corpus_keeps_texts_and_labels_together():
     whole = LabelledCorpus(["a", "b", "c"], [["x"], [], ["y"]], True)
     part = whole.part([True, False, True])
     assert (part.texts, part.labels, part.is_multilabel) == (["a", "c"], [["x"], ["y"]], True)
+
+
+def test_a_record_with_several_labels_is_told_by_its_number_among_those_chosen(docs, monkeypatch):
+    monkeypatch.setattr("wordclass.corpus_formats._records._MOST_RECORDS", 2)
+    several = ("v", ["a", "b"], "train")
+    path = docs(*[("x", ["a"], "train"), ("y", ["a", "b"], "test")] * 3, several)
+    reader = CorpusReader(path, split="train", multilabel=False)
+    with pytest.raises(InputError, match="record 4 has 2 labels"):
+        list(reader)
+    assert reader.n_docs == 3
+    assert len(list(CorpusReader(path, split="train"))) == 4  # blocks of two records, or of one
+
+
+def test_the_usual_split_is_that_of_records_that_have_splits(docs, tmp_path):
+    path = docs(("x", ["a"], "train"), ("y", ["b"], "test"))
+    assert CorpusReader(path, usual_split="test").read().texts == ["y"]
+    assert CorpusReader(path, split="train", usual_split="test").read().texts == ["x"]
+    (tmp_path / "docs.ft").write_text("__label__a x\n", encoding="utf-8")
+    assert CorpusReader(tmp_path / "docs.ft", usual_split="test").read().texts == ["x"]
