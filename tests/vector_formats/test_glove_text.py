@@ -8,7 +8,7 @@ import pytest
 
 from wordclass import progress
 from wordclass.errors import FormatError, InputError
-from wordclass.vector_formats import _lines, glove_text
+from wordclass.vector_formats import _text, glove_text
 from wordclass.word_vectors import WordVectors
 
 
@@ -143,7 +143,7 @@ def test_names_that_do_not_fit_are_an_error(tmp_path, names, reason):
 
 
 def test_progress_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(_lines, "_BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(_text, "_BLOCK_BYTES", 1 << 16)
     heard = []
     path = file_of(tmp_path, "".join(f"t{k} 1\n" for k in range(20_000)))
     with progress.told_to(lambda *told: heard.append(told)):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import tensor_file
-from wordclass.arrays import Floats32, Ints
+from wordclass.arrays import Floats32, Ints, first_not_finite
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.random_vectors import random_vectors
@@ -19,9 +19,8 @@ from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
 from wordclass.text.analyzer import Analyze, Analyzer, choose_analyzer
 from wordclass.text.sequences import IdBatch, Sequences, Side, index_texts
-from wordclass.vector_checks import first_not_finite, list_terms
 from wordclass.vocabulary import Vocabulary
-from wordclass.word_vectors import WordVectors
+from wordclass.word_vectors import WordVectors, list_terms
 
 _BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copied twice
 

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from wordclass.arrays import Floats, Floats32
+from wordclass.arrays import Floats, Floats32, as_float32, first_not_finite
 from wordclass.errors import InputError
-from wordclass.vector_checks import as_float32, first_not_finite
 
 _BLOCK = 4096  # rows held in float64 at a time
 

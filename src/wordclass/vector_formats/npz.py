@@ -1,4 +1,4 @@
-"""numpy's archive: `matrix`, and the terms under `terms` or one a line in STEM.words.txt beside it.
+"""numpy's archive: `matrix`, and the terms under `terms` or as lines of STEM.words.txt beside it.
 
 The names of the dimensions, where there are any, are a JSON list under `classes`. Of a term that
 occurs twice the first vector counts.
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import COMPRESSIONS, reading, replacing, uncompressed_name
-from wordclass.vector_formats import _dimension_names
-from wordclass.vector_formats._selection import Selection
+from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".npz",)
@@ -34,23 +33,22 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     Raises
     ------
     FormatError
-        The archive is damaged; it has no matrix, or not one term a row.
+        The archive is damaged; it has no matrix, or not one term per row.
     """
     with reading(path) as stream:
         arrays = _read_arrays(path, stream)
-    matrix = arrays.get("matrix")
+    matrix, classes = arrays.get("matrix"), arrays.get("classes")
     if matrix is None or matrix.ndim != 2 or not matrix.shape[1] or matrix.dtype.kind not in "fiu":
         raise FormatError(path, None, "expected a matrix of numbers under the key 'matrix'")
-    listed = _terms_of(path, arrays.get("terms"), len(matrix))
-    selection = Selection(path, terms)
-    for row, term in enumerate(listed):
-        selection.takes(term, row)
-    if len(rows := selection.places()) < len(matrix):
-        matrix = matrix[rows]
-    with np.errstate(over="ignore"):  # an infinity then, which is refused
-        return selection.to_vectors(
-            matrix.astype(np.float32, copy=False), _names_of(path, arrays, matrix.shape[1])
-        )
+    names = None
+    if classes is not None:
+        if classes.size != 1 or classes.dtype.kind != "U":
+            raise FormatError(path, None, "expected one JSON list under the key 'classes'")
+        names = _file.names_from_json(path, classes.item(), matrix.shape[1])
+    kept = _file.first_rows(_terms_of(path, arrays.get("terms"), len(matrix)), terms)
+    if len(kept) < len(matrix):
+        matrix = matrix[list(kept.values())]
+    return _file.to_vectors(path, kept, matrix, names)
 
 
 def write(path: Path, vectors: WordVectors) -> None:
@@ -63,7 +61,7 @@ def write(path: Path, vectors: WordVectors) -> None:
     """
     arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _as_array(vectors.terms)}
     if vectors.dimension_names is not None:
-        arrays["classes"] = np.array([_dimension_names.to_json(vectors.dimension_names)])
+        arrays["classes"] = np.array([_file.names_to_json(vectors.dimension_names)])
     with replacing(path) as temporary, temporary.open("wb") as out:
         np.savez(out, **arrays)
 
@@ -90,9 +88,9 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
             # the wrong length hides the arrays that follow
             if archive.testzip() or any(member.comment for member in archive.infolist()):
                 raise FormatError(path, None, "damaged: a checksum or the table of contents is bad")
-            names = {name.removesuffix(".npy"): name for name in archive.namelist()}
-            known = names.keys() & {"matrix", "terms", "classes"}
-            return {key: _read_array(archive, names[key]) for key in known}
+            keys = {"matrix", "terms", "classes"}
+            members = [name for name in archive.namelist() if name.removesuffix(".npy") in keys]
+            return {name.removesuffix(".npy"): _read_array(archive, name) for name in members}
     except FormatError:
         raise
     except _DAMAGE as error:
@@ -127,13 +125,3 @@ def _terms_beside(path: Path) -> list[str]:
         except UnicodeDecodeError as error:
             raise FormatError(words, None, f"not UTF-8: {error}") from error
     return text.removesuffix("\n").split("\n") if text else []
-
-
-def _names_of(
-    path: Path, arrays: dict[str, NDArray[Any]], n_dims: int
-) -> tuple[str | int, ...] | None:
-    if (stored := arrays.get("classes")) is None:
-        return None
-    if stored.size != 1 or stored.dtype.kind != "U":
-        raise FormatError(path, None, "expected one JSON list under the key 'classes'")
-    return _dimension_names.from_json(path, stored.item(), n_dims)

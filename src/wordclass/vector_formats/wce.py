@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from wordclass import tensor_file
+from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".wce",)
@@ -17,10 +16,10 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     """
     header, arrays = tensor_file.read(path, "wce")
     all_terms = tensor_file.unpack_strings(arrays["terms"], arrays["term_ends"])
-    kept = [j for j, term in enumerate(all_terms) if terms is None or term in terms]
-    is_projected = "vectors" in arrays
-    matrix = arrays["vectors" if is_projected else "class_vectors"]
-    structural = [f"has {all_terms[j]}" for j in header["structural"]]
-    names = None if is_projected else (*header["classes"], *structural)
-    wanted = np.asarray(kept, dtype=np.intp)
-    return WordVectors.of([all_terms[j] for j in kept], matrix[wanted], names)
+    kept = _file.first_rows(all_terms, terms)
+    if "vectors" in arrays:
+        matrix, names = arrays["vectors"], None
+    else:
+        structural = [f"has {all_terms[j]}" for j in header["structural"]]
+        matrix, names = arrays["class_vectors"], (*header["classes"], *structural)
+    return WordVectors.of(kept, matrix[list(kept.values())], names)
