@@ -15,6 +15,8 @@ Flags: TypeAlias = NDArray[np.bool_]
 Sparse: TypeAlias = sparse.csr_matrix[Any]
 Matrix: TypeAlias = Sparse | Floats
 
+NOT_FINITE = "a NaN, an infinity or a number too large for float32"  # what vectors must not hold
+
 
 def to_sparse(matrix: Any) -> Sparse:  # noqa: ANN401 - whatever scipy turns into a matrix
     """Return a sparse or dense matrix, or nested lists, as CSR of float64; not a copy of one."""

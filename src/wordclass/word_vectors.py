@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wordclass import naming, vector_cache
-from wordclass.arrays import Floats32, Ints, as_float32, first_not_finite, unit
+from wordclass.arrays import NOT_FINITE, Floats32, Ints, as_float32, first_not_finite, unit
 from wordclass.checks import check_int
 from wordclass.errors import InputError
 from wordclass.storage import COMPRESSIONS, reading, unchanged, uncompressed_name
@@ -90,10 +90,7 @@ class WordVectors:
             twice = next(term for k, term in enumerate(listed) if vectors.index[term] != k)
             raise InputError(f"the term {twice!r} occurs more than once; expected distinct terms")
         if (bad := first_not_finite(rows)) is not None:
-            raise InputError(
-                f"the vector of {listed[bad]!r} holds a NaN, an infinity or a number too large for "
-                "float32"
-            )
+            raise InputError(f"the vector of {listed[bad]!r} holds {NOT_FINITE}")
         return vectors
 
     @classmethod
@@ -330,7 +327,7 @@ def format_to_read(path: Path) -> str:
     if by_ending not in (None, "glove_text", "word2vec_text"):
         return by_ending
     if by_ending is None and not _is_text(sample):
-        raise InputError(f"{path}: neither its ending nor its bytes tell; {_known(_formats())}")
+        raise InputError(f"{path}: neither its ending nor its bytes tell; {_known('read')}")
     fields = sample.split(b"\n", 1)[0].split()
     has_header = len(fields) == 2 and all(field.isdigit() for field in fields)
     return "word2vec_text" if has_header else "glove_text"
@@ -342,13 +339,11 @@ def format_to_write(path: Path, format: str | None) -> str:
         raise InputError(
             f"{path}: compressed files are read, but not written; leave out {path.suffix}"
         )
-    writable = {name: module for name, module in _formats().items() if hasattr(module, "write")}
     name = format or _format_by_ending(path)
     if name is None:
-        raise InputError(f"{path}: its ending names no vector format; {_known(writable)}")
-    naming.entry("vector_formats", name)  # refuses an unknown one
-    if name not in writable:
-        raise InputError(f"{path}: word vectors cannot be saved as {name}; {_known(writable)}")
+        raise InputError(f"{path}: its ending names no vector format; {_known('write')}")
+    if not hasattr(naming.entry("vector_formats", name), "write"):
+        raise InputError(f"{path}: word vectors cannot be saved as {name}; {_known('write')}")
     return name
 
 
@@ -362,7 +357,9 @@ def _format_by_ending(path: Path) -> str | None:
     return next((name for name, each in _formats().items() if file.endswith(each.ENDINGS)), None)
 
 
-def _known(formats: Mapping[str, ModuleType]) -> str:
+def _known(verb: str) -> str:
+    """List the formats that can read, or write."""
+    formats = {name: each for name, each in _formats().items() if hasattr(each, verb)}
     known = [f"{ending} ({name})" for name, each in formats.items() for ending in each.ENDINGS]
     return f"known: {', '.join(known)}; format= decides otherwise"
 

@@ -16,7 +16,7 @@ from wordclass.word_vectors import WordVectors, checked_names, names_file
 Names = tuple[str | int, ...]
 
 _CHUNK = 1 << 20  # bytes read ahead
-_MOST_DIGITS = 15  # of a number that fits into every integer type
+_SIZES = re.compile(rb"\s*(\d{1,15})\s+(\d{1,15})\s*\n")  # they fit into every integer type
 _UNWRITABLE = re.compile("\\A\\Z|[\n\ud800-\udfff]")
 
 
@@ -55,7 +55,8 @@ def write(path: Path, vectors: WordVectors, content: Iterable[bytes]) -> None:
     with ExitStack() as stack:
         if vectors.dimension_names is not None:
             temporary = stack.enter_context(replacing(side))
-            temporary.write_text(names_to_json(vectors.dimension_names), encoding="ascii")
+            # in ASCII: lone surrogates survive
+            temporary.write_text(json.dumps(vectors.dimension_names), encoding="ascii")
         with replacing(path) as temporary, temporary.open("wb") as out:
             out.writelines(content)
     if vectors.dimension_names is None:
@@ -74,13 +75,8 @@ def read_names(path: Path, n_dims: int) -> Names | None:
         return names_from_json(side, stream.read(), n_dims)
 
 
-def names_to_json(names: Names) -> str:
-    """Write names as a JSON list, in ASCII: lone surrogates survive."""
-    return json.dumps(list(names))
-
-
 def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names | None:
-    """Read names that `names_to_json` wrote; there must be one per dimension."""
+    """Read names from a JSON list; there must be one per dimension."""
     reason = "the dimension names are no JSON list of str and int"
     try:
         names = json.loads(text)
@@ -136,12 +132,11 @@ def without_spaces(terms: Sequence[str]) -> list[str]:
 def read_sizes(path: Path, stream: BinaryIO) -> tuple[int, int]:
     """Read the first line of word2vec's formats: the number of terms and that of dimensions."""
     line = stream.readline(100)
-    fields = line.split()
-    are_sizes = all(field.isdigit() and len(field) <= _MOST_DIGITS for field in fields)
-    if not line.endswith(b"\n") or len(fields) != 2 or not are_sizes:
+    sizes = _SIZES.fullmatch(line)
+    if sizes is None:
         shown = line[:40].decode("utf-8", errors="replace").rstrip()
         raise FormatError(path, 1, f"expected a line `n_vectors n_dimensions`, found {shown!r}")
-    n_terms, n_dims = int(fields[0]), int(fields[1])
+    n_terms, n_dims = int(sizes[1]), int(sizes[2])
     if n_dims == 0:
         raise FormatError(path, 1, "the vectors have no dimensions")
     return n_terms, n_dims

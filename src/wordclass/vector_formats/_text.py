@@ -7,15 +7,14 @@ understand is looked at here.
 
 import math
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
 from wordclass import native, progress
-from wordclass.arrays import Floats32
+from wordclass.arrays import NOT_FINITE, Floats32
 from wordclass.errors import FormatError
 from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
@@ -24,7 +23,6 @@ LINE_ENDS = b" \r\n"  # word2vec and fastText write a space after the last numbe
 
 _BLOCK_BYTES = 1 << 20  # read at a time
 _BLOCK_LINES = 1000  # written at a time
-_HALF = 1 << 28  # a double has 29 bits more than a float32: this is the middle between two of them
 
 
 def blocks_of(stream: BinaryIO) -> Iterator[bytes]:
@@ -94,15 +92,16 @@ def _checked_numbers(
 ) -> Floats32:
     """Read the fields that the reader did not understand; say what is wrong with the first line."""
     terms, _, numbers, unread, n_good, has_bad_line = found
-    for place, line, start, end in unread:
-        try:
-            numbers[place] = to_float32(block[start:end])
-        except ValueError as error:
-            raise FormatError(path, first_line + line, f"not a number: {error}") from error
-        if not np.isfinite(numbers[place]):
+    fields = [block[start:end] for *_, start, end in unread]
+    for (place, line, *_), field, number in zip(unread, fields, to_numbers(fields), strict=True):
+        reason = f"not a number: {field!r}"
+        if number is not None and math.isfinite(number):
+            numbers[place] = number
+            continue
+        if number is not None:
             term = terms.decode("utf-8").split("\n")[place // n_dims]
-            reason = f"the vector of {term!r} holds a NaN, an infinity or a number too large"
-            raise FormatError(path, first_line + line, reason)
+            reason = f"the vector of {term!r} holds {NOT_FINITE}"
+        raise FormatError(path, first_line + line, reason)
     if has_bad_line:
         line_text = block.split(b"\n", n_good + 1)[n_good].rstrip(LINE_ENDS)
         term, *fields = line_text.rsplit(b" ", n_dims)
@@ -111,6 +110,9 @@ def _checked_numbers(
             reason = f"expected a term and {n_dims} numbers, found {len(fields) + 1} fields"
         raise FormatError(path, first_line + n_good, reason)
     return numbers
+
+
+_Line = tuple[bytes, int, int, list[bytes]]  # term, line, where in the block its numbers start
 
 
 class PlainReader:
@@ -125,87 +127,45 @@ class PlainReader:
         """Read whole lines, up to the first bad one."""
         kept: list[_Line] = []
         n_good, start = 0, 0
-        for text in block.removesuffix(b"\n").split(b"\n") if block else []:
-            line = text.rstrip(LINE_ENDS)
-            term, *fields = line.rsplit(b" ", self._n_dims)
-            if len(fields) < self._n_dims or not _is_utf8(term):
+        for line in block.removesuffix(b"\n").split(b"\n") if block else []:
+            term, *fields = line.rstrip(LINE_ENDS).rsplit(b" ", self._n_dims)
+            is_utf8 = term.decode("utf-8", "ignore").encode("utf-8") == term
+            if len(fields) < self._n_dims or not is_utf8:
                 return self._found(kept, n_good, has_bad_line=True)
             if term not in self._known and (self._wanted is None or term in self._wanted):
                 self._known.add(term)
-                skipped = len(term) + 1
-                kept.append(_Line(term, line[skipped:], n_good, start + skipped))
+                kept.append((term, n_good, start + len(term) + 1, fields))
             n_good += 1
-            start += len(text) + 1
+            start += len(line) + 1
         return self._found(kept, n_good, has_bad_line=False)
 
-    def _found(self, kept: list["_Line"], n_good: int, has_bad_line: bool) -> _Found:
-        text = b" ".join(line.numbers for line in kept).decode("ascii", errors="replace")
-        fields = pl.Series([text] if kept else [], dtype=pl.String).str.split(" ").explode()
-        doubles = fields.cast(pl.Float64, strict=False).to_numpy()  # NaN for what is no number
-        with np.errstate(over="ignore"):
-            values = doubles.astype(np.float32)
-        # a double in the middle between two float32 may have been rounded to it, tiny ones as well
-        is_middle = (doubles.view(np.int64) & (2 * _HALF - 1)) == _HALF
-        is_tiny = (doubles != 0) & (np.abs(doubles) < np.finfo(np.float32).tiny)
+    def _found(self, kept: list[_Line], n_good: int, has_bad_line: bool) -> _Found:
+        text = b" ".join(b" ".join(fields) for *_, fields in kept).decode("ascii", "replace")
+        numbers = pl.Series([text] if kept else [], dtype=pl.String).str.split(" ").explode()
+        values = numbers.cast(pl.Float32, strict=False).to_numpy().copy()  # NaN for no number
         unread = []
-        for place in np.flatnonzero(is_middle | is_tiny | ~np.isfinite(values)).tolist():
-            line, column = kept[place // self._n_dims], place % self._n_dims
-            sizes = [len(field) for field in line.numbers.split(b" ")[: column + 1]]
-            start = line.start + sum(sizes[:-1]) + column
-            unread.append((place, line.number, start, start + sizes[-1]))
-        terms = b"".join(line.term + b"\n" for line in kept)
-        return terms, [line.number for line in kept], values, unread, n_good, has_bad_line
+        for place in np.flatnonzero(~np.isfinite(values)).tolist():
+            row, column = divmod(place, self._n_dims)
+            _, line, start, fields = kept[row]
+            start += sum(len(field) + 1 for field in fields[:column])
+            unread.append((place, line, start, start + len(fields[column])))
+        terms = b"".join(term + b"\n" for term, *_ in kept)
+        return terms, [line for _, line, *_ in kept], values, unread, n_good, has_bad_line
 
 
-class _Line(NamedTuple):
-    term: bytes
-    numbers: bytes
-    number: int  # of the line in its block
-    start: int  # where in the block the numbers start
+def to_numbers(fields: Iterable[bytes]) -> list[float | None]:
+    """Read numbers as the nearest float32, rounded once; None for what is no number.
 
+    Rounded to a double first, a number close to the middle between two float32 may end up as the
+    wrong one of them. A number too large becomes an infinity.
 
-def _is_utf8(term: bytes) -> bool:
-    try:
-        term.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def to_number(field: bytes) -> float:
-    """Read a number; unlike in Python source, no underscores between the digits.
-
-    Raises
-    ------
-    ValueError
-        It is none.
+    Examples
+    --------
+    >>> to_numbers([b"1", b"16777217.000000001", b"x"])
+    [1.0, 16777218.0, None]
     """
-    if b"_" in field:
-        raise ValueError(f"could not convert string to float: {field!r}")
-    return float(field)
-
-
-def to_float32(field: bytes) -> np.float32:
-    """Read a number and round it once; a number too large becomes an infinity.
-
-    Rounded to a double first and then to float32, a number close to the middle between two
-    float32 may end up as the wrong one of them.
-
-    Raises
-    ------
-    ValueError
-        It is no number.
-    """
-    number = to_number(field)
-    if number and math.isfinite(number):
-        exact = Decimal(field.decode("ascii"))
-        is_odd = int(np.float64(number).view(np.int64)) & 1
-        if exact != number and not is_odd:
-            # of the two doubles around it take the odd one: it is never in the middle between
-            # two float32, so rounding once more goes the way the exact number would go
-            number = math.nextafter(number, math.inf if exact > number else -math.inf)
-    with np.errstate(over="ignore"):
-        return np.float32(number)
+    texts = [field.strip().decode("ascii", "replace") for field in fields]
+    return pl.Series(texts, dtype=pl.String).cast(pl.Float32, strict=False).to_list()
 
 
 def written(terms: list[bytes], matrix: Floats32) -> Iterator[bytes]:

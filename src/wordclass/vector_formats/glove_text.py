@@ -66,10 +66,6 @@ def _count_dims(lines: Sequence[bytes]) -> int:
 
 
 def _count_numbers(line: bytes) -> int:
-    fields = line.rstrip(_text.LINE_ENDS).split(b" ")[1:]  # the first is always of the term
-    for n_numbers, field in enumerate(reversed(fields)):
-        try:
-            _text.to_number(field)
-        except ValueError:
-            return n_numbers
-    return len(fields)
+    # the first field is always of the term
+    numbers = _text.to_numbers(line.rstrip(_text.LINE_ENDS).split(b" ")[1:])
+    return next((k for k, number in enumerate(numbers[::-1]) if number is None), len(numbers))

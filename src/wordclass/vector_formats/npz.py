@@ -5,6 +5,7 @@ occurs twice the first vector counts.
 """
 
 import io
+import json
 import struct
 import zipfile
 import zlib
@@ -37,17 +38,22 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     """
     with reading(path) as stream:
         arrays = _read_arrays(path, stream)
-    matrix, classes = arrays.get("matrix"), arrays.get("classes")
+    matrix, stored, classes = (arrays.get(key) for key in ("matrix", "terms", "classes"))
     if matrix is None or matrix.ndim != 2 or not matrix.shape[1] or matrix.dtype.kind not in "fiu":
         raise FormatError(path, None, "expected a matrix of numbers under the key 'matrix'")
-    names = None
-    if classes is not None:
-        if classes.size != 1 or classes.dtype.kind != "U":
-            raise FormatError(path, None, "expected one JSON list under the key 'classes'")
-        names = _file.names_from_json(path, classes.item(), matrix.shape[1])
-    kept = _file.first_rows(_terms_of(path, arrays.get("terms"), len(matrix)), terms)
+    if stored is not None and (stored.ndim != 1 or stored.dtype.kind != "U"):
+        raise FormatError(path, None, "expected an array of str under the key 'terms'")
+    if classes is not None and (classes.size != 1 or classes.dtype.kind != "U"):
+        raise FormatError(path, None, "expected one JSON list under the key 'classes'")
+    listed = _terms_beside(path) if stored is None else stored.tolist()
+    if len(listed) != len(matrix):
+        raise FormatError(path, None, f"{len(listed)} terms for {len(matrix)} rows of the matrix")
+    kept = _file.first_rows(listed, terms)
     if len(kept) < len(matrix):
         matrix = matrix[list(kept.values())]
+    if classes is None:
+        return _file.to_vectors(path, kept, matrix, None)
+    names = _file.names_from_json(path, classes.item(), matrix.shape[1])
     return _file.to_vectors(path, kept, matrix, names)
 
 
@@ -61,7 +67,7 @@ def write(path: Path, vectors: WordVectors) -> None:
     """
     arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _as_array(vectors.terms)}
     if vectors.dimension_names is not None:
-        arrays["classes"] = np.array([_file.names_to_json(vectors.dimension_names)])
+        arrays["classes"] = np.array([json.dumps(vectors.dimension_names)])
     with replacing(path) as temporary, temporary.open("wb") as out:
         np.savez(out, **arrays)
 
@@ -87,32 +93,13 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
             # numpy itself may miss a wrong checksum; and it writes no comments, but a comment of
             # the wrong length hides the arrays that follow
             if archive.testzip() or any(member.comment for member in archive.infolist()):
-                raise FormatError(path, None, "damaged: a checksum or the table of contents is bad")
-            keys = {"matrix", "terms", "classes"}
-            members = [name for name in archive.namelist() if name.removesuffix(".npy") in keys]
-            return {name.removesuffix(".npy"): _read_array(archive, name) for name in members}
-    except FormatError:
-        raise
+                raise zipfile.BadZipFile("a checksum or the table of contents is bad")
+        stream.seek(0)
+        arrays = np.load(stream, allow_pickle=False)
+        keys = {"matrix", "terms", "classes"}.intersection(arrays.files)
+        return {key: np.asarray(arrays[key]) for key in keys}
     except _DAMAGE as error:
         raise FormatError(path, None, f"damaged, or no archive of numpy's: {error}") from error
-
-
-def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    with archive.open(name) as member:
-        array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-        return array
-
-
-def _terms_of(path: Path, stored: NDArray[Any] | None, n_terms: int) -> list[str]:
-    if stored is None:
-        listed = _terms_beside(path)
-    elif stored.ndim == 1 and stored.dtype.kind == "U":
-        listed = stored.tolist()
-    else:
-        raise FormatError(path, None, "expected an array of str under the key 'terms'")
-    if len(listed) != n_terms:
-        raise FormatError(path, None, f"{len(listed)} terms for {n_terms} rows of the matrix")
-    return listed
 
 
 def _terms_beside(path: Path) -> list[str]:
