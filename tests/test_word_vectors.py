@@ -238,6 +238,12 @@ def test_bytes_without_a_known_ending_are_no_format(tmp_path):
     assert WordVectors.load(tmp_path / "out.w2v", format="word2vec_binary").terms == VECTORS.terms
 
 
+def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
+    (tmp_path / "out").write_bytes("caf\u00e9 1 2\n".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"out, line 1: .*not UTF-8"):
+        WordVectors.load(tmp_path / "out")
+
+
 def test_an_empty_file_holds_no_vectors(tmp_path):
     for name, error in [("out.txt", FormatError), ("out.vec", FormatError), ("out", InputError)]:
         (tmp_path / name).touch()

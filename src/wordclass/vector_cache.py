@@ -60,11 +60,9 @@ def _state(path: Path) -> list[object] | None:
 
 def _places(path: Path) -> list[Path]:
     """Return where the cache of a file may be, the better place first."""
-    name = blake2b(os.path.abspath(path).encode("utf-8", "surrogateescape"), digest_size=16)
-    return [
-        path.with_name(f"{path.name}.wcache"),
-        data_home() / "vector-cache" / f"{name.hexdigest()}.wcache",
-    ]
+    name = blake2b(os.fsencode(os.path.abspath(path)), digest_size=16).hexdigest()
+    beside = path.with_name(f"{path.name}.wcache")
+    return [beside, data_home() / "vector-cache" / f"{name}.wcache"]
 
 
 def find(path: Path, key: str) -> Parts | None:
@@ -96,12 +94,13 @@ def keep(path: Path, key: str, parts: Parts) -> None:
     lengths = subwords and [subwords.shortest, subwords.longest]
     header = json.dumps([key, matrix.shape[1], names, lengths, list(terms)]).encode("ascii")
     matrices = [matrix, subwords.matrix] if subwords else [matrix]
-    numbers = [np.ascontiguousarray(each, dtype="<f4").data for each in matrices]
-    content = [*numbers, header, len(header).to_bytes(_SIZE, "little")]
+    content: list[bytes | memoryview] = [
+        np.ascontiguousarray(m, dtype="<f4").data for m in matrices
+    ]
+    content += [header, len(header).to_bytes(_SIZE, "little")]
     for place in _places(path):
         with suppress(OSError):  # StorageError is one
-            if place.parent != path.parent:
-                place.parent.mkdir(parents=True, exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
             with replacing(place) as temporary, temporary.open("w+b") as out:
                 out.writelines(content)
                 out.flush()

@@ -1,6 +1,5 @@
 """Word vectors: terms and the rows that belong to them, looked up, compared, read and saved."""
 
-import codecs
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,7 +127,7 @@ class WordVectors:
         name = format or format_to_read(place)
         reader = naming.entry("vector_formats", name)
         sources = [place, names_file(place)]
-        is_cached = cache and getattr(reader, "IS_SLOW", False)
+        is_cached = cache and not hasattr(reader, "IS_QUICK")
         key = vector_cache.key_of(name, sources) if is_cached else None
         if key is not None and (kept := vector_cache.find(place, key)) is not None:
             return cls(*kept)._only(wanted)
@@ -164,15 +163,11 @@ class WordVectors:
 
     def get(self, term: str, default: Default | None = None) -> Floats32 | Default | None:
         """Return the vector of a term, or the default where it has none."""
-        vector = self._find(term)
-        return default if vector is None else vector
-
-    def _find(self, term: str) -> Floats32 | None:
         row = self.index.get(_key(term))
         if row is not None:
-            vector: Floats32 = self.matrix[row]
-            return vector
-        return None if self.subwords is None else self.subwords.vector(term)
+            return self.matrix[row]  # type: ignore[no-any-return]
+        vector = None if self.subwords is None else self.subwords.vector(term)
+        return default if vector is None else vector
 
     def nearest(self, term_or_vector: str | ArrayLike, n: int = 10) -> list[tuple[str, float]]:
         """Find the terms whose vectors have the largest cosine with a vector, best first.
@@ -196,9 +191,7 @@ class WordVectors:
         if len(vector) != self.n_dims:
             raise InputError(f"the vector has {len(vector)} numbers; expected {self.n_dims}")
         if not vector.any() or not np.isfinite(vector).all():
-            raise InputError(
-                "the vector is all zeros or not finite: it has no direction, and no neighbors"
-            )
+            raise InputError("the vector is all zeros or not finite: it has no direction")
         return self._nearest(vector, n, row)
 
     def _nearest(self, vector: Floats32, n: int, left_out: int | None) -> list[tuple[str, float]]:
@@ -240,7 +233,7 @@ class WordVectors:
         return self.terms, self.matrix, self.dimension_names, self.subwords
 
     def __getitem__(self, term: str) -> Floats32:
-        vector = self._find(term)
+        vector: Floats32 | None = self.get(term)
         if vector is None:
             raise UnknownTermError(f"there is no vector of {term!r}")
         return vector
@@ -326,7 +319,7 @@ def format_to_read(path: Path) -> str:
     by_ending = _format_by_ending(path)
     if by_ending not in (None, "glove_text", "word2vec_text"):
         return by_ending
-    if by_ending is None and not _is_text(sample):
+    if by_ending is None and b"\0" in sample:  # no text
         raise InputError(f"{path}: neither its ending nor its bytes tell; {_known('read')}")
     fields = sample.split(b"\n", 1)[0].split()
     has_header = len(fields) == 2 and all(field.isdigit() for field in fields)
@@ -362,12 +355,3 @@ def _known(verb: str) -> str:
     formats = {name: each for name, each in _formats().items() if hasattr(each, verb)}
     known = [f"{ending} ({name})" for name, each in formats.items() for ending in each.ENDINGS]
     return f"known: {', '.join(known)}; format= decides otherwise"
-
-
-def _is_text(sample: bytes) -> bool:
-    try:
-        # the last character may be cut in two
-        codecs.getincrementaldecoder("utf-8")().decode(sample)
-    except UnicodeDecodeError:
-        return False
-    return bool(sample) and b"\0" not in sample

@@ -20,6 +20,12 @@ _SIZES = re.compile(rb"\s*(\d{1,15})\s+(\d{1,15})\s*\n")  # they fit into every 
 _UNWRITABLE = re.compile("\\A\\Z|[\n\ud800-\udfff]")
 
 
+def expect(path: Path, is_so: bool, otherwise: str) -> None:
+    """Refuse a file that does not hold what it should."""
+    if not is_so:
+        raise FormatError(path, None, otherwise)
+
+
 def first_rows(terms: Iterable[str], wanted: frozenset[str] | None) -> dict[str, int]:
     """Return the terms that are wanted, and the row where each stands first.
 

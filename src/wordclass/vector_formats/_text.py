@@ -74,9 +74,8 @@ def read(
             reason = f"the header says {n_lines} vectors, but here is one more line"
             raise FormatError(path, first_line + n_lines, reason)
         progress.report(f"reading {path.name}", n_read, n_lines)
-    if n_lines is not None and n_read < n_lines:
-        reason = f"the header says {n_lines} vectors, but the file ends after {n_read}"
-        raise FormatError(path, None, reason)
+    too_few = f"the header says {n_lines} vectors, but the file ends after {n_read}"
+    _file.expect(path, n_lines in (None, n_read), too_few)
     matrix = np.frombuffer(values, dtype=np.float32).reshape(-1, n_dims)
     listed = terms.decode("utf-8").split("\n")[:-1]
     return _file.to_vectors(path, listed, matrix, _file.read_names(path, n_dims))
@@ -92,20 +91,19 @@ def _checked_numbers(
 ) -> Floats32:
     """Read the fields that the reader did not understand; say what is wrong with the first line."""
     terms, _, numbers, unread, n_good, has_bad_line = found
-    fields = [block[start:end] for *_, start, end in unread]
+    fields = [block[first:last] for *_, first, last in unread]
     for (place, line, *_), field, number in zip(unread, fields, to_numbers(fields), strict=True):
-        reason = f"not a number: {field!r}"
-        if number is not None and math.isfinite(number):
-            numbers[place] = number
-            continue
-        if number is not None:
-            term = terms.decode("utf-8").split("\n")[place // n_dims]
+        if number is None:
+            raise FormatError(path, first_line + line, f"not a number: {field!r}")
+        if not math.isfinite(number):
+            term = terms.split(b"\n")[place // n_dims].decode("utf-8")
             reason = f"the vector of {term!r} holds {NOT_FINITE}"
-        raise FormatError(path, first_line + line, reason)
+            raise FormatError(path, first_line + line, reason)
+        numbers[place] = number
     if has_bad_line:
-        line_text = block.split(b"\n", n_good + 1)[n_good].rstrip(LINE_ENDS)
-        term, *fields = line_text.rsplit(b" ", n_dims)
-        reason = f"the term {term!r} is not UTF-8"
+        bad_line = block.split(b"\n", n_good + 1)[n_good].rstrip(LINE_ENDS)
+        start, *fields = bad_line.rsplit(b" ", n_dims)
+        reason = f"the term {start!r} is not UTF-8"
         if len(fields) < n_dims:
             reason = f"expected a term and {n_dims} numbers, found {len(fields) + 1} fields"
         raise FormatError(path, first_line + n_good, reason)

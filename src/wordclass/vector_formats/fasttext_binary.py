@@ -12,26 +12,23 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats32, first_not_finite
-from wordclass.errors import FormatError
 from wordclass.storage import reading
 from wordclass.subwords import Subwords
-from wordclass.vector_formats import _file
+from wordclass.vector_formats._file import Bytes, expect, first_rows, to_vectors
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = ()
-IS_SLOW = True
 MAGIC = (793712314).to_bytes(4, "little")
 
-_VERSIONS = (11, 12)
 _SUPERVISED = 3
-_NOT_PRUNED = -1
 _CHUNK = 1 << 24
 _REPORT_EVERY = 10_000
 _QUANTIZED = "a quantized model, which is not read; take the .bin it was made from"
 
 # dim ws epoch minCount neg wordNgrams loss model bucket minn maxn lrUpdateRate, then t
 _SETTINGS = struct.Struct("<12id")
-# words and labels, words, labels, tokens read in training, size of the table of pruned subwords
+# words and labels, words, labels, tokens read in training, size of the table of pruned subwords,
+# -1 where there is none
 _DICTIONARY = struct.Struct("<iiiqq")
 _ENTRY_END = struct.Struct("<qb")  # how often the word was read; 0 for a word, 1 for a label
 _MATRIX_START = struct.Struct("<bqq")  # whether it is quantized, its shape
@@ -52,82 +49,77 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         holds a number that is not finite.
     """
     with reading(path) as stream:
-        model = _file.Bytes(stream)
+        model = Bytes(stream)
         n_dims, n_buckets, shortest, longest = _read_settings(path, model)
         words = _read_words(path, model)
         is_quantized, *shape = _unpack(model, _MATRIX_START)
-        _expect(path, not is_quantized, _QUANTIZED)
+        expect(path, not is_quantized, _QUANTIZED)
         expected = [len(words) + n_buckets, n_dims]
-        _expect(path, shape == expected, f"damaged: a matrix of {shape}, expected {expected}")
+        expect(path, shape == expected, f"damaged: a matrix of {shape}, expected {expected}")
         own = _read_matrix(model, len(words), n_dims)
         # without subwords the buckets, if there are any, are those of pairs of words
         pieces = _read_matrix(model, n_buckets, n_dims)
         _skip_output(path, model, n_dims)
-    kept = _file.first_rows((word.decode("utf-8", "backslashreplace") for word in words), terms)
+    kept = first_rows((word.decode("utf-8", "backslashreplace") for word in words), terms)
     if len(kept) < len(words):
         rows = list(kept.values())
         own, words = own[rows], [words[row] for row in rows]
     if not longest:
-        return _file.to_vectors(path, kept, own, None)
-    if first_not_finite(pieces) is not None:
-        raise FormatError(path, None, "the vector of a subword holds a NaN or an infinity")
+        return to_vectors(path, kept, own, None)
+    are_finite = first_not_finite(pieces) is None
+    expect(path, are_finite, "the vector of a subword holds a NaN or an infinity")
     subwords = Subwords(pieces, shortest, longest)
     means, n_pieces = subwords.sums(words)
     means += own
     means /= (n_pieces + 1).astype(np.float32)[:, None]
-    return _file.to_vectors(path, kept, means, None, subwords)
+    return to_vectors(path, kept, means, None, subwords)
 
 
-def _expect(path: Path, is_so: bool, otherwise: str) -> None:
-    if not is_so:
-        raise FormatError(path, None, otherwise)
-
-
-def _unpack(model: _file.Bytes, layout: struct.Struct) -> tuple[Any, ...]:
+def _unpack(model: Bytes, layout: struct.Struct) -> tuple[Any, ...]:
     return layout.unpack(model.read(layout.size))
 
 
-def _read_settings(path: Path, model: _file.Bytes) -> tuple[int, int, int, int]:
+def _read_settings(path: Path, model: Bytes) -> tuple[int, int, int, int]:
     """Return n_dims, n_buckets, and the shortest and longest subword; 0 where there are none."""
     magic, version = model.read(4), int.from_bytes(model.read(4), "little")
-    _expect(path, magic == MAGIC, "no model of fastText's: its first bytes are others")
-    is_known = version in _VERSIONS
-    _expect(path, is_known, f"version {version} of fastText's format; expected 11 or 12")
+    expect(path, magic == MAGIC, "no model of fastText's: its first bytes are others")
+    expect(path, version in (11, 12), f"version {version} of fastText's format; expected 11 or 12")
     n_dims, *_, kind, n_buckets, shortest, longest, _, _ = _unpack(model, _SETTINGS)
     sizes = f"{n_dims} dimensions, {n_buckets} buckets for subwords"
-    _expect(path, n_dims > 0 and n_buckets >= 0, f"damaged: {sizes}")
+    expect(path, n_dims > 0 and n_buckets >= 0, f"damaged: {sizes}")
     is_old_classifier = version == 11 and kind == _SUPERVISED  # these ignore their setting
     has_subwords = n_buckets > 0 and not is_old_classifier
     return n_dims, n_buckets, shortest, max(0, longest) if has_subwords else 0
 
 
-def _read_words(path: Path, model: _file.Bytes) -> list[bytes]:
+def _read_words(path: Path, model: Bytes) -> list[bytes]:
     """Read the dictionary, where labels, if there are any, follow the words."""
     n_entries, n_words, n_labels, _, n_pruned = _unpack(model, _DICTIONARY)
     adds_up = min(n_words, n_labels) >= 0 and n_entries == n_words + n_labels
-    _expect(path, adds_up, f"damaged: {n_entries} entries for {n_words} words, {n_labels} labels")
-    _expect(path, n_pruned == _NOT_PRUNED, _QUANTIZED)
+    sizes = f"{n_entries} entries for {n_words} words, {n_labels} labels"
+    expect(path, adds_up, f"damaged: {sizes}")
+    expect(path, n_pruned == -1, _QUANTIZED)
     words = []
     for row in range(n_entries):
         words.append(model.read_until(b"\0"))
         _, is_label = _unpack(model, _ENTRY_END)
         if is_label != (row >= n_words):
-            _expect(path, False, f"damaged: entry {row + 1} of the dictionary is of the wrong kind")
+            expect(path, False, f"damaged: entry {row + 1} of the dictionary is of the wrong kind")
         if row % _REPORT_EVERY == 0:
             progress.report("reading the dictionary", row, n_entries)
     return words[:n_words]
 
 
-def _read_matrix(model: _file.Bytes, n_rows: int, n_dims: int) -> Floats32:
+def _read_matrix(model: Bytes, n_rows: int, n_dims: int) -> Floats32:
     return np.frombuffer(model.read(4 * n_rows * n_dims), dtype="<f4").reshape(n_rows, n_dims)
 
 
-def _skip_output(path: Path, model: _file.Bytes, n_dims: int) -> None:
+def _skip_output(path: Path, model: Bytes, n_dims: int) -> None:
     """Read the rest, which vectors do not need, to see that nothing is missing."""
     _, n_rows, n_columns = _unpack(model, _MATRIX_START)
     shape = f"an output of {n_rows} rows of {n_columns}, not {n_dims}"
-    _expect(path, n_rows >= 0 and n_columns == n_dims, f"damaged: {shape}")
+    expect(path, n_rows >= 0 and n_columns == n_dims, f"damaged: {shape}")
     n_bytes = 4 * n_rows * n_dims
     for start in range(0, n_bytes, _CHUNK):
         model.read(min(_CHUNK, n_bytes - start))
-    _expect(path, not model.rest(1), "damaged: more bytes follow the model")
+    expect(path, not model.rest(1), "damaged: more bytes follow the model")

@@ -15,7 +15,6 @@ from wordclass.vector_formats import _file, _text
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".txt",)
-IS_SLOW = True
 
 _N_SAMPLED = 200  # lines that decide what q is
 

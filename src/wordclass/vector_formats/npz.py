@@ -22,6 +22,7 @@ from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".npz",)
+IS_QUICK = True
 
 # what zipfile and numpy raise; RuntimeError where a wrong bit asks for a password or a version
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
@@ -38,22 +39,21 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     """
     with reading(path) as stream:
         arrays = _read_arrays(path, stream)
-    matrix, stored, classes = (arrays.get(key) for key in ("matrix", "terms", "classes"))
-    if matrix is None or matrix.ndim != 2 or not matrix.shape[1] or matrix.dtype.kind not in "fiu":
-        raise FormatError(path, None, "expected a matrix of numbers under the key 'matrix'")
-    if stored is not None and (stored.ndim != 1 or stored.dtype.kind != "U"):
-        raise FormatError(path, None, "expected an array of str under the key 'terms'")
-    if classes is not None and (classes.size != 1 or classes.dtype.kind != "U"):
-        raise FormatError(path, None, "expected one JSON list under the key 'classes'")
+    matrix, stored, names = arrays.get("matrix", np.empty(0)), arrays.get("terms"), None
+    is_matrix = matrix.ndim == 2 and matrix.shape[1] > 0 and matrix.dtype.kind in "fiu"
+    _file.expect(path, is_matrix, "expected a matrix of numbers under the key 'matrix'")
+    are_terms = stored is None or (stored.ndim == 1 and stored.dtype.kind == "U")
+    _file.expect(path, are_terms, "expected an array of str under the key 'terms'")
     listed = _terms_beside(path) if stored is None else stored.tolist()
-    if len(listed) != len(matrix):
-        raise FormatError(path, None, f"{len(listed)} terms for {len(matrix)} rows of the matrix")
+    counts = f"{len(listed)} terms for {len(matrix)} rows of the matrix"
+    _file.expect(path, len(listed) == len(matrix), counts)
+    if (classes := arrays.get("classes")) is not None:
+        is_text = classes.size == 1 and classes.dtype.kind == "U"
+        _file.expect(path, is_text, "expected one JSON list under the key 'classes'")
+        names = _file.names_from_json(path, classes.item(), matrix.shape[1])
     kept = _file.first_rows(listed, terms)
     if len(kept) < len(matrix):
         matrix = matrix[list(kept.values())]
-    if classes is None:
-        return _file.to_vectors(path, kept, matrix, None)
-    names = _file.names_from_json(path, classes.item(), matrix.shape[1])
     return _file.to_vectors(path, kept, matrix, names)
 
 
@@ -104,8 +104,8 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
 
 def _terms_beside(path: Path) -> list[str]:
     words = path.with_name(Path(uncompressed_name(path)).stem + ".words.txt")
-    if not words.exists():
-        raise FormatError(path, None, f"no terms: neither a key 'terms' nor a file {words.name}")
+    missing = f"no terms: neither a key 'terms' nor a file {words.name}"
+    _file.expect(path, words.exists(), missing)
     with reading(words) as stream:
         try:
             text = stream.read().decode("utf-8")

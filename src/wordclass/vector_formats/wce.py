@@ -7,6 +7,7 @@ from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".wce",)
+IS_QUICK = True
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:

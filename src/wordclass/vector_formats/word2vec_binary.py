@@ -16,7 +16,6 @@ from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".bin",)
-IS_SLOW = True
 
 _REPORT_EVERY = 10_000
 
@@ -49,9 +48,8 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
                 values += vector
             if row % _REPORT_EVERY == 0:
                 progress.report(f"reading {path.name}", row, n_terms)
-        if source.rest(2).strip(b"\n"):
-            reason = f"the header says {n_terms} vectors, but more bytes follow them"
-            raise FormatError(path, None, reason)
+        too_many = f"the header says {n_terms} vectors, but more bytes follow them"
+        _file.expect(path, not source.rest(2).strip(b"\n"), too_many)
     matrix = np.frombuffer(values, dtype="<f4").reshape(-1, n_dims)
     return _file.to_vectors(path, rows, matrix, _file.read_names(path, n_dims))
 

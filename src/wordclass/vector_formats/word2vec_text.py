@@ -11,7 +11,6 @@ from wordclass.vector_formats import _file, _text
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".vec",)
-IS_SLOW = True
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
