@@ -94,10 +94,9 @@ def keep(path: Path, key: str, parts: Parts) -> None:
     lengths = subwords and [subwords.shortest, subwords.longest]
     header = json.dumps([key, matrix.shape[1], names, lengths, list(terms)]).encode("ascii")
     matrices = [matrix, subwords.matrix] if subwords else [matrix]
-    content: list[bytes | memoryview] = [
-        np.ascontiguousarray(m, dtype="<f4").data for m in matrices
-    ]
-    content += [header, len(header).to_bytes(_SIZE, "little")]
+    numbers = [np.ascontiguousarray(each, dtype="<f4").data for each in matrices]
+    size = len(header).to_bytes(_SIZE, "little")
+    content: list[bytes | memoryview] = [*numbers, header, size]
     for place in _places(path):
         with suppress(OSError):  # StorageError is one
             place.parent.mkdir(parents=True, exist_ok=True)
