@@ -110,7 +110,7 @@ def _checked_numbers(
     return numbers
 
 
-_Line = tuple[bytes, int, int, list[bytes]]  # term, line, where in the block its numbers start
+_Line = tuple[bytes, int, int, bytes]  # term, line, where in the block its numbers start, these
 
 
 class PlainReader:
@@ -126,25 +126,27 @@ class PlainReader:
         kept: list[_Line] = []
         n_good, start = 0, 0
         for line in block.removesuffix(b"\n").split(b"\n") if block else []:
-            term, *fields = line.rstrip(LINE_ENDS).rsplit(b" ", self._n_dims)
+            text = line.rstrip(LINE_ENDS)
+            term, *fields = text.rsplit(b" ", self._n_dims)
             is_utf8 = term.decode("utf-8", "ignore").encode("utf-8") == term
             if len(fields) < self._n_dims or not is_utf8:
                 return self._found(kept, n_good, has_bad_line=True)
             if term not in self._known and (self._wanted is None or term in self._wanted):
                 self._known.add(term)
-                kept.append((term, n_good, start + len(term) + 1, fields))
+                kept.append((term, n_good, start + len(term) + 1, text[len(term) + 1 :]))
             n_good += 1
             start += len(line) + 1
         return self._found(kept, n_good, has_bad_line=False)
 
     def _found(self, kept: list[_Line], n_good: int, has_bad_line: bool) -> _Found:
-        text = b" ".join(b" ".join(fields) for *_, fields in kept).decode("ascii", "replace")
-        numbers = pl.Series([text] if kept else [], dtype=pl.String).str.split(" ").explode()
-        values = numbers.cast(pl.Float32, strict=False).to_numpy().copy()  # NaN for no number
+        text = b" ".join(numbers for *_, numbers in kept).decode("ascii", "replace")
+        every = pl.Series([text] if kept else [], dtype=pl.String).str.split(" ").explode()
+        values = every.cast(pl.Float32, strict=False).to_numpy().copy()  # NaN for no number
         unread = []
         for place in np.flatnonzero(~np.isfinite(values)).tolist():
             row, column = divmod(place, self._n_dims)
-            _, line, start, fields = kept[row]
+            _, line, start, numbers = kept[row]
+            fields = numbers.split(b" ")
             start += sum(len(field) + 1 for field in fields[:column])
             unread.append((place, line, start, start + len(fields[column])))
         terms = b"".join(term + b"\n" for term, *_ in kept)
