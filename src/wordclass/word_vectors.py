@@ -329,9 +329,7 @@ def format_to_read(path: Path) -> str:
 def format_to_write(path: Path, format: str | None) -> str:
     """Find the format for a new file, and refuse what cannot be written."""
     if path.suffix.lower() in COMPRESSIONS:
-        raise InputError(
-            f"{path}: compressed files are read, but not written; leave out {path.suffix}"
-        )
+        raise InputError(f"{path}: compressed files are read, not written; leave out {path.suffix}")
     name = format or _format_by_ending(path)
     if name is None:
         raise InputError(f"{path}: its ending names no vector format; {_known('write')}")

@@ -68,7 +68,7 @@ def read(
     for block in blocks:
         found = reader.read(block)
         terms += found[0]
-        values += _checked_numbers(path, first_line + n_read, block, n_dims, found).data
+        values += _checked(path, first_line + n_read, block, n_dims, found).data
         n_read += found[4]
         if n_lines is not None and n_read > n_lines:
             reason = f"the header says {n_lines} vectors, but here is one more line"
@@ -86,10 +86,8 @@ def read(
 _Found = tuple[bytes, Any, Floats32, list[tuple[int, int, int, int]], int, bool]
 
 
-def _checked_numbers(
-    path: Path, first_line: int, block: bytes, n_dims: int, found: _Found
-) -> Floats32:
-    """Read the fields that the reader did not understand; say what is wrong with the first line."""
+def _checked(path: Path, first_line: int, block: bytes, n_dims: int, found: _Found) -> Floats32:
+    """Return all numbers, also those the reader did not understand; refuse the first bad line."""
     terms, _, numbers, unread, n_good, has_bad_line = found
     fields = [block[first:last] for *_, first, last in unread]
     for (place, line, *_), field, number in zip(unread, fields, to_numbers(fields), strict=True):
@@ -179,7 +177,6 @@ def written(terms: list[bytes], matrix: Floats32) -> Iterator[bytes]:
         read_back = shortest.cast(pl.Float64).to_numpy().astype(np.float32)
         for k in np.flatnonzero(read_back != values):
             texts[k] = repr(float(values[k]))
-        n_dims = matrix.shape[1]
-        for row, term in enumerate(terms[start : start + _BLOCK_LINES]):
-            fields = texts[row * n_dims : (row + 1) * n_dims]
+        rows = np.array(texts, dtype=object).reshape(-1, matrix.shape[1])
+        for term, fields in zip(terms[start : start + _BLOCK_LINES], rows, strict=True):
             yield b"%s %s\n" % (term, " ".join(fields).encode("ascii"))

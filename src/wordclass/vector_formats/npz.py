@@ -77,10 +77,7 @@ def _as_array(terms: Sequence[str]) -> NDArray[np.str_]:
         raise InputError(f"the term {bad!r} ends in NUL, which arrays of str lose")
     longest = max((len(term) for term in terms), default=0)
     if 4 * longest * len(terms) > _MOST_BYTES:
-        raise InputError(
-            f"a term of {longest} characters makes the array of terms too large for npz; the "
-            "format glove_text has no such limit"
-        )
+        raise InputError(f"a term of {longest} characters is too long for npz; not for glove_text")
     return np.array(terms, dtype=np.str_)
 
 
@@ -104,8 +101,7 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
 
 def _terms_beside(path: Path) -> list[str]:
     words = path.with_name(Path(uncompressed_name(path)).stem + ".words.txt")
-    missing = f"no terms: neither a key 'terms' nor a file {words.name}"
-    _file.expect(path, words.exists(), missing)
+    _file.expect(path, words.exists(), f"no terms: no key 'terms' and no file {words.name}")
     with reading(words) as stream:
         try:
             text = stream.read().decode("utf-8")
