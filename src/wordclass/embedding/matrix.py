@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass.arrays import Floats32, Ints
+from wordclass.arrays import Floats32, Ints, first_not_finite
 from wordclass.checks import check_int
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -20,9 +20,8 @@ from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze, Analyzer
 from wordclass.text.counting import index_texts
 from wordclass.text.sequences import IdBatch, Sequences, Side
-from wordclass.vector_checks import first_not_finite, list_terms
 from wordclass.vocabulary import Vocabulary
-from wordclass.word_vectors import WordVectors
+from wordclass.word_vectors import WordVectors, list_terms
 
 _BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copied twice
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from wordclass.storage import understanding
 from wordclass.storage.parts import Parts
+from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".wce",)
+IS_QUICK = True
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
@@ -19,12 +19,12 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     parts = Parts.read(path, "wce")
     with understanding(path, "not complete"):
         all_terms, matrix, projected = parts.take(
-            terms="str terms", class_vectors="float32 terms columns",
+            terms="str terms",
+            class_vectors="float32 terms columns",
             vectors="float32? terms dimensions",
-        ).values()  # fmt: skip
+        ).values()
         structural = [f"has {all_terms[j]}" for j in parts.facts["structural"]]
         names = (*parts.facts["classes"], *structural) if projected is None else None
-    matrix = matrix if projected is None else projected
-    kept = [j for j, term in enumerate(all_terms) if terms is None or term in terms]
-    wanted = np.asarray(kept, dtype=np.intp)
-    return WordVectors.of([all_terms[j] for j in kept], matrix[wanted], names)
+    kept = _file.first_rows(all_terms, terms)
+    chosen = matrix if projected is None else projected
+    return WordVectors.of(kept, chosen[list(kept.values())], names)

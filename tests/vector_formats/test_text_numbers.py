@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wordclass import native
-from wordclass.vector_formats import _numbers
+from wordclass.vector_formats import _text
 
 
 def nearest_float32(text):
@@ -28,13 +28,28 @@ def nearest_float32(text):
     return np.copysign(best, np.float32(-1 if text.startswith("-") else 1))
 
 
-def read_natively(text):
-    """What the compiled reader makes of a number; None where it leaves it to Python."""
-    terms, lines, values, unread, n_lines, has_bad_line = native.text_reader.TextReader(
-        1, None
-    ).read(b"a " + text.encode())
-    assert (terms, lines.tolist(), n_lines, has_bad_line) == (b"a\n", [0], 1, False)
+def to_float32(text):
+    (number,) = _text.to_numbers([text.encode()])
+    return np.float32(number)
+
+
+def read_by(kind, text):
+    """What a reader makes of a number; None where it leaves it to `to_numbers`."""
+    block = b"a " + text.encode()
+    terms, lines, values, unread, n_lines, has_bad_line = kind(1, None).read(block)
+    assert (terms, list(lines), n_lines, has_bad_line) == (b"a\n", [0], 1, False)
+    if unread:
+        ((place, line, start, end),) = unread
+        assert (place, line, block[start:end]) == (0, 0, text.encode().rstrip())
     return None if unread else values[0]
+
+
+def read_natively(text):
+    return read_by(native.text_reader.TextReader, text)
+
+
+def read_plainly(text):
+    return read_by(_text.PlainReader, text)
 
 
 def digits_of(value):
@@ -88,23 +103,23 @@ TEXTS = st.one_of(
 @given(TEXTS)
 def test_every_number_becomes_the_nearest_float32(text):
     expected = nearest_float32(text).tobytes()
-    assert _numbers.to_float32(text.encode()).tobytes() == expected
-    assert _numbers.all_to_float32([text.encode()]).tobytes() == expected
-    read = read_natively(text)
-    assert read is None or read.tobytes() == expected
+    assert to_float32(text).tobytes() == expected
+    for read in (read_natively(text), read_plainly(text)):
+        assert read is None or read.tobytes() == expected
 
 
 @pytest.mark.parametrize(
     "text", ["-0.24487", "1", "+2.5", "1.", ".5", "1e-7", "3E+5", "0.0", "0.12345678901234567"]
 )
 def test_usual_numbers_are_not_left_to_python(text):
-    assert read_natively(text) == np.float32(text)
+    assert read_natively(text) == read_plainly(text) == np.float32(text)
 
 
 @pytest.mark.parametrize("text", ["16777217", "16777216.99999999", "1e-42", "1e-45", "3e38"])
 def test_numbers_in_doubt_are_left_to_python(text):
     assert read_natively(text) is None
-    assert _numbers.to_float32(text.encode()) == nearest_float32(text)
+    assert read_plainly(text) in (None, nearest_float32(text))
+    assert to_float32(text) == nearest_float32(text)
 
 
 def test_doubles_next_to_the_middle_between_two_float32_go_the_right_way():
@@ -140,21 +155,25 @@ NO_NUMBERS = [
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_what_is_no_number_is_none_for_all(text):
-    with pytest.raises(ValueError, match="could not convert"):
-        _numbers.to_float32(text.encode())
-    with pytest.raises(ValueError, match="could not convert"):
-        _numbers.all_to_float32([b"1", text.encode(), b"2"])
-    assert read_natively(text + " ") is None if text else True
+    assert _text.to_numbers([b"1", text.encode(), b"2"]) == [1, None, 2]
+    if text:
+        assert read_natively(text + " ") is None
+        assert read_plainly(text + " ") is None
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "+NaN", "1e39", "-1e400"])
 def test_what_is_not_finite_is_left_for_the_error_that_names_the_term(text):
-    assert not np.isfinite(_numbers.to_float32(text.encode()))
-    assert not np.isfinite(_numbers.all_to_float32([text.encode()])).any()
+    assert not np.isfinite(to_float32(text))
     assert read_natively(text) is None
+    assert read_plainly(text) is None
 
 
-def test_many_texts_are_read_one_after_the_other():
-    assert _numbers.all_to_float32([b"1 2", b"3"]).tolist() == [1, 2, 3]
-    assert _numbers.all_to_float32([]).tolist() == []
-    assert _numbers.all_to_float32([b"1 \t2", b"3"]).tolist() == [1, 2, 3]  # as Python's float
+def test_plain_python_reads_many_numbers_and_says_where_those_in_doubt_stand():
+    block = b"a 1 2 nan\nb \t3 4 x\nc 5 6 7\n"
+    _, lines, values, unread, _, _ = _text.PlainReader(3, None).read(block)
+    assert lines == [0, 1, 2]
+    found = [(place, line, block[start:end]) for place, line, start, end in unread]
+    assert found == [(2, 0, b"nan"), (3, 1, b"\t3"), (5, 1, b"x")]
+    assert values[[0, 1, 4, 6, 7, 8]].tolist() == [1, 2, 4, 5, 6, 7]
+    assert _text.to_numbers(field for *_, field in found[1:]) == [3, None]
+    assert len(_text.PlainReader(3, None).read(b"")[2]) == 0

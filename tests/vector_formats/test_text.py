@@ -1,6 +1,7 @@
-"""The compiled reader of lines against the plain one, which says what is right."""
+"""Both readers of lines, the compiled and the plain one, against what a line ought to give."""
 
 import threading
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,11 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from wordclass import native
+from wordclass import native, progress
 from wordclass.errors import FormatError
-from wordclass.vector_formats import _lines, glove_text
-from wordclass.vector_formats._native_lines import NativeLines
-from wordclass.vector_formats._plain_lines import PlainLines
+from wordclass.vector_formats import _text, glove_text
 
 PATH = Path("vectors.txt")
 ODD = "\u0085\u2028\u00e9\u6771\U0001f600\0\r\t\x0b\x1c"
@@ -41,20 +40,59 @@ CONTENTS = st.lists(GOOD_LINES | ANY_LINES, min_size=1, max_size=8).map(b"".join
 WANTED = st.none() | st.frozensets(st.text("ab 17" + ODD + "\ud800\n", max_size=3), max_size=6)
 
 
+@contextmanager
+def read_by(kind):
+    """Let lines be read by the compiled reader, or by plain Python."""
+    compiled, has_warned = native.text_reader, native._has_warned
+    native.text_reader, native._has_warned = (compiled if kind == "native" else None), True
+    try:
+        yield
+    finally:
+        native.text_reader, native._has_warned = compiled, has_warned
+
+
 def outcome(kind, content, n_dims, wanted, cuts=()):
     """What comes out of the lines: terms, bits and number of lines; or the error."""
-    lines = kind(PATH, n_dims, wanted, 5)
     pieces = content.split(b"\n")
     whole = [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
+    edges = [0, *sorted(cut for cut in cuts if 0 < cut < len(whole)), len(whole)]
+    blocks = [b"".join(whole[start:end]) for start, end in pairwise(edges)]
+    heard = []
     try:
-        n_lines = 0
-        edges = [0, *sorted(cut for cut in cuts if 0 < cut < len(whole)), len(whole)]
-        for start, end in pairwise(edges):
-            n_lines += lines.add(b"".join(whole[start:end]))
-        vectors = lines.to_vectors()
+        with read_by(kind), progress.told_to(lambda *told: heard.append(told)):
+            vectors = _text.read(PATH, blocks, n_dims, wanted)
     except FormatError as error:
         return error.line, error.reason
-    return vectors.terms, vectors.matrix.shape, vectors.matrix.tobytes(), n_lines
+    return vectors.terms, vectors.matrix.shape, vectors.matrix.tobytes(), heard[-1][1]
+
+
+def expected_outcome(content, n_dims, wanted):
+    """What `outcome` should be, line by line and number by number."""
+    terms, rows, lines = [], [], content.removesuffix(b"\n").split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        term, *fields = line.rstrip(b" \r").rsplit(b" ", n_dims)
+        if len(fields) < n_dims:
+            return number, f"expected a term and {n_dims} numbers, found {len(fields) + 1} fields"
+        try:
+            name = term.decode()
+        except UnicodeDecodeError:
+            return number, f"the term {term!r} is not UTF-8"
+        if name in terms or not (wanted is None or name in wanted):
+            continue
+        terms.append(name)
+        rows.append([])
+        for field in fields:
+            (value,) = _text.to_numbers([field])
+            if value is None:
+                return number, f"not a number: {field!r}"
+            if not np.isfinite(value):
+                return number, (
+                    f"the vector of {name!r} holds a NaN, an infinity or a number too large "
+                    "for float32"
+                )
+            rows[-1].append(value)
+    matrix = np.array(rows, dtype=np.float32).reshape(len(terms), n_dims)
+    return terms, matrix.shape, matrix.tobytes(), len(lines)
 
 
 @settings(max_examples=300)
@@ -62,19 +100,20 @@ def outcome(kind, content, n_dims, wanted, cuts=()):
 @example(b"a 1 2\nb 1\nc 1 x\n", 2, None, set())
 @example(b"a 1 2\n\xff 1 2\nc 1 x\n", 2, None, set())
 @example(b"a nan 2\nb 1 x\n", 2, None, set())
+@example(b"a 1 2\nb 1e39 x\n\xff 1 2\n", 2, None, set())
 @example(b"a 1 2\na x y\nb 3 4", 2, None, {1})  # of a second vector nothing is read
 @example(b"\n\n", 2, None, set())
 @example(b"a b c 1 2 \r\n  1 2\n 1 2\n", 2, None, set())
 @given(CONTENTS, st.integers(1, 3), WANTED, st.sets(st.integers(1, 8)))
-def test_both_readers_give_the_same_bits_and_the_same_errors(content, n_dims, wanted, cuts):
-    expected = outcome(PlainLines, content, n_dims, wanted)
-    assert outcome(NativeLines, content, n_dims, wanted) == expected
-    assert outcome(NativeLines, content.removesuffix(b"\n"), n_dims, wanted) == outcome(
-        PlainLines, content.removesuffix(b"\n"), n_dims, wanted
-    )
-    if isinstance(expected[0], list):  # good lines give the same however they are cut
-        assert outcome(NativeLines, content, n_dims, wanted, cuts) == expected
-        assert outcome(PlainLines, content, n_dims, wanted, cuts) == expected
+def test_both_readers_give_the_right_bits_and_errors(content, n_dims, wanted, cuts):
+    unended = content.removesuffix(b"\n")
+    for kind in ("native", "plain"):
+        expected = expected_outcome(content, n_dims, wanted)
+        assert outcome(kind, content, n_dims, wanted) == expected
+        assert outcome(kind, content, n_dims, wanted, cuts) == expected
+        if unended:
+            expected = expected_outcome(unended, n_dims, wanted)
+            assert outcome(kind, unended, n_dims, wanted) == expected
 
 
 def test_many_lines_of_many_numbers_are_the_same_for_both():
@@ -86,16 +125,16 @@ def test_many_lines_of_many_numbers_are_the_same_for_both():
         for k, row in enumerate(rows)
     ]
     content = "\n".join(lines).encode()
-    expected = outcome(PlainLines, content, 30, None)
+    expected = outcome("plain", content, 30, None)
     assert expected[1] == (2000, 30)
-    assert outcome(NativeLines, content, 30, None) == expected
+    assert outcome("native", content, 30, None) == expected
 
 
 def test_terms_of_any_length_and_spaces_of_any_number_are_found():
     for n_spaces in [*range(1, 40), 254, 255, 256, 257, 511, 513]:
         content = b"x" + b" " * n_spaces + b"y 1 2\n"
-        assert outcome(NativeLines, content, 2, None)[0] == ["x" + " " * n_spaces + "y"]
-        assert outcome(NativeLines, b"1 " * n_spaces + b"2", n_spaces, None)[0] == ["1"]
+        assert outcome("native", content, 2, None)[0] == ["x" + " " * n_spaces + "y"]
+        assert outcome("native", b"1 " * n_spaces + b"2", n_spaces, None)[0] == ["1"]
 
 
 def test_without_the_compiled_reader_plain_python_reads_and_says_so(tmp_path, monkeypatch):
@@ -108,8 +147,6 @@ def test_without_the_compiled_reader_plain_python_reads_and_says_so(tmp_path, mo
         vectors = glove_text.read(path)
     assert vectors.terms == expected.terms
     assert vectors.matrix.tobytes() == expected.matrix.tobytes()
-    with pytest.raises(RuntimeError, match="not built"):
-        NativeLines(path, 2, None, 1)
 
 
 def test_the_compiled_reader_is_here_so_that_no_slow_path_hides_a_broken_build():
@@ -117,11 +154,11 @@ def test_the_compiled_reader_is_here_so_that_no_slow_path_hides_a_broken_build()
 
 
 def test_blocks_hold_whole_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(_lines, "_BLOCK_BYTES", 7)
+    monkeypatch.setattr(_text, "_BLOCK_BYTES", 7)
     path = tmp_path / "lines"
     path.write_bytes(b"abc\n\nabcdefghijkl\nab\nabcdefgh\nx")
     with path.open("rb") as stream:
-        blocks = list(_lines.blocks_of(stream))
+        blocks = list(_text.blocks_of(stream))
     assert b"".join(blocks) == path.read_bytes()
     assert len(blocks) == 3
     assert all(block.endswith(b"\n") for block in blocks[:-1])
