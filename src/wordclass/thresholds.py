@@ -14,8 +14,7 @@ from wordclass.labels import Codeframe
 from wordclass.measures import Scores, Target, score
 
 _FEW = 3  # a class with fewer positives has no threshold of its own
-_USUAL_PULL = 10.0
-_PULLS = (_USUAL_PULL, 0.0, 3.0, 50.0, np.inf)  # of equally good ones, the first
+_PULLS = (10.0, 0.0, 3.0, 50.0, np.inf)  # of equally good ones, the first
 _PRIOR = 1.0  # how strongly the sigmoid of a class is held to the one of all classes
 
 
@@ -90,12 +89,12 @@ def tuned_thresholds(
     def quality(pull: float) -> float:
         found = []
         for inside, outside in parts:
-            above = scores[inside] > best_thresholds(scores[outside], Y[outside], pull)
-            found.append(score(Y[inside], above, codeframe).of(target))
+            thresholds = best_thresholds(scores[outside], Y[outside], pull)
+            found.append(score(Y[inside], decide(scores[inside], thresholds), codeframe).of(target))
         return float(np.mean(found))
 
-    pull = max(pulls, key=quality) if len(parts) > 1 else max(_USUAL_PULL, least_pull)
-    return best_thresholds(scores, Y, pull)
+    # one fold alone tells nothing: all pulls are equally good
+    return best_thresholds(scores, Y, max(pulls, key=quality))
 
 
 def _best_threshold(scores: Floats | Floats32, truth: Flags) -> float:
