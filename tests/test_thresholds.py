@@ -35,6 +35,10 @@ def test_a_threshold_lies_half_way_between_scores():
     scores = np.array([[1.0], [2.0], [3.0], [8.0], [9.0], [10.0]])
     truth = np.array([[0], [0], [0], [1], [1], [1]])
     assert best_thresholds(scores, to_sparse(truth)).tolist() == [5.5]
+    scores, truth = np.array([[1.0], [3.0], [3.5], [4.0]]), np.array([[0], [1], [1], [1]])
+    assert best_thresholds(scores, to_sparse(truth)).tolist() == [2.0]
+    # where nothing is below, half a point
+    assert best_thresholds(scores[1:], to_sparse(truth[1:])).tolist() == [2.5]
 
 
 def test_a_rare_class_takes_the_threshold_of_all_classes_together():
@@ -219,10 +223,11 @@ def test_a_class_of_few_documents_is_never_certain(n_positive):
     assert 0 < made.min() < made.max() < 1
 
 
-def test_the_slope_of_single_labels_makes_them_most_likely():
+@pytest.mark.parametrize("n_docs", [12, 500])
+def test_the_slope_of_single_labels_makes_them_most_likely(n_docs):
     chance = np.random.default_rng(2)
-    labels = chance.integers(0, 3, 500)
-    scores = 4.0 * np.eye(3)[labels] + 4.0 * chance.normal(size=(500, 3))
+    labels = chance.integers(0, 3, n_docs)
+    scores = 4.0 * np.eye(3)[labels] + 4.0 * chance.normal(size=(n_docs, 3))
     Y = sparse.csr_matrix(np.eye(3)[labels])
     found = Calibration.fit(scores, Y, is_single_label=True)
     assert found.parameters.shape == (3, 2)
@@ -230,12 +235,13 @@ def test_the_slope_of_single_labels_makes_them_most_likely():
     assert len(set(found.parameters[:, 0])) == 1
 
     def loss(slope):
-        aim = 501 / 502 * scores[np.arange(500), labels] + scores.mean(axis=1) / 502
+        own, doubt = scores[np.arange(n_docs), labels], 1 / (n_docs + 2)
+        aim = (1 - doubt) * own + doubt * scores.mean(axis=1)
         return np.mean(special.logsumexp(slope * scores, axis=1) - slope * aim)
 
     slopes = np.geomspace(0.01, 10, 2001)
     best = slopes[np.argmin([loss(slope) for slope in slopes])]
-    assert found.parameters[0, 0] == pytest.approx(best, rel=0.01)
+    assert found.parameters[0, 0] == pytest.approx(best, rel=0.005)
     # scores of another size have the same probabilities
     small = Calibration.fit(scores / 1e4, Y, is_single_label=True)
     np.testing.assert_allclose(

@@ -63,7 +63,8 @@ def n_threads(n_jobs: int | None) -> int:
     """Return how many threads are asked for; -1 is all cores, None one."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+    given: object = n_jobs
+    if isinstance(given, bool) or not isinstance(given, Integral) or n_jobs == 0:
         raise InputError(f"n_jobs is {n_jobs!r}; expected an int (-1 is all cores), or None")
     asked = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
     return int(min(max(asked, 1), _MOST_THREADS))
