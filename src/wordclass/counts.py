@@ -58,11 +58,11 @@ class WordClassCounts:
         >>> WordClassCounts.of([[3.0], [1.0]], [[1, 0], [0, 1]]).joint_weight
         array([[3., 1.]])
         """
-        weights = sparse.csr_matrix(X, dtype=np.float64)
+        weights: Sparse = sparse.csr_matrix(X, dtype=np.float64)  # type: ignore[arg-type]
         if np.any(weights.data == 0):
             weights = weights.copy()
             weights.eliminate_zeros()
-        labels = sparse.csr_matrix(Y, dtype=np.float64)
+        labels: Sparse = sparse.csr_matrix(Y, dtype=np.float64)  # type: ignore[arg-type]
         if native.engine is not None and fits_dense_table(weights.shape[1], labels.shape[1]):
             sums = native.engine.sum_documents(
                 weights.data,

@@ -138,9 +138,19 @@ def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped:
     """Compare two 0/1 matrices (n, m) over the same codeframe."""
     decisions = sparse.csr_matrix(predicted, dtype=np.float64)
     hits, differences = Y.multiply(decisions), abs(Y - decisions)
-    sums = (np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions))
-    n_exact = int((differences.sum(axis=1) == 0).sum())
-    return Scores(codeframe.classes, codeframe.is_multilabel, *sums, Y.shape[0], n_exact, n_dropped)
+    true_positives, n_true, n_predicted = (
+        np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions)
+    )
+    return Scores(
+        codeframe.classes,
+        codeframe.is_multilabel,
+        true_positives,
+        n_true,
+        n_predicted,
+        n_docs=Y.shape[0],
+        n_exact=int((differences.sum(axis=1) == 0).sum()),
+        n_dropped=n_dropped,
+    )
 
 
 def precision_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:

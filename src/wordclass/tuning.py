@@ -26,7 +26,8 @@ from wordclass.errors import FormatError, InputError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, encode
 from wordclass.measures import evaluate
-from wordclass.search import Documents, Search, Settings, Trial
+from wordclass.search import Documents, Search, Settings
+from wordclass.search import Trial as Trial
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import digest
 from wordclass.word_vectors import WordVectors
@@ -156,7 +157,7 @@ def tune(
     if budget is not None:
         check_number("budget", budget, hint=" (seconds), or None")
     own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
-    shared = {"seed": seed} | ({} if n_jobs is None else {"n_jobs": n_jobs})
+    shared: dict[str, Any] = {"seed": seed} | ({} if n_jobs is None else {"n_jobs": n_jobs})
     if wanted != "accuracy":
         shared["target"] = wanted.removesuffix("_f1")
     fixed = checked_options(classifier, own, shared)

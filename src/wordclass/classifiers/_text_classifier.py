@@ -129,7 +129,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _scorer(self) -> Scorer:
-        return self.scorer_
+        scorer: Scorer = self.scorer_
+        return scorer
 
     def decision_function(self, texts: Iterable[str]) -> Floats32:
         """Return the score (n, m) of each class; also for two classes, unlike scikit-learn."""

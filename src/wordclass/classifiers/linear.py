@@ -263,11 +263,11 @@ class LinearClassifier(TextClassifier):
         return weights
 
     def _analyzer(self) -> Analyze:
-        return self.scorer_.vectorizer.build_analyzer()
+        return self._vectorizer(self.settings_["ngrams"]).build_analyzer()
 
     def _to_parts(self) -> Parts:
         told = {"settings": self.settings_, "trials": self.trials_}
-        return self.scorer_.to_parts() | Parts.of(told)
+        return super()._to_parts() | Parts.of(told)
 
     def _from_parts(self, parts: Parts) -> None:
         facts = parts.facts

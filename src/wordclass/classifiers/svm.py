@@ -205,7 +205,7 @@ class SvmClassifier(TextClassifier):
             )
 
     def _to_parts(self) -> Parts:
-        return self.scorer_.to_parts() | Parts.of(C=self.C_)
+        return super()._to_parts() | Parts.of(C=self.C_)
 
     def _from_parts(self, parts: Parts) -> None:
         self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
@@ -274,7 +274,7 @@ class SvmDocuments:
 
     @cached_property
     def _sums(self) -> Floats:
-        return np.asarray(self.X @ self.E)  # (n, d)
+        return np.asarray(self.X @ np.asarray(self.E))  # (n, d)
 
 
 # --- the choice of C: as GridSearchCV makes it, but on warm starts ------------------------------
