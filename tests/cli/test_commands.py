@@ -267,15 +267,15 @@ def test_a_surrogate_in_a_class_can_be_shown(run, tmp_path):
 def test_a_bar_appears_only_for_what_takes_longer_than_a_second(monkeypatch):
     from rich.console import Console
 
-    from wordclass.cli import progress_bar
+    from wordclass.cli import command
 
-    monkeypatch.setattr(progress_bar, "_PATIENCE", 0.05)
+    monkeypatch.setattr(command, "_PATIENCE", 0.05)
     shown = []
-    bar = progress_bar.ProgressBar(is_shown=True)
+    bar = command.ProgressBar(is_shown=True)
     bar._console = Console(force_terminal=True, file=io.StringIO())
     bar._is_shown = True
-    monkeypatch.setattr(progress_bar.Progress, "start", lambda self: shown.append(self))
-    with bar:
+    monkeypatch.setattr(command.Progress, "start", lambda self: shown.append(self))
+    with bar.listening():
         progress.report("quick", 0, 2)
         progress.report("quick", 2, 2)
         time.sleep(0.1)
@@ -290,14 +290,13 @@ def test_a_bar_appears_only_for_what_takes_longer_than_a_second(monkeypatch):
 def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(monkeypatch):
     from rich.console import Console
 
-    from wordclass.cli import progress_bar
-    from wordclass.cli.settings import Settings
+    from wordclass.cli import command
 
-    monkeypatch.setattr(progress_bar, "_PATIENCE", 0.2)
-    bar = progress_bar.ProgressBar(is_shown=True)
+    monkeypatch.setattr(command, "_PATIENCE", 0.2)
+    bar = command.ProgressBar(is_shown=True)
     bar._console = Console(force_terminal=True, file=io.StringIO())
     bar._is_shown = True
-    with bar:
+    with bar.listening():
         progress.report("training: epoch 1", 0, 4)
         first = bar._bar
         progress.report("training: epoch 2, loss [/] 0.1", 2, 8)
@@ -307,6 +306,6 @@ def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(m
         while "epoch 2, loss [/] 0.1" not in bar._console.file.getvalue():
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        Settings().say("something else")
+        command.Settings().say("something else")
         assert bar._bar is None
         assert not first.live.is_started

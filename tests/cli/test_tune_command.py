@@ -14,8 +14,7 @@ from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass.classifiers import nearest
-from wordclass.cli.arguments import named_choices, seconds
-from wordclass.cli.tune_command import journal_of
+from wordclass.cli.arguments import beside, named_choices, seconds
 
 GRID = ("--grid", "shrinkage=0,5,20", "--grid", "ngrams=1,1-2", "--set", "min_docs=2")
 USUAL = ("--classifier", "nearest", *GRID)
@@ -207,5 +206,5 @@ def test_choices_need_a_name():
 
 def test_the_trials_of_a_model_in_this_very_folder_are_kept_beside_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert journal_of(Path("model")) == Path("model.trials.jsonl")
-    assert journal_of(Path()) == tmp_path.with_name(f"{tmp_path.name}.trials.jsonl")
+    assert beside(Path("model"), "trials.jsonl") == Path("model.trials.jsonl")
+    assert beside(Path(), "trials.jsonl") == tmp_path.with_name(f"{tmp_path.name}.trials.jsonl")

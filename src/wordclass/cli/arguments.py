@@ -4,32 +4,42 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from wordclass.cli.corpora import CorpusChoice
 from wordclass.errors import InputError
 
-Data = Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
-Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
-Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
+Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 Split = Annotated[str | None, typer.Option(help="Part of the corpus: train, test, all.")]
 TextField = Annotated[str | None, typer.Option(help="Column of the texts.")]
-LabelField = Annotated[str | None, typer.Option(help="Column of the labels.")]
-Separator = Annotated[str, typer.Option(help="Between several labels in one CSV cell.")]
-Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
-
-ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
-Vectors = Annotated[Path | None, typer.Option(help="Pretrained word vectors.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Option of the classifier: name=value, which may be JSON."),
-]
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The arguments and options that say which labelled corpus to read, and how."""
+
+    data: Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
+    split: Split = None
+    text_field: TextField = None
+    label_field: Annotated[str | None, typer.Option(help="Column of the labels.")] = None
+    label_separator: Annotated[
+        str, typer.Option(help="Between several labels in one CSV cell.")
+    ] = ";"
+
+    def choice(self, encoding: str, is_multilabel: bool | None) -> CorpusChoice:
+        """Return the corpus; whether it has several labels per text is told by itself if None."""
+        return CorpusChoice(
+            self.data, self.split, self.text_field, self.label_field, self.label_separator,
+            encoding, is_multilabel,
+        )  # fmt: skip
 
 
 def ngrams(given: str) -> tuple[int, int]:
@@ -41,7 +51,7 @@ def ngrams(given: str) -> tuple[int, int]:
 
 
 def stop_words(given: str | None, encoding: str) -> str | list[str] | None:
-    """Read stop words: the name of a list, or a file with a word a line."""
+    """Read stop words: the name of a list, or a file with a word per line."""
     if given is None or given == "english":
         return given
     from wordclass.corpus_formats._lines import decoded
