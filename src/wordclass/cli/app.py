@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wordclass import naming
-from wordclass.cli import embedding_commands, model_commands, training_commands  # noqa: F401
+from wordclass.cli import embedding_commands, learning_commands, model_commands  # noqa: F401
 from wordclass.cli.command import Settings, app, command
 from wordclass.errors import InputError
 from wordclass.storage import data_home

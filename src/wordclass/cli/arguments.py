@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -141,12 +142,8 @@ def _value_of(name: str, given: str) -> Any:  # noqa: ANN401
 def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say
     if given.lower() in _WORDS:
         return _WORDS[given.lower()]
-    try:
-        return json.loads(given)
-    except ValueError:
-        pass
-    try:
-        numbers = json.loads(f"[{given}]")
-    except ValueError:
-        return given
-    return tuple(numbers) if numbers else given
+    for written in (given, f"[{given}]"):
+        with suppress(ValueError):
+            value = json.loads(written)
+            return value if written == given else tuple(value) or given
+    return given

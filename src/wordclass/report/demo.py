@@ -132,9 +132,7 @@ def report_on(
         "classifiers": [
             {
                 "name": title,
-                "macro_f1": found.macro_f1,
-                "micro_f1": found.micro_f1,
-                "accuracy": found.accuracy,
+                **{key: getattr(found, key) for key in ("macro_f1", "micro_f1", "accuracy")},
                 "by_class": {str(name): asdict(each) for name, each in found.per_class.items()},
             }
             for title, found in scores.items()
@@ -142,11 +140,7 @@ def report_on(
         "settings": first.settings_,
         "explained": explained_documents(first, dataset.test),
         "panels": [
-            {
-                "title": panel.title,
-                "caption": panel.caption,
-                "neighbor_share": panel.neighbor_share,
-            }
+            {key: getattr(panel, key) for key in ("title", "caption", "neighbor_share")}
             for panel in term_map.panels
         ],
         "seconds": seconds,  # all that differs when the demo is run again

@@ -68,7 +68,7 @@ def _profile_lines(profiles: list[Facts]) -> list[str]:
         for name, score in classes:
             bar = "#" * round(_BAR * max(score, 0.0) / max(largest, 1e-9))
             cells.append(f"{name:<{width}} {score:5.1f} {bar:<{_BAR}}")
-        rows.append((word, "  ".join(cells).rstrip()))
+        rows.append((word, "  ".join(cells)))
     return aligned(rows)
 
 

@@ -120,19 +120,12 @@ def class_labels(term_map: TermMap, panel: Panel) -> list[tuple[Box, bool]]:
 
 def large_panel(term_map: TermMap, panel: Panel) -> Markup:
     """Draw a panel with a point per term; the name of a term shows when the mouse rests on it."""
-    points = [
-        tag(
-            "circle",
-            tag("title", f"{term} ({term_map.classes[column]})"),
-            class_=f"k{column}",
-            cx=f"{x:.1f}",
-            cy=f"{y:.1f}",
-            r=5,
-        )
-        for term, column, (x, y) in zip(
-            term_map.terms, term_map.class_of.tolist(), in_units(panel), strict=True
-        )
-    ]
+    points = []
+    for term, column, (x, y) in zip(
+        term_map.terms, term_map.class_of.tolist(), in_units(panel), strict=True
+    ):
+        title = tag("title", f"{term} ({term_map.classes[column]})")
+        points.append(tag("circle", title, class_=f"k{column}", cx=f"{x:.1f}", cy=f"{y:.1f}", r=5))
     labels = [
         tag("text", name, class_=f"k{column}", x=x, y=y, display=None if is_shown else "none")
         for column, (name, (x, y, is_shown)) in enumerate(

@@ -19,7 +19,7 @@ def scored_lines(scored: Sequence[tuple[object, float]]) -> str:
     rows = []
     for name, score in scored:
         bar = "#" * round(_BAR * max(score, 0.0) / largest) if largest > 0 else ""
-        rows.append((name, f"{score:5.2f}  {bar}".rstrip()))
+        rows.append((name, f"{score:5.2f}  {bar}"))
     return "\n".join(aligned(rows))
 
 
@@ -48,6 +48,6 @@ def aligned(rows: Iterable[Sequence[object]], n_columns: int | None = None) -> l
             parts = textwrap.wrap(
                 last, n_columns - len(start), break_long_words=False, break_on_hyphens=False
             )
-        lines.append(start + (parts[0] if parts else ""))
+        lines.append((start + (parts[0] if parts else "")).rstrip())
         lines += [" " * len(start) + part for part in parts[1:]]
     return lines
