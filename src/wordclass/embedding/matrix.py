@@ -18,7 +18,8 @@ from wordclass.embedding.random_vectors import random_vectors
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
 from wordclass.text.analyzer import Analyze, Analyzer, choose_analyzer
-from wordclass.text.sequences import IdBatch, Sequences, Side, index_texts
+from wordclass.text.counting import index_texts
+from wordclass.text.sequences import IdBatch, Sequences, Side
 from wordclass.vector_checks import first_not_finite, list_terms
 from wordclass.vocabulary import Vocabulary
 from wordclass.word_vectors import WordVectors
