@@ -77,7 +77,9 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
     dataclass, such as `Settings`, which every command has, stands for all the fields of that one.
     """
     signature = inspect.signature(run, eval_str=True).parameters.values()
-    groups = {each.name: each.annotation for each in signature if is_dataclass(each.annotation)}
+    groups: dict[str, Any] = {
+        each.name: each.annotation for each in signature if is_dataclass(each.annotation)
+    }
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [each.replace(kind=keyword) for each in signature if each.name not in groups]
     for field in (field for group in groups.values() for field in fields(group)):

@@ -238,8 +238,8 @@ def _print_explanation(
     )  # fmt: skip
     if not found.predicted:
         console.print(Text("no label; the class with the highest score:"))
-    for label, score in scores.items():
-        console.print(Text(f"{label}  {score:.4f}"))
+    for name, score in scores.items():
+        console.print(Text(f"{name}  {score:.4f}"))
     if not found.terms:
         console.print(Text("no word of this text is known to the model"))
         return

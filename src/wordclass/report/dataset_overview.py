@@ -84,4 +84,4 @@ def _where(facts: dict[str, Any]) -> str:
     if not facts["is_here"]:
         return "no"
     first, *more = facts["places"] or ["yes, built when asked for"]
-    return first + (f" and {len(more):,} more" if more else "")
+    return f"{first} and {len(more):,} more" if more else f"{first}"

@@ -111,7 +111,7 @@ def report_on(
         models[title] = model
         scores[title] = evaluate(dataset.test.labels, predicted, dataset.classes)
     with _timed(seconds, "laying out the map"):
-        term_map = make_map(dataset.train, embeddings, vectors, seed, n_jobs)
+        term_map = make_map(dataset.train, embeddings, vectors, seed)
     first, *_ = models.values()
     n_terms, n_dims = embeddings.vectors_.shape
     facts: Facts = {

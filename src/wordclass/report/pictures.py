@@ -59,8 +59,9 @@ def _draw_panel(axes: Axes, term_map: TermMap, panel: Panel, dot: float, size: f
     axes.set(xlim=(0, SIDE), ylim=(SIDE, 0), xticks=[], yticks=[])
     for spine in axes.spines.values():
         spine.set(color="#d5dae0", linewidth=0.8)
-    for side, written in (("left", panel.title), ("right", f"{panel.neighbor_share:.0%}")):
-        axes.set_title(written, loc=side, size=size, weight="bold", color=_INK, pad=5)
+    title: dict[str, Any] = {"size": size, "weight": "bold", "color": _INK, "pad": 5}
+    axes.set_title(panel.title, loc="left", **title)
+    axes.set_title(f"{panel.neighbor_share:.0%}", loc="right", **title)
     axes.set_xlabel(panel.caption, loc="left", size=6.5, color=_QUIET, labelpad=5)
 
 
@@ -68,7 +69,12 @@ def _write_names(axes: Axes, term_map: TermMap, panel: Panel) -> None:
     """Write the classes where most of their terms are, then terms wherever there is room."""
     halo = [withStroke(linewidth=2.2, foreground=_PAPER)]
     # a dollar sign would start a formula
-    style = {"ha": "center", "va": "center", "path_effects": halo, "parse_math": False}
+    style: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "path_effects": halo,
+        "parse_math": False,
+    }
     labels = class_labels(term_map, panel)
     taken = [box for box, is_shown in labels if is_shown]
     for name, color, (box, is_shown) in zip(

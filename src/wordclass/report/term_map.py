@@ -19,7 +19,6 @@ from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.labels import encode
 from wordclass.neighbors import unit
-from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
 N_NEIGHBORS = 10
@@ -55,11 +54,7 @@ class TermMap:
 
 
 def make_map(
-    corpus: LabelledCorpus,
-    embeddings: WordClassEmbeddings,
-    vectors: Path | None,
-    seed: int,
-    n_jobs: int,
+    corpus: LabelledCorpus, embeddings: WordClassEmbeddings, vectors: Path | None, seed: int
 ) -> TermMap:
     """Choose the most telling terms of each class, and lay them out in three spaces.
 
@@ -72,11 +67,10 @@ def make_map(
     vectors : Path or None
         Pretrained vectors. None: those in `WORDCLASS_DATA`, or else ones learned from the texts
         without their labels.
-    seed, n_jobs : int
-        Of everything random, and the number of threads that count words.
+    seed : int
+        Of everything random.
     """
-    vectorizer = DocumentVectorizer(n_jobs=n_jobs).with_vocabulary(embeddings.learned_.vocabulary)
-    X = vectorizer.transform(corpus.texts)
+    X = embeddings.vectorizer_.transform(corpus.texts)
     Y = encode(corpus.labels, embeddings.classes_).Y
     path = find_vectors(vectors)
     if path is None:
