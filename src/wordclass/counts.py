@@ -225,5 +225,7 @@ def _with_rows(joint: Matrix, kept: Flags) -> Matrix:
         return joint
     if not sparse.issparse(joint):
         return joint * kept[:, None]
-    cleaned: Matrix = sparse.csr_matrix(sparse.diags_array(kept.astype(np.float64)) @ joint)
+    values = joint.data * np.repeat(kept, np.diff(joint.indptr))
+    cleaned = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
+    cleaned.eliminate_zeros()
     return cleaned

@@ -109,29 +109,30 @@ def standardize(A: Floats, known: Flags) -> Floats:
     """
     S = np.zeros_like(A)
     values = A[known]
-    values -= values.mean(axis=0) if len(values) else 0.0
-    largest = np.abs(A).max(axis=0, initial=0)
-    S[known] = values * _inverse_deviation((values**2).sum(axis=0), largest, len(values))
+    if len(values):
+        mean = values.mean(axis=0)
+        values -= mean
+        S[known] = values * _inverse_deviation((values**2).sum(axis=0), mean, len(values))
     return S
 
 
-def _inverse_deviation(squares: Floats, largest: Floats, n_terms: int) -> Floats:
+def _inverse_deviation(squares: Floats, mean: Floats, n_terms: int) -> Floats:
     """Return 1 over the deviation of columns (m,), or 0 for a column to be set to zero.
 
     Parameters
     ----------
     squares : array of shape (m,)
         Sums of squared differences from the mean.
-    largest : array of shape (m,)
-        Largest absolute value. A column whose deviation is tiny beside it is constant: it differs
-        from its mean by rounding only, which must not be blown up.
+    mean : array of shape (m,)
+        A column whose deviation is tiny beside its mean is constant: its values differ by rounding
+        only, which must not be blown up.
     n_terms : int
         How many values a column has; one alone has no deviation.
     """
     if n_terms < 2:
         return np.zeros_like(squares)
     deviation = np.sqrt(squares / (n_terms - 1))
-    is_constant = deviation <= 1e-13 * largest
+    is_constant = deviation <= 1e-13 * np.abs(mean)
     return np.where(is_constant, 0.0, 1 / np.maximum(deviation, SMALLEST_DEVIATION))
 
 
@@ -159,9 +160,13 @@ class FactoredVectors:
         added = pseudo_weight * _weight_share(counts)
         inverse = np.zeros(len(known))
         np.divide(1.0, counts.term_weight + pseudo_weight, out=inverse, where=known)
+        squared = joint.multiply(joint) if sparse.issparse(joint) else joint**2
         mean = (inverse @ joint + added * inverse.sum()) / max(n_known, 1)
-        squares, largest = _spread(joint, inverse, known, added, mean)
-        scale = _inverse_deviation(squares, largest, n_known)
+        square_sum = inverse**2 @ squared + 2 * added * (inverse**2 @ joint)
+        square_sum += added**2 * (inverse**2).sum()
+        # A is at most 1, so what this difference loses is far below the smallest deviation
+        squares = np.maximum(square_sum - n_known * mean**2, 0.0)
+        scale = _inverse_deviation(squares, mean, n_known)
         return cls(joint, known.astype(np.float64), inverse, added, mean, scale)
 
     def times(self, X: Sparse) -> Floats32:
@@ -186,37 +191,6 @@ class FactoredVectors:
             A = (A + self.added) * self.inverse[rows, None]
             S[rows] = (A - self.mean) * self.scale * self.known[rows, None]
         return S
-
-
-def _spread(
-    joint: Matrix, inverse: Floats, known: Flags, added: Floats, mean: Floats
-) -> tuple[Floats, Floats]:
-    """Return sums of squared differences of A's columns from their mean, and largest values (m,).
-
-    Summed over the cells of J that are not zero, then over all others, whose A is r q: so nothing
-    is lost to a difference of large numbers, as it would be from sums of squares.
-    """
-    if not sparse.issparse(joint):
-        A = (joint[known] + added) * inverse[known, None]
-        largest = A.max(axis=0, initial=0)
-        A -= mean
-        return (A**2).sum(axis=0), largest
-    n_classes = joint.shape[1]
-    rows, columns = np.repeat(inverse, np.diff(joint.indptr)), joint.indices
-    values = rows * (joint.data + added[columns])
-    squares = _by_class(columns, (values - mean[columns]) ** 2, n_classes)
-    largest = np.zeros(n_classes)
-    np.maximum.at(largest, columns, values)
-    # the terms without weight in a class: how many, and the sums of r and of its square
-    n_other = known.sum() - np.bincount(columns, minlength=n_classes)
-    first = inverse.sum() - _by_class(columns, rows, n_classes)
-    second = (inverse**2).sum() - _by_class(columns, rows**2, n_classes)
-    other = added**2 * second - 2 * added * mean * first + n_other * mean**2
-    return squares + np.where(n_other > 0, np.maximum(other, 0.0), 0.0), largest
-
-
-def _by_class(columns: Any, values: Floats, n_classes: int) -> Floats:  # noqa: ANN401 - integers
-    return np.bincount(columns, values, minlength=n_classes).astype(np.float64)
 
 
 @dataclass
