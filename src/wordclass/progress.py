@@ -12,11 +12,7 @@ Item = TypeVar("Item")
 Listener = Callable[[str, int, int | None], None]
 
 
-def nobody(_step: str, _done: int, _total: int | None) -> None:
-    """Listen to nothing: what happens where nobody asked to be told."""
-
-
-_listener: ContextVar[Listener] = ContextVar("listener", default=nobody)
+_listener: ContextVar[Listener] = ContextVar("listener", default=lambda _step, _done, _total: None)
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def _write_names(axes: Axes, term_map: TermMap, panel: Panel) -> None:
     ):
         n_written[column] += 1  # terms are in the order in which their class chose them
         if n_written[column] <= _N_TERMS and (
-            found := place(beside(x, y, *size_of(term, 10), gap=5), taken)
+            found := place(beside(x, y, *size_of(term, 9), gap=5), taken)
         ):
             axes.text(found.x, found.y, term, size=5.2, color=_INK, **style)
 
