@@ -1,10 +1,13 @@
-"""The command `datasets`; `run` is in conftest."""
+"""The commands `datasets` and `demo`; `run` is in conftest."""
 
 import json
 
 import pytest
+from made_up import corpus
 
+from wordclass.corpus import Dataset, LabelledCorpus
 from wordclass.datasets import _download
+from wordclass.report import demo
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +82,21 @@ def test_a_download_needs_a_name(run):
     status, out, err = run("datasets", "--download")
     assert (status, out) == (1, "")
     assert err.startswith("wordclass: --download needs the name")
+
+
+def test_the_demo_writes_a_report_and_tells_where(run, tmp_path, monkeypatch):
+    train, test = (LabelledCorpus(*corpus(60, seed), is_multilabel=False) for seed in (0, 1))
+    made_up = Dataset("made up", train, test, sorted(set(train.labels)))
+    monkeypatch.setattr(demo, "load_dataset", {"docstrings": made_up}.get)
+    output = tmp_path / "report"
+    status, out, err = run("demo", "-o", output)
+    assert (status, err) == (0, "")
+    assert out.endswith(f"The report: {output / 'index.html'}\n")
+    status, out, err = run("demo", "-o", output)
+    assert (status, out) == (1, "")
+    assert err == f"wordclass: {output} exists; --force overwrites it\n"
+    status, out, err = run("demo", "-o", output, "--force", "--json", "--seed", 3)
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    assert (told["report"], told["seed"]) == (str(output / "index.html"), 3)
+    assert told["sizes"]["test_docs"] == 60
