@@ -213,16 +213,13 @@ def telling_profiles(
         rows = iter(np.argsort(-interest, kind="stable").tolist())
         while n_words and (row := next(rows, None)) is not None:
             leading = set(order[row, :n_leading].tolist())
-            if _is_plain(terms[row]) and not leading & shown:
+            is_plain = terms[row].isalpha() and len(terms[row]) >= _MIN_LETTERS
+            if is_plain and not leading & shown:
                 shown |= leading
                 n_words -= 1
                 named = [(classes[j], float(scores[row, j])) for j in order[row].tolist()]
                 profiles.append({"word": terms[row], "is_torn": n_leading == 2, "classes": named})
     return profiles
-
-
-def _is_plain(term: str) -> bool:
-    return term.isalpha() and len(term) >= _MIN_LETTERS
 
 
 def explained_documents(model: Any, corpus: LabelledCorpus) -> list[Facts]:  # noqa: ANN401

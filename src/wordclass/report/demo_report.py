@@ -281,8 +281,7 @@ def _featured(facts: Facts, n: int = 6) -> list[str]:
 
 
 def _seconds(facts: Facts, classifier: Facts) -> float:
-    seconds: float = facts["seconds"][step_of(classifier["name"])]
-    return seconds
+    return float(facts["seconds"][step_of(classifier["name"])])
 
 
 def _settings(facts: Facts) -> str:
