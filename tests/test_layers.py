@@ -23,10 +23,7 @@ ROWS = [
     },
     {"text"},
     {"datasets", "embedding", "thresholds"},
-    {
-        "explanation", "holdout", "linear_scorer", "network", "persistence",
-        "probabilities",
-    },
+    {"explanation", "linear_scorer", "network", "persistence", "probabilities"},
     {"classifiers", "torch"},
     {"tuning"},
     {"report"},

@@ -5,12 +5,14 @@ machine, and equal texts are always on the same side.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.arrays import Ints, Sparse, rows_of
+from wordclass.arrays import Flags, Ints, Sparse, rows_of
+from wordclass.checks import check_number
 from wordclass.errors import InputError
 
 
@@ -37,6 +39,31 @@ def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
     """Return the fold of each text: a hash of seed and text, so that order does not matter."""
     key = seed_key(seed)
     return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Which documents are kept aside to measure a model.
+
+    Parameters
+    ----------
+    share : float
+        Of all documents, about; more than 0 and less than 1.
+    seed : int, default=0
+        Another seed keeps other documents aside.
+    """
+
+    share: float
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("holdout", self.share, above=0.0, below=1.0)
+
+    def contains(self, texts: Iterable[str]) -> Flags:
+        """Tell for each text whether it is kept aside."""
+        limit = self.share * 2.0**64
+        key = f"holdout {self.seed}".encode()
+        return np.fromiter((hash_text(text, key) < limit for text in texts), np.bool_)
 
 
 def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -> Ints:

@@ -12,7 +12,11 @@ Item = TypeVar("Item")
 Listener = Callable[[str, int, int | None], None]
 
 
-_listener: ContextVar[Listener] = ContextVar("listener", default=lambda _step, _done, _total: None)
+def nobody(_step: str, _done: int, _total: int | None) -> None:
+    """Listen to nothing: what happens where nobody asked to be told."""
+
+
+_listener: ContextVar[Listener] = ContextVar("listener", default=nobody)
 
 
 @contextmanager

@@ -91,9 +91,8 @@ def _download(settings: Settings, name: str, home: Path) -> None:
     source = naming.entry("datasets", name).SOURCE
     if source.is_built or (source.is_complete_download and source.find(home)):
         settings.say(f"{name} is here already, nothing to download")
-        return
-    for path in source.download(home):
-        settings.say(f"fetched {path}")
+    else:
+        settings.say(f"fetched {source.fetch(home)}")
 
 
 def _as_text(value: object) -> str:

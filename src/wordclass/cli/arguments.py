@@ -5,42 +5,17 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from wordclass.cli.corpora import CorpusChoice
 from wordclass.errors import InputError
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
-Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
-Split = Annotated[str | None, typer.Option(help="Part of the corpus: train, test, all.")]
-TextField = Annotated[str | None, typer.Option(help="Column of the texts.")]
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """The arguments and options that say which labelled corpus to read, and how."""
-
-    data: Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
-    split: Split = None
-    text_field: TextField = None
-    label_field: Annotated[str | None, typer.Option(help="Column of the labels.")] = None
-    label_separator: Annotated[
-        str, typer.Option(help="Between several labels in one CSV cell.")
-    ] = ";"
-
-    def choice(self, encoding: str, is_multilabel: bool | None) -> CorpusChoice:
-        """Return the corpus; whether it has several labels per text is told by itself if None."""
-        return CorpusChoice(
-            self.data, self.split, self.text_field, self.label_field, self.label_separator,
-            encoding, is_multilabel,
-        )  # fmt: skip
 
 
 def ngrams(given: str) -> tuple[int, int]:

@@ -9,9 +9,9 @@ import typer
 
 from wordclass import naming
 from wordclass.cli import arguments
-from wordclass.cli.arguments import Corpus, Multilabel, Output
+from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
-from wordclass.cli.corpora import CorpusChoice
+from wordclass.cli.corpora import Corpus, Multilabel
 from wordclass.corpus import Label
 from wordclass.errors import InputError
 
@@ -63,7 +63,7 @@ def fit(
         keep_documents=keep_documents,
         n_jobs=settings.jobs,
     )
-    n_docs = _fit(embeddings, corpus.choice(settings.encoding, multilabel))
+    n_docs = _fit(embeddings, corpus, settings.encoding, multilabel)
     embeddings.save(output)
     seconds = time.perf_counter() - start
     result = {
@@ -81,16 +81,21 @@ def fit(
     )
 
 
-def _fit(embeddings: Any, choice: CorpusChoice) -> int:  # noqa: ANN401 - WordClassEmbeddings
+def _fit(
+    embeddings: Any,  # noqa: ANN401 - WordClassEmbeddings
+    corpus: Corpus,
+    encoding: str,
+    is_multilabel: bool | None,
+) -> int:
     """Fit, a large file block by block; return the number of documents."""
     needs_all = embeddings.structural_problems or embeddings.keep_documents
-    if choice.is_large and not needs_all:
-        blocks = choice.blocks(usual_split="train")
+    if corpus.is_large and not needs_all:
+        blocks = corpus.blocks("train", encoding, is_multilabel)
         embeddings.fit_blocks(blocks)
         return blocks.n_docs
-    corpus = choice.read(usual_split="train")
-    embeddings.fit(corpus.texts, corpus.labels)
-    return len(corpus)
+    documents = corpus.read("train", encoding, is_multilabel)
+    embeddings.fit(documents.texts, documents.labels)
+    return len(documents)
 
 
 @command

@@ -11,13 +11,14 @@ import typer
 
 from wordclass import storage
 from wordclass.cli import arguments
-from wordclass.cli.arguments import Corpus, Multilabel, Output
+from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
+from wordclass.cli.corpora import Corpus, Multilabel
 from wordclass.corpus import LabelledCorpus
 from wordclass.errors import InputError
 
 if TYPE_CHECKING:
-    from wordclass.holdout import Holdout
+    from wordclass.folds import Holdout
     from wordclass.tuning import Trial, Tuned
 
 Result = TypeVar("Result")
@@ -52,7 +53,7 @@ def train(
     start = time.perf_counter()
 
     from wordclass import persistence
-    from wordclass.holdout import Holdout
+    from wordclass.folds import Holdout
 
     persistence.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)
@@ -63,7 +64,7 @@ def train(
         "checkpoint": arguments.beside(output, "checkpoint"),
     }
     made = _make_classifier(classifier, options, vectors, shared)
-    documents = corpus.choice(settings.encoding, multilabel).read(usual_split="train")
+    documents = corpus.read("train", settings.encoding, multilabel)
     scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
     if not _is_ours_to_save(made):
         return
@@ -217,7 +218,7 @@ def tune(
 
     persistence.check_replaceable(output)
     journal = arguments.beside(output, "trials.jsonl")
-    documents = corpus.choice(settings.encoding, multilabel).read(usual_split="train")
+    documents = corpus.read("train", settings.encoding, multilabel)
     told: list[Trial] = []
 
     def tell(trial: "Trial") -> None:

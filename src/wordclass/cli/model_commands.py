@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from wordclass import naming, storage
-from wordclass.cli.arguments import Corpus, Split, TextField
 from wordclass.cli.command import Settings, command, standard_output
-from wordclass.cli.corpora import CorpusChoice
+from wordclass.cli.corpora import Corpus, Split, TextField
+from wordclass.corpus_formats._lines import codec_of
 from wordclass.errors import FormatError, InputError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def evaluate(
     settings.check_output(confusion)
 
     from wordclass import persistence
-    from wordclass.holdout import Holdout
+    from wordclass.folds import Holdout
     from wordclass.report.evaluation import evaluate_model
 
     aside = persistence.read_manifest(model)["scores"].get("holdout") if holdout else None
@@ -63,8 +63,8 @@ def evaluate(
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
-    choice = corpus.choice(settings.encoding, is_multilabel)
-    documents = choice.read(usual_split="test" if aside is None else "train")
+    usual_split = "test" if aside is None else "train"
+    documents = corpus.read(usual_split, settings.encoding, is_multilabel)
     if aside is not None:
         is_aside = Holdout(aside["share"], aside["seed"]).contains(documents.texts)
         documents = documents.part(is_aside)
@@ -112,12 +112,12 @@ def predict(
     from wordclass.report.predictions import predictions
 
     loaded = persistence.load(model)
-    choice = CorpusChoice(data, split, text_field, None, ";", settings.encoding, None)
+    corpus = Corpus(data, split, text_field)
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
     with nullcontext(made.append) if is_one_object else _lines_to(output) as write:
-        for texts in _input_lines(settings.encoding) if data == "-" else choice.texts():
+        for texts in _texts(corpus, settings.encoding):
             n_docs += len(texts)
             for each in predictions(loaded, texts, k, proba=proba):
                 write(each)
@@ -151,12 +151,17 @@ def _line(result: dict[str, Any]) -> bytes:
     return json.dumps(result, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
+def _texts(corpus: Corpus, encoding: str) -> Iterator[list[str]]:
+    """Give the texts of a corpus, or, for `-`, the lines of standard input, block by block."""
+    return _input_lines(encoding) if corpus.data == "-" else corpus.texts(encoding)
+
+
 def _input_lines(encoding: str) -> Iterator[list[str]]:
     """Give the lines of standard input, as many at a time as have come: slow input is no wait."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
     stream = cast("io.BufferedReader", sys.stdin.buffer)
-    decoder = _decoder(encoding)
+    decoder = codecs.getincrementaldecoder(codec_of(encoding))()
     rest, n_lines, is_last = "", 0, False
     while not is_last:
         chunk = stream.read1(_CHUNK)
@@ -178,16 +183,6 @@ def _input_lines(encoding: str) -> Iterator[list[str]]:
         n_lines += len(lines)
         if lines:
             yield [line.removesuffix("\r") for line in lines]
-
-
-def _decoder(encoding: str) -> codecs.IncrementalDecoder:
-    try:
-        "\n".encode(encoding)  # refuses codecs that are not of text, such as "hex"
-        return codecs.getincrementaldecoder(encoding)()
-    except (LookupError, ValueError) as error:
-        raise InputError(
-            f"unknown encoding {encoding!r}; expected one that Python knows, such as 'utf-8'"
-        ) from error
 
 
 @command

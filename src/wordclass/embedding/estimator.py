@@ -140,7 +140,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
             Pairs of texts and labels. They are gone through twice, so it must be a list, or an
             object that starts anew each time it is iterated over; a generator does not.
             Labels that come as lists are multilabel, unless the object has an attribute
-            `is_multilabel` that says otherwise afterwards, as `CorpusBlocks` has.
+            `is_multilabel` that says otherwise afterwards, as `CorpusReader` has.
         """
         if iter(blocks) is blocks:
             raise InputError("blocks can be gone through only once; expected a list, or the like")
