@@ -153,8 +153,7 @@ def unseen(
     """
     from wordclass.embedding.unseen_terms import UnseenTerms
     from wordclass.report.tables import aligned
-    from wordclass.vector_files import format_to_write
-    from wordclass.word_vectors import WordVectors
+    from wordclass.word_vectors import WordVectors, format_to_write
 
     naming.entry("regressors", regressor)
     settings.check_output(output)

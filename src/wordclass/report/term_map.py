@@ -11,14 +11,13 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from wordclass import progress
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, unit
 from wordclass.corpus import LabelledCorpus
 from wordclass.correlations import gss, information_gain
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.labels import encode
-from wordclass.neighbors import unit
 from wordclass.word_vectors import WordVectors
 
 N_NEIGHBORS = 10
