@@ -101,6 +101,8 @@ def _code_of(node: ast.AST) -> Iterator[ast.AST]:
     """Walk over what is executed: no imports, annotations, docstrings, decorators, messages."""
     if isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr | ast.arg):
         return
+    if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Literal["):
+        return  # a type
     yield node
     if isinstance(node, ast.Raise):
         return

@@ -155,6 +155,8 @@ def test_codeframes_unite():
     assert single | Codeframe(("b",), "single") == Codeframe(("a", "b"), "single")
     assert single | several == Codeframe(("a", "b"), "multilabel")
     assert matrix | matrix is matrix
+    assert matrix | Codeframe(("a", "b"), "single") is matrix
+    assert matrix | Codeframe(("b",), "multilabel") == Codeframe(("a", "b"), "multilabel")
     assert (matrix | Codeframe(("c",), "matrix", (0,))).matrix_columns == (0, 1, 2)
     with pytest.raises(InputError, match="mix str and int"):
         _ = single | Codeframe((1,), "single")
