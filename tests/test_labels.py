@@ -164,7 +164,10 @@ def test_codeframes_unite():
 
 def test_the_order_of_a_matrix_shrinks_with_its_classes():
     matrix = Codeframe(("a", "b", "c"), "matrix", (2, 0, 1))
-    assert matrix.without(np.array([True, False, False])).classes == ("b", "c")
+    smaller = matrix.without(np.array([True, False, False]))
+    assert smaller == Codeframe(("b", "c"), "matrix", (0, 1))
+    several = Codeframe(("a", "b", "c"), "multilabel")
+    assert several.without(np.array([False, True, False])) == Codeframe(("a", "c"), "multilabel")
 
 
 def test_one_class_or_none_is_refused():
