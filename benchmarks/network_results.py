@@ -21,7 +21,6 @@ import wordclass as wc
 from wordclass import tensor_file
 from wordclass.arrays import Floats32, Sparse
 from wordclass.measures import Scores
-from wordclass.network import prediction
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.thresholds import best_thresholds
 
@@ -189,9 +188,7 @@ class _Watch:
         classifier, network = self._classifier, self._network
         layer, E = network.layer, self._data.with_trained_rows(network.layer)
         network.layer = EmbeddingLayer(E, trainable=False, dropout=None)
-        made = prediction.scores(
-            network, self._ids, len(codeframe.classes), padding=E.padding, pad=classifier._pad
-        )
+        made = network.scores(self._ids, padding=E.padding, pad=classifier._pad)
         network.layer = layer
         if codeframe.is_multilabel:
             above = np.zeros(Y.shape[1])

@@ -122,7 +122,7 @@ def test_each_token_has_the_row_of_its_texts_fold(rows, folds):
     differences = differences.astype(np.float32)
     vectors = FoldVectors(differences, np.array(folds))
     texts = labelled(ONE_CLASS).part(np.arange(len(ROWS)), vectors)
-    found = texts.batch(np.array(rows)).shift["word_class"]
+    found = texts.batch(np.array(rows)).shift
     expected = []
     for row in rows:
         for word in ROWS[row]:

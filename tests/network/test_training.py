@@ -21,11 +21,10 @@ from wordclass import progress, tensor_file  # noqa: E402
 from wordclass.encoders import encoder  # noqa: E402
 from wordclass.folds import stratified_folds  # noqa: E402
 from wordclass.labels import encode  # noqa: E402
-from wordclass.network import prediction  # noqa: E402
 from wordclass.network.batches import FoldVectors, LabelledSequences, in_order  # noqa: E402
 from wordclass.network.checkpoint import Checkpoint  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
-from wordclass.network.text_classifier import TextClassifier  # noqa: E402
+from wordclass.network.text_network import TextNetwork  # noqa: E402
 from wordclass.network.training import Schedule, Training  # noqa: E402
 
 TEXTS, LABELS = corpus()
@@ -50,7 +49,7 @@ def network_of(name="cnn", trainable=False, dropout=0.0, layer_dropout=None, see
     options = {"cnn": {"channels": 4, "windows": (2, 3)}, "lstm": {"hidden": 4}, "mean": {}}[name]
     layer = EmbeddingLayer(E, trainable, layer_dropout)
     read = encoder(name, E.n_dims, **options, seed=seed)
-    return TextClassifier(layer, read, 3, dropout=dropout, seed=seed + 1)
+    return TextNetwork(layer, read, 3, dropout=dropout, seed=seed + 1)
 
 
 def judge_of(macros):
@@ -475,15 +474,15 @@ def test_scores_do_not_depend_on_what_else_is_read():
     texts = E.sequences([*TEXTS, "", "moon", "moon rose " * 40])
     for name in ("cnn", "lstm", "mean"):
         network = network_of(name).eval()
-        together = prediction.scores(network, texts, 3, padding=E.padding)
+        together = network.scores(texts, padding=E.padding)
         order = np.random.default_rng(0).permutation(len(texts))
-        shuffled = prediction.scores(network, texts.part(order), 3, padding=E.padding)
+        shuffled = network.scores(texts.part(order), padding=E.padding)
         np.testing.assert_allclose(shuffled, together[order], atol=1e-6)
         for row in (0, 60, 61, 62):
-            alone = prediction.scores(network, texts.part([row]), 3, padding=E.padding)
+            alone = network.scores(texts.part([row]), padding=E.padding)
             np.testing.assert_allclose(alone[0], together[row], atol=1e-6)
         assert not network.training
-        assert prediction.scores(network, texts.part([]), 3, padding=E.padding).shape == (0, 3)
+        assert network.scores(texts.part([]), padding=E.padding).shape == (0, 3)
 
 
 # --- who sees which labels ------------------------------------------------------------------
@@ -500,7 +499,7 @@ def rows_read(data, number):
     batch = data.training.batch(np.array([number]))
     block = data.E.blocks["word_class"]
     rows = data.E.matrix[batch.ids.numpy()[0]][:, block]
-    return rows + (0 if batch.shift is None else batch.shift["word_class"].numpy())
+    return rows + (0 if batch.shift is None else batch.shift.numpy())
 
 
 def reference_rows(texts, labels, seen, classes):
@@ -628,6 +627,10 @@ def test_copies_of_one_text_leave_something_to_learn_from():
 
 def test_texts_without_any_label_make_a_key_too():
     Y = sparse.csr_matrix((12, 2), dtype=int)
-    classifier = wc.classifier("cnn", min_docs=1)
-    data = classifier._data([f"moon w{k}" for k in range(12)], encode(Y, ["a", "b"]), None)
-    assert data.key("cnn", {}) != data.key("lstm", {})
+    texts = [f"moon w{k}" for k in range(12)]
+    keys = set()
+    for name in ("cnn", "lstm"):
+        classifier = wc.classifier(name, min_docs=1, checkpoint="state")
+        data = classifier._data(texts, encode(Y, ["a", "b"]), None)
+        keys.add(classifier._checkpoint(data, Schedule()).key)
+    assert len(keys) == 2

@@ -9,7 +9,7 @@ from nasty_documents import documents
 import wordclass as wc
 from wordclass.text import native_counting
 from wordclass.text.analyzer import Analyzer
-from wordclass.text.sequences import IdBatch, Sequences, index_in_python, index_texts
+from wordclass.text.sequences import Sequences, index_in_python, index_texts
 from wordclass.vocabulary import Vocabulary
 
 PADDING = 99
@@ -23,7 +23,7 @@ def vocabulary_of(terms):
 def batch_of(rows, max_length=500, pad="right"):
     flat = np.array([each for row in rows for each in row], np.int64)
     ends = np.cumsum([0, *map(len, rows)])
-    return IdBatch.of(flat, ends, padding=PADDING, max_length=max_length, pad=pad)
+    return Sequences(flat, ends).cut(max_length).padded(PADDING, pad)
 
 
 def test_short_texts_are_filled_up_on_the_right():

@@ -13,8 +13,7 @@ from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.classifiers._fasttext_training import DivergedError, Settings, Trained, train
-from wordclass.classifiers._own_embeddings import own_embeddings
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import Arrays, TextClassifier, own_embeddings
 from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
 from wordclass.embedding.cross_fit import fold_numbers
 from wordclass.embedding.estimator import WordClassEmbeddings

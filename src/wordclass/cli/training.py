@@ -75,7 +75,7 @@ class KeptTraining:
         """Whether this process writes the model: of several that train together, one does."""
         if not self._is_network:
             return True
-        from wordclass.network.processes import is_first_process
+        from wordclass.network.machine import is_first_process
 
         return is_first_process()
 

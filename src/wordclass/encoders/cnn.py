@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wordclass.encoders._initialization import Seed, check_sizes, drawn, generator_of
-from wordclass.encoders._masks import Lengths, as_tensor, zero_padding
+from wordclass.checks import check_int
+from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, zero_padding
 from wordclass.errors import InputError
 
 
@@ -52,9 +52,10 @@ class CnnEncoder(nn.Module):
         super().__init__()
         if not windows:
             raise InputError("windows is empty; expected one or more widths, such as (3, 5, 7)")
-        check_sizes(input_dim=input_dim, channels=channels)
+        check_int("input_dim", input_dim, 1)
+        check_int("channels", channels, 1)
         for window in windows:
-            check_sizes(window=window)
+            check_int("window", window, 1)
         generator = generator_of(seed)
         self.filters = nn.ModuleList(
             _filters(input_dim, channels, window, generator) for window in windows
@@ -65,7 +66,7 @@ class CnnEncoder(nn.Module):
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
-        lengths = as_tensor(lengths, vectors.device)
+        lengths = torch.as_tensor(lengths, device=vectors.device)
         missing = max(0, max(self.windows) - vectors.shape[1])
         if self.masked:
             vectors = zero_padding(vectors, lengths)

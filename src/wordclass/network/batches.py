@@ -26,10 +26,10 @@ class FoldVectors:
 
     Parameters
     ----------
-    differences
-        (folds, v, r): for the terms of the vocabulary, which are the first rows of E.
-    folds
-        (n,) the fold of each text.
+    differences : array of shape (folds, v, r)
+        For the terms of the vocabulary, which are the first rows of E.
+    folds : array of shape (n,)
+        The fold of each text.
     """
 
     differences: Floats32
@@ -51,20 +51,13 @@ class Batch:
 
     ids: Tensor  # (b, l)
     lengths: Tensor  # (b,)
-    shift: dict[str, Tensor] | None
+    shift: Tensor | None  # (tokens, r): what is added to the word-class rows, text after text
     truth: Tensor  # (b,) the class, or (b, m) 0/1
     weights: Tensor | None  # (b,)
 
     def to(self, device: torch.device) -> "Batch":
-        """Return the same batch elsewhere; the lengths too."""
-        moved = {name: rows.to(device) for name, rows in (self.shift or {}).items()}
-        return Batch(
-            self.ids.to(device),
-            self.lengths.to(device),
-            moved or None,
-            self.truth.to(device),
-            None if self.weights is None else self.weights.to(device),
-        )
+        """Return the same batch elsewhere."""
+        return Batch(*(each if each is None else each.to(device) for each in vars(self).values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +109,7 @@ class LabelledSequences:
         padded = texts.padded(self.padding, self.pad)
         shift = None
         if self.fold_vectors is not None:
-            shift = {"word_class": torch.from_numpy(self.fold_vectors.of(texts, rows))}
+            shift = torch.from_numpy(self.fold_vectors.of(texts, rows))
         ids, lengths = torch.from_numpy(padded.ids), torch.from_numpy(padded.lengths)
         return Batch(ids, lengths, shift, *self.truth(rows))
 
