@@ -33,13 +33,15 @@ from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.embedding_layer import (
     BLOCKS,
     EmbeddingLayer,
+    Rates,
+    Trainable,
     dropout_rates,
     trained_blocks,
 )
 from wordclass.network.text_network import TextNetwork
 from wordclass.network.training import Judge, Schedule, Training
 from wordclass.stored_options import storable
-from wordclass.text.analyzer import Analyze
+from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import decided, tuned_thresholds
@@ -178,8 +180,8 @@ class NetworkClassifier(TextClassifier):
     vectors: WordVectors | None = None
     wce: bool | WordClassEmbeddings = True
     random_dims: int | None = None
-    trainable: bool | Mapping[str, bool] = False
-    supervised_dropout: float | Mapping[str, float] = 0.5
+    trainable: Trainable = False
+    supervised_dropout: Rates = 0.5
     dropout: float | None = None
     max_length: int = 500
     lr: float = 1e-3
@@ -203,7 +205,6 @@ class NetworkClassifier(TextClassifier):
     _SIZE: ClassVar[str]  # the option that decides how much memory training needs
     _DROPOUT: ClassVar[float] = 0.0
     _AVERAGES: ClassVar[bool] = False  # in the clean protocol: see `Schedule`
-    _BY_LENGTH: ClassVar[bool] = True
 
     @abstractmethod
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
@@ -277,17 +278,13 @@ class NetworkClassifier(TextClassifier):
         if not self._is_clean:  # one shuffle, then never again
             order = np.random.default_rng(int(self.seed) % 2**64).permutation(order)
         trained, validated = order[~is_validated[order]], order[is_validated[order]]
-        options = self._word_options()
-        vectorizer = DocumentVectorizer(**options)
-        wce = own_embeddings(self.wce, {**options, "seed": self.seed})
-        fold_vectors = vocabulary = None
-        if wce is None:
-            vocabulary = vectorizer.fit(texts).vocabulary_.terms
-        elif self._is_clean:
+        wce = own_embeddings(self.wce, {**self._word_options(), "seed": self.seed})
+        fold_vectors = None
+        if wce is not None and self._is_clean:
             fold_vectors = _cross_fitted(wce, texts, labels, trained)
-        else:
+        elif wce is not None:
             wce.fit(texts, labels)
-        everything = self._all_rows(wce, vocabulary, vectorizer.build_analyzer())
+        everything = self._all_rows(texts, wce)
         ids = everything.sequences(texts, self.max_length, n_jobs=self.n_jobs)
         E, places = everything.restricted(ids.ids)
         documents = LabelledSequences(
@@ -325,27 +322,24 @@ class NetworkClassifier(TextClassifier):
     def _analyzer(self) -> Analyze:
         return DocumentVectorizer(**self._word_options()).build_analyzer()
 
-    def _all_rows(
-        self,
-        wce: WordClassEmbeddings | None,
-        vocabulary: Sequence[str] | None,
-        analyze: Analyze,
-    ) -> EmbeddingMatrix:
+    def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""
+        U, vectorizer, vocabulary = self.vectors, DocumentVectorizer(**self._word_options()), None
         n_random = self.random_dims
         if n_random is None:
-            n_random = _RANDOM_DIMS if self.vectors is None and wce is None else 0
-        n_rows, n_dims = 2 + len(vocabulary or []), n_random
-        if wce is not None:
-            n_rows, n_dims = n_rows + len(wce.terms_), n_dims + wce.vectors_.shape[1]
-        if self.vectors is not None:
-            n_rows += len(self.vectors) if self.keep_unseen else 0
-            n_dims += self.vectors.n_dims
+            n_random = _RANDOM_DIMS if U is None and wce is None else 0
+        if wce is None:
+            terms = vocabulary = vectorizer.fit(texts).vocabulary_.terms
+        else:
+            terms = wce.terms_
+        n_rows = len(terms) + 2 + (len(U) if U is not None and self.keep_unseen else 0)
+        n_dims = n_random + (0 if wce is None else wce.vectors_.shape[1])
+        n_dims += 0 if U is None else U.n_dims
         machine.check_rows(n_rows, n_dims, n_random)
         return EmbeddingMatrix.of(
-            self.vectors, wce,
+            U, wce,
             random_dims=n_random, seed=self.seed, vocabulary=vocabulary,
-            keep_unseen=self.keep_unseen, unseen=self.unseen, analyzer=analyze,
+            keep_unseen=self.keep_unseen, unseen=self.unseen, analyzer=vectorizer.build_analyzer(),
         )  # fmt: skip
 
     # --- learning ---------------------------------------------------------------------------
@@ -389,7 +383,7 @@ class NetworkClassifier(TextClassifier):
         dropout = self._DROPOUT if self.dropout is None else self.dropout
         return TextNetwork(layer, read, n_classes, dropout=dropout, seed=seed + 1)
 
-    def _block_dropout(self, E: EmbeddingMatrix) -> float | Mapping[str, float]:
+    def _block_dropout(self, E: EmbeddingMatrix) -> Rates:
         given = self.supervised_dropout
         if isinstance(given, Mapping):
             return given
@@ -408,7 +402,6 @@ class NetworkClassifier(TextClassifier):
             patience=self.patience,
             batches_per_epoch=limit,
             reshuffles=self._is_clean,
-            by_length=self._BY_LENGTH,
             last_rate=_LAST_RATE if self._is_clean else 1.0,
             ties_count=not self._is_clean,
             averages=self._AVERAGES and self._is_clean,
@@ -499,17 +492,34 @@ class NetworkClassifier(TextClassifier):
         Beside it, PATH.json says how texts become ids and logits become labels.
         """
         check_is_fitted(self)
-        about = export.description(
-            self.embedding_, self.codeframe_, self.thresholds_,
-            max_length=self.max_length, pad=self._pad,
-        )  # fmt: skip
-        export.export(self.network_, path, about=about)
+        E, thresholds = self.embedding_, self.thresholds_
+        analyze, analyzer = E.analyze, None  # not described: a function of the user's own
+        if isinstance(analyze, Analyzer):
+            analyzer = {
+                "number_pattern": NUMBER_PATTERN if analyze.mask_numbers else None,
+                "number_mask": NUMBER_MASK if analyze.mask_numbers else None,
+                "lowercase": analyze.lowercase,
+                "strip_accents": analyze.strip_accents,
+                "token_pattern": analyze.token_pattern,
+                "stop_words": sorted(analyze.stop_words),
+            }
+        about = {
+            "classes": list(self.codeframe_.classes),
+            "is_multilabel": self.codeframe_.is_multilabel,
+            "thresholds": None if thresholds is None else thresholds.tolist(),
+            "max_length": self.max_length,
+            "pad": self._pad,
+            "analyzer": analyzer,
+            "unknown": E.unknown,
+            "padding": E.padding,
+            "terms": [*E.terms, None, None, *E.unseen_terms],
+        }
+        export.export(self.network_, path, about)
 
     def _packed(self) -> tuple[dict[str, Any], Arrays]:
         facts, arrays = self.embedding_.packed()
-        weights = {f"network.{name}": each for name, each in self.network_.packed().items()}
         told = {"history": self.history_, "best_epoch": self.best_epoch_}
-        return {**facts, **told}, {**arrays, **weights}
+        return {**facts, **told}, {**arrays, **self.network_.packed()}
 
     def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
         E = EmbeddingMatrix.unpacked(self._analyzer(), facts, arrays)
@@ -519,9 +529,7 @@ class NetworkClassifier(TextClassifier):
                 "one and padding: vocabulary and vectors are not of the same model"
             )
         network = self._around(EmbeddingLayer(E, False, None), len(self.classes_))
-        start = "network."
-        own = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
-        network.unpack(own)
+        network.unpack(arrays)
         self.history_, self.best_epoch_ = facts["history"], facts["best_epoch"]
         self._adopt(E, network)
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from wordclass.checks import check_int
 from wordclass.classifiers._network_classifier import NetworkClassifier
-from wordclass.errors import InputError
+from wordclass.encoders.cnn import check_windows
 
 # what the paper's validation chose from
 GRID: Mapping[str, Sequence[object]] = MappingProxyType(
@@ -40,12 +39,7 @@ class CnnClassifier(NetworkClassifier):
 
     def _check(self) -> None:
         super()._check()
-        if not isinstance(self.windows, tuple | list) or not self.windows:
-            raise InputError(
-                f"windows is {self.windows!r}; expected several widths, such as (3, 5, 7)"
-            )
-        for window in self.windows:
-            check_int("window", window, 1)
+        check_windows(self.windows)
 
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
         return {"channels": self.channels, "windows": tuple(self.windows)}

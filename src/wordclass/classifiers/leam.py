@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from wordclass.checks import check_int
 from wordclass.classifiers._network_classifier import NetworkClassifier
-from wordclass.errors import InputError
+from wordclass.encoders.leam import check_window
 
 GRID: Mapping[str, Sequence[object]] = MappingProxyType(
     {"window": (55, 11, 21), "dropout": (0.5, 0.2)}
@@ -38,9 +37,7 @@ class LeamClassifier(NetworkClassifier):
 
     def _check(self) -> None:
         super()._check()
-        check_int("window", self.window, 1)
-        if self.window % 2 == 0:
-            raise InputError(f"window is {self.window}; expected an odd number")
+        check_window(self.window)
 
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
         return {"window": self.window, "n_classes": n_classes}

@@ -56,14 +56,9 @@ class LeamEncoder(nn.Module):
         seed: Seed = 0,
     ) -> None:
         super().__init__()
-        for name, size in {
-            "input_dim": input_dim,
-            "n_classes": n_classes,
-            "window": window,
-        }.items():
-            check_int(name, size, 1)
-        if window % 2 == 0:
-            raise InputError(f"window is {window}; expected an odd number: as many on either side")
+        check_int("input_dim", input_dim, 1)
+        check_int("n_classes", n_classes, 1)
+        check_window(window)
         generator = generator_of(seed)
         self.label_vectors = nn.Parameter(torch.empty(n_classes, input_dim))
         nn.init.xavier_uniform_(self.label_vectors, generator=generator)
@@ -107,6 +102,13 @@ class LeamEncoder(nn.Module):
             truth = functional.one_hot(own, len(logits)).to(logits.dtype)
             return functional.binary_cross_entropy_with_logits(logits, truth)
         return functional.cross_entropy(logits, own)
+
+
+def check_window(window: int) -> None:
+    """Refuse what is no odd number."""
+    check_int("window", window, 1)
+    if window % 2 == 0:
+        raise InputError(f"window is {window}; expected an odd number: as many on either side")
 
 
 def _unit(vectors: Tensor) -> Tensor:

@@ -123,21 +123,14 @@ class LabelledSequences:
         return torch.from_numpy(Y.indices.astype(np.int64)), weights
 
 
-def shuffled(lengths: Ints, size: int, seed: int, epoch: int, by_length: bool) -> list[Ints]:
+def shuffled(lengths: Ints, size: int, seed: int, epoch: int) -> list[Ints]:
     """Return the texts of each batch of an epoch; every epoch has an order of its own.
 
-    Parameters
-    ----------
-    lengths
-        Of the texts (n,).
-    by_length
-        Whether the texts of a batch are to have similar lengths: of every twenty batches' worth of
-        texts, drawn at random, the longest make a batch, and so on. Then batches are shuffled.
+    The texts of a batch have similar lengths (n,): of every twenty batches' worth of texts, drawn
+    at random, the longest make a batch, and so on. Then batches are shuffled.
     """
     random = np.random.default_rng([int(seed) % 2**64, epoch])
     order = random.permutation(len(lengths))
-    if not by_length:
-        return in_order(order, size)
     batches: list[Ints] = []
     for start in range(0, len(order), size * _BATCHES_A_POOL):
         pool = order[start : start + size * _BATCHES_A_POOL]

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -20,10 +20,13 @@ BLOCKS = ("pretrained", "word_class", "random")  # those that a matrix can have
 _PAPER = MappingProxyType({"word_class": 0.5})
 _Value = TypeVar("_Value")
 
+Ids: TypeAlias = Tensor | NDArray[np.integer]
+Shift: TypeAlias = Mapping[str, Tensor]  # by block: what to add to rows, token by token
+Trainable: TypeAlias = bool | Mapping[str, bool]
+Rates: TypeAlias = float | Mapping[str, float]
 
-def trained_blocks(
-    blocks: Collection[str], trainable: bool | Mapping[str, bool]
-) -> dict[str, bool]:
+
+def trained_blocks(blocks: Collection[str], trainable: Trainable) -> dict[str, bool]:
     """Return for each block whether it is trained: one answer for all, or {block: answer}."""
     named = _by_block("trainable", blocks, trainable)
     if not all(isinstance(value, bool | np.bool_) for value in named.values()):
@@ -33,9 +36,7 @@ def trained_blocks(
     return {name: bool(named.get(name, False)) for name in blocks}
 
 
-def dropout_rates(
-    option: str, blocks: Collection[str], rates: float | Mapping[str, float]
-) -> dict[str, float]:
+def dropout_rates(option: str, blocks: Collection[str], rates: Rates) -> dict[str, float]:
     """Return the rates above 0 of the blocks there are: one rate for all, or {block: rate}."""
     named = _by_block(option, blocks, rates)
     for name, rate in named.items():
@@ -83,16 +84,13 @@ class SupervisedDropout(nn.Module):
     tensor([[1., 1., 1., 1.]])
     """
 
-    def __init__(
-        self, blocks: Mapping[str, slice], rates: float | Mapping[str, float] | None
-    ) -> None:
+    def __init__(self, blocks: Mapping[str, slice], rates: Rates | None) -> None:
         super().__init__()
         self.blocks = {name: slice(place.start, place.stop) for name, place in blocks.items()}
         self.rates = dropout_rates("dropout", self.blocks, 0.0 if rates is None else rates)
         self.n_dims = max((place.stop for place in self.blocks.values()), default=0)
-        n_dropped = 0.0
-        for name, rate in self.rates.items():
-            n_dropped += rate * (self.blocks[name].stop - self.blocks[name].start)
+        widths = {name: place.stop - place.start for name, place in self.blocks.items()}
+        n_dropped = sum(rate * widths[name] for name, rate in self.rates.items())
         self.kept = 1 - n_dropped / max(self.n_dims, 1)
 
     def forward(self, vectors: Tensor) -> Tensor:
@@ -157,10 +155,7 @@ class EmbeddingLayer(nn.Module):
     """
 
     def __init__(
-        self,
-        E: EmbeddingMatrix,
-        trainable: bool | Mapping[str, bool] = False,
-        dropout: float | Mapping[str, float] | None = _PAPER,
+        self, E: EmbeddingMatrix, trainable: Trainable = False, dropout: Rates | None = _PAPER
     ) -> None:
         super().__init__()
         if not isinstance(E, EmbeddingMatrix):
@@ -178,9 +173,7 @@ class EmbeddingLayer(nn.Module):
             self.vectors[name] = _Block(weight, is_trained[name], self.padding_idx)
         self.dropout = SupervisedDropout(self.blocks, dropout)
 
-    def forward(
-        self, ids: Tensor | NDArray[np.integer], shift: Mapping[str, Tensor] | None = None
-    ) -> Tensor:
+    def forward(self, ids: Ids, shift: Shift | None = None) -> Tensor:
         """Return (b, l, q + r) for ids (b, l); ids of any other shape are fine too.
 
         Parameters
@@ -208,7 +201,7 @@ class EmbeddingLayer(nn.Module):
         dropped: Tensor = self.dropout(E)
         return dropped
 
-    def checked_ids(self, ids: Tensor | NDArray[np.integer]) -> Tensor:
+    def checked_ids(self, ids: Ids) -> Tensor:
         """Return ids as int64; refuse what `forward` refuses."""
         if not isinstance(ids, Tensor):
             weight = next(chain(self.parameters(), self.buffers()))
@@ -226,17 +219,14 @@ class EmbeddingLayer(nn.Module):
             )
         return ids.long()
 
-    def checked_shift(
-        self, shift: Mapping[str, Tensor] | None, shape: Sequence[int]
-    ) -> Mapping[str, Tensor]:
+    def checked_shift(self, shift: Shift | None, shape: Sequence[int]) -> Shift:
         """Return the shift of tokens of a shape, {} for None; refuse what `forward` refuses."""
         for name, added in (shift or {}).items():
             if name not in self.blocks:
                 raise InputError(
                     f"shift names the block {name!r}; the blocks are: {', '.join(self.blocks)}"
                 )
-            place = self.blocks[name]
-            expected = (*shape, place.stop - place.start)
+            expected = (*shape, self.blocks[name].stop - self.blocks[name].start)
             if tuple(added.shape) != expected:
                 raise InputError(
                     f"the shift of {name!r} has shape {tuple(added.shape)}; expected {expected}, "

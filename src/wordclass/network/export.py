@@ -1,9 +1,8 @@
 """A trained network as a file for programs without wordclass: torch's .pt2, or ONNX.
 
 An exporter follows a network once, with a small batch, and notes what happens to it; the lengths
-of a later batch may be others. What it cannot follow is put differently in the second half of this
-file: the loop of an LSTM over the places of a text, and the choice of whether a text is shorter
-than a filter.
+of a later batch may be others. What it cannot follow, the loop of an LSTM over the places of a
+text, is put differently in the second half of this file.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ from copy import deepcopy
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -24,18 +23,9 @@ from torch.export import Dim, ExportedProgram
 from torch.nn import functional
 
 from wordclass import naming, storage
-from wordclass.arrays import Floats
-from wordclass.embedding.matrix import EmbeddingMatrix
-from wordclass.encoders._parts import zero_padding
-from wordclass.encoders.cnn import CnnEncoder
 from wordclass.errors import InputError
-from wordclass.labels import Codeframe
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.network.text_network import TextNetwork
-from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyzer
-from wordclass.text.sequences import Side
-
-FORMATS = ("pt2", "onnx")
 
 _MOST_BYTES = 1_500_000_000  # of an ONNX file: from there on torch puts weights into a second one
 _OPSET = 18
@@ -44,10 +34,7 @@ _LSTM = "wordclass::lstm"
 
 
 def export(
-    network: TextNetwork,
-    path: str | PathLike[str],
-    format: str | None = None,
-    about: Mapping[str, object] | None = None,
+    network: TextNetwork, path: str | PathLike[str], about: Mapping[str, object] | None = None
 ) -> None:
     """Write a network as a file; what is there already is replaced, when all went well.
 
@@ -59,12 +46,10 @@ def export(
     network : TextNetwork
         It is not changed, and written as it is in evaluation mode, for the CPU.
     path : str or PathLike
-        The file.
-    format : str, optional
-        "pt2", for `torch.export.load`, or "onnx"; None: what the ending of the file says.
+        The file; its ending says which format: .pt2, for `torch.export.load`, or .onnx.
     about : dict, optional
-        What a program needs to make ids of texts, see `description`: is written beside the file,
-        as PATH.json, with a checksum of the file. None: nothing is.
+        What a program needs to make ids of texts and labels of logits: is written beside the file,
+        as PATH.json, with versions and a checksum of the file. None: nothing is.
 
     Raises
     ------
@@ -74,13 +59,13 @@ def export(
         ONNX needs packages that are not installed.
     """
     place = Path(path)
-    chosen = format_of(place, format)
+    chosen = format_of(place)
     if not isinstance(network, TextNetwork):
         raise InputError(
             f"network is a {type(network).__name__}; expected a wordclass.torch.TextClassifier"
         )
     with storage.replacing(place) as temporary, _quiet():
-        exported = _Exported(network, is_onnx=chosen == "onnx")
+        exported = _exported(network, is_onnx=chosen == "onnx")
         if chosen == "onnx":
             _write_onnx(exported, temporary, place)
         else:
@@ -88,19 +73,18 @@ def export(
         if about is not None:
             with temporary.open("rb") as stream:
                 checksum = hashlib.file_digest(stream, "sha256").hexdigest()
-            told = {"format": chosen, "sha256": checksum, **about}
+            versions = {"wordclass": metadata.version("wordclass"), "torch": torch.__version__}
+            told = {"format": chosen, "sha256": checksum, "versions": versions, **about}
             with storage.replacing(beside(place)) as description_file:
                 description_file.write_text(json.dumps(told), encoding="utf-8")
 
 
-def format_of(path: Path, format: str | None = None) -> str:
-    """Return the format to write: the given one, or that of the ending."""
-    chosen = path.suffix.lower().removeprefix(".") if format is None else format
-    if chosen in FORMATS:
-        return chosen
-    if format is not None:
-        raise InputError(f"format is {format!r}; expected 'pt2' or 'onnx'")
-    raise InputError(f"{path}: its ending names no format of networks; expected .pt2 or .onnx")
+def format_of(path: Path) -> str:
+    """Return the format to write, as the ending of the file says."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in ("pt2", "onnx"):
+        raise InputError(f"{path}: its ending names no format of networks; expected .pt2 or .onnx")
+    return ending
 
 
 def beside(path: Path) -> Path:
@@ -108,54 +92,7 @@ def beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
 
 
-def description(
-    E: EmbeddingMatrix,
-    codeframe: Codeframe,
-    thresholds: Floats | None,
-    *,
-    max_length: int,
-    pad: Side,
-) -> dict[str, Any]:
-    """Return what a program needs to turn texts into ids, and logits into labels.
-
-    Parameters
-    ----------
-    E : EmbeddingMatrix
-        The rows that ids stand for, and what cuts a text into tokens.
-    codeframe : Codeframe
-        The classes, in the order of the logits.
-    thresholds : array of shape (m,), or None
-        Above which a class is given to a text; None: the class with the highest logit is.
-    max_length : int
-        Of a longer text the first so many tokens are read.
-    pad : "left" or "right"
-        On which side of a text the padding goes.
-    """
-    analyzer = None  # a function of the user's own
-    if isinstance(E.analyze, Analyzer):
-        analyzer = {
-            "number_pattern": NUMBER_PATTERN if E.analyze.mask_numbers else None,
-            "number_mask": NUMBER_MASK if E.analyze.mask_numbers else None,
-            "lowercase": E.analyze.lowercase,
-            "strip_accents": E.analyze.strip_accents,
-            "token_pattern": E.analyze.token_pattern,
-            "stop_words": sorted(E.analyze.stop_words),
-        }
-    return {
-        "versions": {"wordclass": metadata.version("wordclass"), "torch": str(torch.__version__)},
-        "classes": list(codeframe.classes),
-        "is_multilabel": codeframe.is_multilabel,
-        "thresholds": None if thresholds is None else thresholds.tolist(),
-        "max_length": max_length,
-        "pad": pad,
-        "analyzer": analyzer,
-        "unknown": E.unknown,
-        "padding": E.padding,
-        "terms": [*E.terms, None, None, *E.unseen_terms],
-    }
-
-
-def _write_pt2(exported: "_Exported", path: Path) -> None:
+def _write_pt2(exported: TextNetwork, path: Path) -> None:
     program = _followed(exported)
     # torch follows its own LSTM step by step, as many as the first batch has places, and then
     # serves this length only; so it takes the place of ours where nothing is followed any more
@@ -167,7 +104,7 @@ def _write_pt2(exported: "_Exported", path: Path) -> None:
         torch.export.save(program, stream)
 
 
-def _write_onnx(exported: "_Exported", path: Path, place: Path) -> None:
+def _write_onnx(exported: TextNetwork, path: Path, place: Path) -> None:
     for package in ("onnx", "onnxscript"):
         naming.extra(package, f"to write {place}", brought_by="onnx")
     n_bytes = sum(each.nbytes for each in exported.state_dict().values())
@@ -188,7 +125,7 @@ def _write_onnx(exported: "_Exported", path: Path, place: Path) -> None:
     cast("torch.onnx.ONNXProgram", made).save(path)
 
 
-def _followed(exported: "_Exported") -> ExportedProgram:
+def _followed(exported: TextNetwork) -> ExportedProgram:
     """Let torch follow a small batch; the sizes of others may differ."""
     ids, lengths = torch.zeros((3, 4), dtype=torch.int64), torch.tensor([4, 1, 0])
     sizes = {"batch": Dim("batch", min=1), "length": Dim("length", min=1)}
@@ -213,29 +150,19 @@ def _quiet() -> Iterator[None]:
 # --- the network, made of what torch and ONNX can write down -----------------------------------
 
 
-class _Exported(nn.Module):
-    """What a `TextNetwork` does when it predicts, on copies of its weights, on the CPU.
-
-    Where a part is exactly of our own class it is replaced: one that inherits from it may do
-    something else. `is_onnx`: it is to be written as ONNX, which has an LSTM of its own.
-    """
-
-    def __init__(self, network: TextNetwork, is_onnx: bool) -> None:
-        super().__init__()
-        layer, encoder = network.layer, network.encoder
-        self.layer = _Rows(layer) if type(layer) is EmbeddingLayer else deepcopy(layer)
-        self.encoder = _Cnn(encoder) if type(encoder) is CnnEncoder else deepcopy(encoder)
-        for part in list(self.encoder.modules()):
-            for name, child in list(part.named_children()):
-                if isinstance(child, nn.LSTM):
-                    _check(child)
-                    setattr(part, name, _OnnxLstm(child) if is_onnx else _TorchLstm(child))
-        self.head = deepcopy(network.head)
-        self.cpu().eval().requires_grad_(False)
-
-    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        logits: Tensor = self.head(self.encoder(self.layer(ids), lengths))
-        return logits
+def _exported(network: TextNetwork, is_onnx: bool) -> TextNetwork:
+    """Return a copy for the CPU, with the parts below in the place of its own."""
+    # a class that inherits from the layer may do something else
+    is_ours = type(network.layer) is EmbeddingLayer
+    layer = _Rows(network.layer) if is_ours else deepcopy(network.layer)
+    copied = TextNetwork(layer, deepcopy(network.encoder), network.head.out_features)
+    copied.head = deepcopy(network.head)
+    for part in list(copied.encoder.modules()):
+        for name, child in list(part.named_children()):
+            if isinstance(child, nn.LSTM):
+                _check(child)
+                setattr(part, name, _OnnxLstm(child) if is_onnx else _TorchLstm(child))
+    return copied.cpu().eval().requires_grad_(False)
 
 
 def _check(lstm: nn.LSTM) -> None:
@@ -259,37 +186,6 @@ class _Rows(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         return functional.embedding(ids, self.get_buffer("E"))
-
-
-class _Cnn(nn.Module):
-    """A `CnnEncoder` that fills up texts of all lengths, and then looks at the same windows.
-
-    The encoder fills up batches that are shorter than the widest filter, so it asks for the length.
-    """
-
-    def __init__(self, encoder: CnnEncoder) -> None:
-        super().__init__()
-        self.filters = deepcopy(encoder.filters)
-        self.windows, self.masked = encoder.windows, encoder.masked
-
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        widest = max(self.windows)
-        if self.masked:
-            vectors = zero_padding(vectors, lengths)
-        sides = (0, widest - 1) if self.masked else (widest - 1, 0)
-        texts = functional.pad(vectors.transpose(1, 2), sides)  # (b, d, l + widest - 1)
-        # windows before the first have more zeros in front than the encoder puts there
-        first = torch.sym_min(vectors.shape[1], widest) - 1  # type: ignore[no-untyped-call]
-        strongest = []
-        for filters, window in zip(self.filters, self.windows, strict=True):
-            responses = filters(texts)  # (b, channels, places)
-            places = torch.arange(responses.shape[2])
-            if self.masked:
-                is_outside = (places > (lengths - window).clamp(min=0)[:, None])[:, None]
-            else:
-                is_outside = places < first
-            strongest.append(responses.masked_fill(is_outside, -torch.inf).amax(dim=2))
-        return torch.cat(strongest, dim=1).relu()
 
 
 torch.library.define(

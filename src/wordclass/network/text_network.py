@@ -15,9 +15,11 @@ from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, is_tok
 from wordclass.errors import InputError
 from wordclass.network import word_by_word
 from wordclass.network.batches import in_order
+from wordclass.network.embedding_layer import Ids, Shift
 from wordclass.text.sequences import Sequences, Side
 
 _VECTORS = "layer."
+_START = "network."  # of names in a saved model
 _TOKENS = 32_768  # places of a batch at most, padding counted: what fits a CPU's memory well
 _MOST_TEXTS = 512
 _PAPER_BATCH = 250  # texts that the paper's runs read together when testing
@@ -74,12 +76,7 @@ class TextNetwork(nn.Module):
         head = nn.Linear(output_dim, n_classes, device="meta")
         self.head = drawn(head, generator_of(seed), output_dim**-0.5)
 
-    def forward(
-        self,
-        ids: Tensor | NDArray[np.int64],
-        lengths: Lengths,
-        shift: Mapping[str, Tensor] | None = None,
-    ) -> Tensor:
+    def forward(self, ids: Ids, lengths: Lengths, shift: Shift | None = None) -> Tensor:
         """Return logits (b, n_classes) for the ids (b, l) and lengths (b,) of an `IdBatch`.
 
         Parameters
@@ -134,24 +131,23 @@ class TextNetwork(nn.Module):
 
     def packed(self) -> dict[str, NDArray[Any]]:
         """Return all weights but the vectors, which are kept elsewhere, by name."""
-        return {
-            name: weight.cpu().numpy()
-            for name, weight in self.state_dict().items()
-            if not name.startswith(_VECTORS)
-        }
+        weights = self.state_dict().items()
+        return {_START + k: each.cpu().numpy() for k, each in weights if not k.startswith(_VECTORS)}
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Put them back.
+        """Put them back; arrays with other names are left alone.
 
         Raises
         ------
         ValueError
             They are those of another network.
         """
-        vectors = {k: each for k, each in self.state_dict().items() if k.startswith(_VECTORS)}
-        weights = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        weights = {k: each for k, each in self.state_dict().items() if k.startswith(_VECTORS)}
+        for name, array in arrays.items():
+            if name.startswith(_START):
+                weights[name.removeprefix(_START)] = torch.from_numpy(array)
         try:
-            self.load_state_dict({**weights, **vectors})
+            self.load_state_dict(weights)
         except RuntimeError as error:  # torch's word for what does not fit
             raise ValueError(f"its weights are those of another network: {error}") from error
 

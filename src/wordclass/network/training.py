@@ -43,8 +43,6 @@ class Schedule:
         End an epoch after so many steps, for huge sets; None: after all texts.
     reshuffles
         Whether every epoch has an order of its own; False: always the same, as in the paper's runs.
-    by_length
-        Whether the texts of a batch have similar lengths.
     last_rate
         What the learning rate is multiplied with in the last epoch.
     ties_count
@@ -61,7 +59,6 @@ class Schedule:
     patience: int = 10
     batches_per_epoch: int | None = None
     reshuffles: bool = True
-    by_length: bool = True
     last_rate: float = 1.0
     ties_count: bool = False
     averages: bool = False
@@ -209,9 +206,7 @@ class Training:
     def _batches(self, epoch: int) -> list[Ints]:
         size, limit = self.schedule.batch_size, self.schedule.batches_per_epoch
         if self.schedule.reshuffles:
-            lengths = self.texts.texts.lengths
-            batches = shuffled(lengths, size, self.seed, epoch, self.schedule.by_length)
-            return batches[:limit]
+            return shuffled(self.texts.texts.lengths, size, self.seed, epoch)[:limit]
         batches = in_order(np.arange(len(self.texts)), size)
         if limit is None or limit >= len(batches):
             return batches

@@ -6,11 +6,11 @@ table; responses are sums of such rows, and only their maxima are kept. What dif
 token, such as dropped-out columns, is computed token by token, and the rest still word by word.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from types import ModuleType
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -23,9 +23,7 @@ from wordclass.arrays import Ints
 from wordclass.encoders._parts import is_token
 from wordclass.encoders.cnn import CnnEncoder
 from wordclass.errors import InputError
-from wordclass.network.embedding_layer import EmbeddingLayer
-
-Shift: TypeAlias = Mapping[str, Tensor]
+from wordclass.network.embedding_layer import EmbeddingLayer, Ids, Shift
 
 # what a table of words and one of tokens may take: they are used at once, while they are in the
 # cache, and many distinct words need no more memory than few
@@ -58,11 +56,7 @@ def serves(layer: nn.Module, encoder: nn.Module) -> bool:
 
 
 def encode(
-    layer: EmbeddingLayer,
-    encoder: CnnEncoder,
-    ids: Tensor | NDArray[np.integer],
-    lengths: Tensor | NDArray[np.integer],
-    shift: Shift | None = None,
+    layer: EmbeddingLayer, encoder: CnnEncoder, ids: Ids, lengths: Ids, shift: Shift | None = None
 ) -> Tensor:
     """Return what `encoder(layer(ids), lengths)` returns, (b, output_dim), with its gradients.
 
