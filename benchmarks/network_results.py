@@ -158,15 +158,10 @@ class _Watch:
             self._network = network_of(*given)
             return self._network
 
-        def judge(codeframe: Any) -> Any:  # noqa: ANN401
-            own = judge_of(codeframe)
-
-            def watched(scores: Floats32, Y: Sparse) -> Scores:
-                found: Scores = own(scores, Y)
-                self._score(codeframe, found, scores, Y)
-                return found
-
-            return watched
+        def judge(codeframe: Any, scores: Floats32, Y: Sparse) -> Scores:  # noqa: ANN401
+            found: Scores = judge_of(codeframe, scores, Y)
+            self._score(codeframe, found, scores, Y)
+            return found
 
         classifier._data, classifier._around, classifier._judge = data, new_network, judge
         classifier.fit(train.texts, train.labels)

@@ -132,3 +132,20 @@ def test_what_is_no_encoder_or_no_rate_is_an_error():
         make("mean", dropout=1)
     with pytest.raises(wc.InputError, match="n_classes is 0"):
         TextNetwork(EmbeddingLayer(E), encoder("mean", E.n_dims), 0)
+
+
+@pytest.mark.parametrize("name", ["cnn", "lstm", "mean"])
+def test_scores_do_not_depend_on_what_else_is_read(name):
+    texts = E.sequences([*TEXTS, "", "moon", "moon rose " * 40])
+    network = make(name).eval()
+    together = network.scores(texts, padding=E.padding)
+    order = np.random.default_rng(0).permutation(len(texts))
+    shuffled = network.scores(texts.part(order), padding=E.padding)
+    np.testing.assert_allclose(shuffled, together[order], atol=1e-6)
+    for row in (0, 60, 61, 62):
+        alone = network.scores(texts.part([row]), padding=E.padding)
+        np.testing.assert_allclose(alone[0], together[row], atol=1e-6)
+    assert not network.training
+    assert network.scores(texts.part([]), padding=E.padding).shape == (0, 3)
+    assert network.train().scores(texts, padding=E.padding).shape == (63, 3)
+    assert network.training

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
+from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, to_sparse
 from wordclass.checks import check_int, check_number, check_one_of
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier, own_embeddings
@@ -21,14 +23,12 @@ from wordclass.corpus import list_texts
 from wordclass.embedding.documents import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
-from wordclass.encoders import encoder
 from wordclass.errors import InputError
 from wordclass.folds import stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.measures import Scores, score
 from wordclass.native import n_threads
 from wordclass.network import export, machine
-from wordclass.network.batches import FoldVectors, LabelledSequences
 from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.embedding_layer import (
     BLOCKS,
@@ -39,7 +39,7 @@ from wordclass.network.embedding_layer import (
     trained_blocks,
 )
 from wordclass.network.text_network import TextNetwork
-from wordclass.network.training import Judge, Schedule, Training
+from wordclass.network.training import FoldVectors, LabelledSequences, Schedule, Training
 from wordclass.stored_options import storable
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
@@ -206,9 +206,9 @@ class NetworkClassifier(TextClassifier):
     _DROPOUT: ClassVar[float] = 0.0
     _AVERAGES: ClassVar[bool] = False  # in the clean protocol: see `Schedule`
 
-    @abstractmethod
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
         """Return the options of the encoder."""
+        return {self._SIZE: getattr(self, self._SIZE)}
 
     @abstractmethod
     def _numbers(self, size: int, n_dims: int, n_classes: int) -> tuple[int, int]:
@@ -273,15 +273,17 @@ class NetworkClassifier(TextClassifier):
     def _data(
         self, texts: list[str], labels: EncodedLabels, weights: Floats | None
     ) -> TrainingTexts:
-        is_validated = self._validated(texts, labels)
-        order = np.arange(len(texts))
-        if not self._is_clean:  # one shuffle, then never again
-            order = np.random.default_rng(int(self.seed) % 2**64).permutation(order)
-        trained, validated = order[~is_validated[order]], order[is_validated[order]]
+        trained, validated = self._parts(texts, labels)
         wce = own_embeddings(self.wce, {**self._word_options(), "seed": self.seed})
         fold_vectors = None
         if wce is not None and self._is_clean:
-            fold_vectors = _cross_fitted(wce, texts, labels, trained)
+            folds = np.full(len(texts), -1)
+            # from these texts alone: the labels of the others must not even decide about folds
+            own = [texts[row] for row in trained]
+            folds[trained] = stratified_folds(own, labels.Y[trained], wce.folds, wce.seed)
+            differences = wce.fit_folds(texts, labels, folds)
+            differences -= wce.vectors_
+            fold_vectors = FoldVectors(differences, folds[trained])
         elif wce is not None:
             wce.fit(texts, labels)
         everything = self._all_rows(texts, wce)
@@ -298,20 +300,20 @@ class NetworkClassifier(TextClassifier):
             validated,
         )  # fmt: skip
 
-    def _validated(self, texts: list[str], labels: EncodedLabels) -> Flags:
-        """Tell which texts are kept aside to validate on."""
+    def _parts(self, texts: list[str], labels: EncodedLabels) -> tuple[Ints, Ints]:
+        """Return the texts that train, and those that validate, if any can be spared."""
         n_texts = len(texts)
-        chosen: Flags = np.zeros(n_texts, bool)
-        if n_texts < _FEWEST_TEXTS:
-            return chosen
-        n_parts = max(_PARTS, -(-n_texts // _MOST_VALIDATED))
-        if self._is_clean:
-            chosen = stratified_folds(texts, labels.Y, n_parts, self.seed) == 0
-            # copies of one text stay together: where there are no others, nothing would be left
-            return chosen & ~chosen.all()
-        drawn = np.random.default_rng(int(self.seed) % 2**64).permutation(n_texts)
-        chosen[drawn[: n_texts // n_parts]] = True
-        return chosen
+        n_parts = max(_PARTS, -(-n_texts // _MOST_VALIDATED)) if n_texts >= _FEWEST_TEXTS else 0
+        if not self._is_clean:  # one shuffle, then never again
+            order = np.random.default_rng(int(self.seed) % 2**64).permutation(n_texts)
+            n_validated = n_texts // n_parts if n_parts else 0
+            return order[n_validated:], order[:n_validated]
+        is_validated: Flags = np.zeros(n_texts, bool)
+        if n_parts:
+            is_validated = stratified_folds(texts, labels.Y, n_parts, self.seed) == 0
+        # copies of one text stay together: where there are no others, nothing would be left
+        is_validated &= not is_validated.all()
+        return np.flatnonzero(~is_validated), np.flatnonzero(is_validated)
 
     def _word_options(self) -> dict[str, Any]:
         """Return which words there are: those of embeddings that were given, or of our options."""
@@ -361,7 +363,7 @@ class NetworkClassifier(TextClassifier):
         self.calibration_ = None
         self.thresholds_ = np.zeros(n_classes) if codeframe.is_multilabel else None
         training = Training(
-            network, data.training, data.validation, schedule, self._judge(codeframe),
+            network, data.training, data.validation, schedule, partial(self._judge, codeframe),
             seed=self.seed,
             checkpoint=self._checkpoint(data, schedule),
             processes=machine.Processes.started(),
@@ -377,9 +379,8 @@ class NetworkClassifier(TextClassifier):
     def _around(self, layer: EmbeddingLayer, n_classes: int) -> TextNetwork:
         options = self._encoder_options(n_classes)
         seed = int(self.seed) % 2**63  # torch knows no others
-        read = encoder(
-            self.name, layer.embedding_dim, **options, masked=self._pad == "right", seed=seed
-        )
+        make = naming.entry("encoders", self.name).make
+        read = make(layer.embedding_dim, **options, masked=self._is_clean, seed=seed)
         dropout = self._DROPOUT if self.dropout is None else self.dropout
         return TextNetwork(layer, read, n_classes, dropout=dropout, seed=seed + 1)
 
@@ -407,13 +408,11 @@ class NetworkClassifier(TextClassifier):
             averages=self._AVERAGES and self._is_clean,
         )
 
-    def _judge(self, codeframe: Codeframe) -> Judge:
-        def judge(scores: Floats32, Y: Sparse) -> Scores:
-            if codeframe.is_multilabel and self._is_clean:
-                return decided(scores, Y, codeframe)
-            return score(Y, to_sparse(self.decide(scores)), codeframe)
-
-        return judge
+    def _judge(self, codeframe: Codeframe, scores: Floats32, Y: Sparse) -> Scores:
+        """Return what scores (n, m) are worth."""
+        if codeframe.is_multilabel and self._is_clean:
+            return decided(scores, Y, codeframe)
+        return score(Y, to_sparse(self.decide(scores)), codeframe)
 
     def _tuned(self, data: TrainingTexts, scores: Floats32) -> Floats:
         """Return thresholds (m,) by cross-validation on the validation texts."""
@@ -474,8 +473,7 @@ class NetworkClassifier(TextClassifier):
         E = self.embedding_
         words = list(E.analyze(text))[: self.max_length]
         ids = np.array([E.row(word) for word in words], np.int64)
-        known = ids != E.unknown
-        distinct = sorted({word for word, is_known in zip(words, known, strict=True) if is_known})
+        distinct = sorted({word for word in words if E.row(word) != E.unknown})
         variants = np.tile(ids, (len(distinct) + 1, 1))
         for number, word in enumerate(distinct, start=1):
             variants[number, ids == E.row(word)] = E.padding
@@ -534,19 +532,6 @@ class NetworkClassifier(TextClassifier):
         self._adopt(E, network)
 
 
-def _cross_fitted(
-    wce: WordClassEmbeddings, texts: list[str], labels: EncodedLabels, trained: Ints
-) -> FoldVectors:
-    """Fit on the texts that train; return what each fold's vectors differ by from these."""
-    folds = np.full(len(texts), -1)
-    # from these texts alone: the labels of the others must not even decide about folds
-    own = [texts[row] for row in trained]
-    folds[trained] = stratified_folds(own, labels.Y[trained], wce.folds, wce.seed)
-    made = wce.fit_folds(texts, labels, folds)
-    made -= wce.vectors_
-    return FoldVectors(made, folds[trained])
-
-
 # what the paper's validation chose from
 RECURRENT_GRID: Mapping[str, Sequence[object]] = MappingProxyType(
     {
@@ -564,9 +549,6 @@ class RecurrentClassifier(NetworkClassifier):
     hidden: int = 256
 
     _SIZE: ClassVar[str] = "hidden"
-
-    def _encoder_options(self, n_classes: int) -> dict[str, Any]:
-        return {"hidden": self.hidden}
 
     def _numbers(self, size: int, n_dims: int, n_classes: int) -> tuple[int, int]:
         n_weights = 4 * size * (n_dims + size + 2) + (size + 1) * n_classes

@@ -91,7 +91,7 @@ class SupervisedDropout(nn.Module):
         self.n_dims = max((place.stop for place in self.blocks.values()), default=0)
         widths = {name: place.stop - place.start for name, place in self.blocks.items()}
         n_dropped = sum(rate * widths[name] for name, rate in self.rates.items())
-        self.kept = 1 - n_dropped / max(self.n_dims, 1)
+        self.kept: float = 1 - n_dropped / max(self.n_dims, 1)
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Return vectors (..., q + r) of the same shape; the same object where none is dropped."""

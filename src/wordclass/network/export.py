@@ -153,8 +153,8 @@ def _quiet() -> Iterator[None]:
 def _exported(network: TextNetwork, is_onnx: bool) -> TextNetwork:
     """Return a copy for the CPU, with the parts below in the place of its own."""
     # a class that inherits from the layer may do something else
-    is_ours = type(network.layer) is EmbeddingLayer
-    layer = _Rows(network.layer) if is_ours else deepcopy(network.layer)
+    layer = network.layer
+    layer = _Rows(layer) if type(layer) is EmbeddingLayer else deepcopy(layer)
     copied = TextNetwork(layer, deepcopy(network.encoder), network.head.out_features)
     copied.head = deepcopy(network.head)
     for part in list(copied.encoder.modules()):
@@ -195,11 +195,13 @@ torch.library.define(
 )
 
 
-@torch.library.register_fake(_LSTM)
 def _shapes(input: Tensor, hx: list[Tensor], *_options: object) -> tuple[Tensor, Tensor, Tensor]:
     """Say what the LSTM returns, without doing it: that is all an exporter needs."""
     states = input.new_empty((*input.shape[:2], hx[0].shape[2]))
     return states, torch.empty_like(hx[0]), torch.empty_like(hx[1])
+
+
+torch.library.register_fake(_LSTM, _shapes)
 
 
 class _TorchLstm(nn.Module):

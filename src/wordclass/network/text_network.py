@@ -14,7 +14,6 @@ from wordclass.checks import check_int, check_number
 from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, is_token
 from wordclass.errors import InputError
 from wordclass.network import word_by_word
-from wordclass.network.batches import in_order
 from wordclass.network.embedding_layer import Ids, Shift
 from wordclass.text.sequences import Sequences, Side
 
@@ -163,3 +162,8 @@ def _batches(lengths: Ints, pad: Side) -> list[Ints]:
         batches.append(order[start:stop])
         start = stop
     return batches
+
+
+def in_order(rows: Ints, size: int) -> list[Ints]:
+    """Cut rows into batches, the last one maybe smaller."""
+    return [rows[start : start + size] for start in range(0, len(rows), size)]

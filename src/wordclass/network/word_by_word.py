@@ -48,10 +48,11 @@ def serves(layer: nn.Module, encoder: nn.Module) -> bool:
     if native.convolution is None or torch.is_autocast_enabled("cpu"):
         return False
     tensors = chain(layer.parameters(), layer.buffers(), encoder.parameters())
+    modules = chain(layer.modules(), encoder.modules())
     return (
         _convolutions(encoder)[0].in_channels == layer.embedding_dim
         and all(each.device.type == "cpu" and each.dtype == torch.float32 for each in tensors)
-        and not any(map(_has_hooks, chain(layer.modules(), encoder.modules())))
+        and not any(getattr(module, name) for module in modules for name in _HOOKS)
     )
 
 
@@ -115,10 +116,6 @@ def padded(shift: Shift, is_text: Tensor) -> dict[str, Tensor]:
 
 def _convolutions(encoder: CnnEncoder) -> list[nn.Conv1d]:
     return cast("list[nn.Conv1d]", list(encoder.filters))
-
-
-def _has_hooks(module: nn.Module) -> bool:
-    return any(getattr(module, name) for name in _HOOKS)
 
 
 def _distinct(tokens: Tensor, n_ids: int) -> tuple[Tensor, NDArray[np.int32]]:

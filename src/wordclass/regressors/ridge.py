@@ -66,7 +66,7 @@ class RidgeRegressor:
         if not hasattr(self, "weights_"):
             raise InputError("this regressor has learned nothing yet: fit(U, S) comes first")
         W, mean, target_mean = self.weights_, self.mean_, self.target_mean_
-        return predicted(U, *W.shape, lambda rows: (rows - mean) @ W + target_mean)
+        return predicted(U, len(W), W.shape[1], lambda rows: (rows - mean) @ W + target_mean)
 
 
 def make(penalty: float | None = None, seed: int = 0) -> RidgeRegressor:

@@ -10,10 +10,10 @@ from scipy import sparse
 
 torch = pytest.importorskip("torch")
 
-from wordclass.network.batches import (  # noqa: E402
+from wordclass.network.text_network import in_order  # noqa: E402
+from wordclass.network.training import (  # noqa: E402
     FoldVectors,
     LabelledSequences,
-    in_order,
     prepared,
     shuffled,
 )
