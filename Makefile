@@ -17,9 +17,7 @@ $(VENV)/.tools: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
 	touch $@
 
-$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt src/wordclass/text/engine.cpp \
-		src/wordclass/vector_formats/text_reader.cpp src/wordclass/linear_solver/solver.cpp \
-		src/wordclass/network/convolution.cpp
+$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[all]'
 	touch $@

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordclass.arrays import Flags
-from wordclass.embedding.documents import hash_text
 from wordclass.errors import InputError
+from wordclass.folds import hash_text
 
 
 @dataclass(frozen=True)

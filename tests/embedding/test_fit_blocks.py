@@ -11,7 +11,7 @@ from made_up import corpus, multilabel_corpus
 import wordclass as wc
 from wordclass import native
 from wordclass.corpus import CorpusBlocks, ReadOptions
-from wordclass.text import counting, native_counting
+from wordclass.text import counting
 
 
 def in_blocks(texts, labels, size):
@@ -49,7 +49,6 @@ def test_the_vocabulary_of_blocks_is_that_of_the_whole_with_all_bounds(monkeypat
     texts, _ = corpus()
     for engine in (native.engine, None):
         monkeypatch.setattr(native, "engine", engine)
-        monkeypatch.setattr(native_counting, "engine", engine)
         monkeypatch.setattr(native, "_has_warned", True)
         for options in ({"min_docs": 3, "max_df": 0.5}, {"min_docs": 0.1, "max_terms": 7}):
             whole = wc.DocumentVectorizer(**options).fit(texts)

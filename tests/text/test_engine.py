@@ -10,7 +10,7 @@ from nasty_documents import documents, encodable
 
 from wordclass.native import engine
 from wordclass.text.analyzer import Analyzer, mask_and_lower
-from wordclass.text.native_counting import NativeCountedTexts
+from wordclass.text.counting import NativeCountedTexts
 
 # --- buffers of UTF-8 --------------------------------------------------------------------------
 

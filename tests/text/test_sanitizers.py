@@ -16,14 +16,14 @@ FUZZ = """
 import importlib.util, os, sys
 
 path, tests, n_docs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-name = "wordclass.text._engine"
+name = "wordclass.native._native"
 spec = importlib.util.spec_from_file_location(name, path)
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
 sys.path[:0] = [tests, os.path.join(tests, "text")]
 
 from wordclass import native
-assert native.engine is sys.modules[name] and native.engine.__spec__.origin == path
+assert native.engine is sys.modules[name].engine and sys.modules[name].__spec__.origin == path
 import test_engine, test_native_counting as fuzz
 from nasty_documents import documents, encodable, spliced_with_numbers
 import wordclass as wc
@@ -84,7 +84,7 @@ def build(tmp_path):
         for command in (configure, [cmake, "--build", str(tmp_path)]):
             done = subprocess.run(command, capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
-        return next(tmp_path.glob("_engine*.so"))
+        return next(tmp_path.glob("_native*.so"))
 
     return built_with
 
@@ -147,6 +147,6 @@ def test_no_two_threads_touch_the_same_memory(build):
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("the thread sanitizer does not run on this kernel")
     # Python itself is not built for it, so what it reports outside the engine is not ours
-    races = [part for part in done.stderr.split("=" * 18) if "_engine" in part]
+    races = [part for part in done.stderr.split("=" * 18) if "_native" in part]
     assert not races, races[0]
     assert done.stdout.endswith("all the same\n"), done.stderr[-4_000:]

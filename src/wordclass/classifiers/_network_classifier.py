@@ -20,11 +20,10 @@ from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, to_sparse
 from wordclass.checks import check_int, check_number, check_one_of
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier, own_embeddings
 from wordclass.corpus import list_texts
-from wordclass.embedding.documents import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
-from wordclass.folds import stratified_folds
+from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.measures import Scores, score
 from wordclass.native import n_threads

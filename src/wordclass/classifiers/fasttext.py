@@ -15,10 +15,10 @@ from wordclass.checks import check_int
 from wordclass.classifiers._fasttext_training import DivergedError, Settings, Trained, train
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier, own_embeddings
 from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
-from wordclass.embedding.cross_fit import fold_numbers
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
+from wordclass.folds import fold_numbers
 from wordclass.labels import EncodedLabels
 from wordclass.native import n_threads
 from wordclass.text import counting

@@ -21,8 +21,9 @@
 #include <utility>
 #include <vector>
 
-namespace nb = nanobind;
+#include "shared.h"
 
+namespace text_reader {
 namespace {
 
 // ---------------------------------------------------------------------------------- numbers
@@ -303,8 +304,10 @@ private:
 
 }  // namespace
 
-NB_MODULE(_text_reader, module) {
+void bind(nb::module_& module) {
     nb::class_<TextReader>(module, "TextReader")
         .def(nb::init<std::size_t, nb::object>(), nb::arg("n_dims"), nb::arg("wanted").none())
         .def("read", &TextReader::read);
 }
+
+}  // namespace text_reader

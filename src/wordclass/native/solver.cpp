@@ -21,8 +21,9 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
-namespace nb = nanobind;
+#include "shared.h"
 
+namespace solver {
 namespace {
 
 template <typename T>
@@ -547,7 +548,7 @@ auto multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> st
 
 }  // namespace
 
-NB_MODULE(_solver, module) {
+void bind(nb::module_& module) {
     nb::class_<Documents>(module, "Documents");
     module.def("documents", &documents_of);
     nb::class_<Task>(module, "Task");
@@ -558,3 +559,5 @@ NB_MODULE(_solver, module) {
     module.def("validate_products", &validate_products);
     module.def("multiply", &multiply);
 }
+
+}  // namespace solver

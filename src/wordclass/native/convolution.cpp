@@ -22,8 +22,9 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
-namespace nb = nanobind;
+#include "shared.h"
 
+namespace convolution {
 namespace {
 
 template <typename T>
@@ -340,7 +341,9 @@ auto gradients(Table<float> slopes, Table<int32_t> where, Vector<int32_t> words,
 
 }  // namespace
 
-NB_MODULE(_convolution, module) {
+void bind(nb::module_& module) {
     module.def("strongest", &strongest);
     module.def("gradients", &gradients);
 }
+
+}  // namespace convolution

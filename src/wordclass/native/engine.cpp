@@ -26,8 +26,9 @@
 #include <utility>
 #include <vector>
 
-namespace nb = nanobind;
+#include "shared.h"
 
+namespace engine {
 namespace {
 
 using Id = std::uint32_t;
@@ -1612,7 +1613,7 @@ Options made_options(bool mask_numbers, bool lowercase, std::size_t shortest, st
 
 }  // namespace
 
-NB_MODULE(_engine, module) {
+void bind(nb::module_& module) {
     module.def("learn_characters", [](std::uint32_t first, Input<std::uint32_t> folded) {
         characters().learn(first, folded.data(), folded.size());
     });
@@ -1650,3 +1651,5 @@ NB_MODULE(_engine, module) {
     module.def("tfidf", &tfidf);
     module.def("sum_documents", &sum_documents);
 }
+
+}  // namespace engine

@@ -2,46 +2,23 @@
 
 import os
 import warnings
+from contextlib import suppress
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wordclass.errors import InputError
 
-engine: ModuleType | None
-try:
-    from wordclass.text import _engine as engine
-except ImportError:
-    engine = None
+# typed here, because the extension says nothing of types
+engine: ModuleType | None = None
+text_reader: ModuleType | None = None
+solver: ModuleType | None = None
+convolution: ModuleType | None = None
+with suppress(ImportError):
+    import wordclass.native._native as _native
 
-text_reader: ModuleType | None
-try:
-    from wordclass.vector_formats import _text_reader as text_reader
-except ImportError:
-    text_reader = None
-
-solver: ModuleType | None
-try:
-    from wordclass.linear_solver import _solver as solver
-except ImportError:
-    solver = None
-
-if TYPE_CHECKING:
-    convolution: ModuleType | None
-else:
-
-    def __getattr__(name: str) -> ModuleType | None:
-        """Import `convolution` on first use: it stands beside the networks, which import torch."""
-        if name != "convolution":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        global convolution
-        try:
-            from wordclass.network import _convolution as convolution
-        except ImportError:
-            convolution = None
-        return convolution
-
+    engine, text_reader = _native.engine, _native.text_reader
+    solver, convolution = _native.solver, _native.convolution
 
 _MOST_THREADS = 256
 _has_warned = False
