@@ -46,8 +46,6 @@ from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
-Protocol = Literal["clean", "paper"]
-
 _RANDOM_DIMS = 200  # where there are no other vectors: what the paper chose for 20 Newsgroups
 _PARTS = 5  # of the training texts, one of so many validates
 _MOST_VALIDATED = 20_000
@@ -188,7 +186,7 @@ class NetworkClassifier(TextClassifier):
     max_epochs: int = 200
     patience: int = 10
     batches_per_epoch: int | Literal["auto"] | None = "auto"
-    protocol: Protocol = "clean"
+    protocol: Literal["clean", "paper"] = "clean"
     unseen: str | None = None
     keep_unseen: bool = True
     min_docs: int | float = 5

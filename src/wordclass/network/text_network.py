@@ -103,9 +103,8 @@ class TextNetwork(nn.Module):
     def regularizer(self, is_multilabel: bool = False) -> Tensor:
         """Return what the encoder adds to the loss: 0 for all but those that say so (LEAM)."""
         own = getattr(self.encoder, "regularizer", None)
-        if own is None:
-            return self.head.weight.new_zeros(())
-        added: Tensor = own(self.head, is_multilabel)
+        nothing = self.head.weight.new_zeros(())
+        added: Tensor = nothing if own is None else own(self.head, is_multilabel)
         return added
 
     def scores(self, texts: Sequences, *, padding: int, pad: Side = "right") -> Floats32:

@@ -70,10 +70,8 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch elsewhere."""
-        moved: dict[str, Any] = {
-            name: each if each is None else each.to(device) for name, each in vars(self).items()
-        }
-        return Batch(**moved)
+        moved = {name: each.to(device) for name, each in vars(self).items() if each is not None}
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +121,8 @@ class LabelledSequences:
         """Put some texts together."""
         texts = self.texts.part(rows)
         padded = texts.padded(self.padding, self.pad)
-        shift = None
-        if self.fold_vectors is not None:
-            shift = torch.from_numpy(self.fold_vectors.of(texts, rows))
+        folds = self.fold_vectors
+        shift = None if folds is None else torch.from_numpy(folds.of(texts, rows))
         ids, lengths = torch.from_numpy(padded.ids), torch.from_numpy(padded.lengths)
         return Batch(ids, lengths, shift, *self.truth(rows))
 

@@ -275,8 +275,7 @@ def _products(rows: Tensor, W: Tensor) -> Tensor:
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.detach().contiguous().numpy()
-    return array
+    return np.ascontiguousarray(tensor.detach())
 
 
 def _kernel() -> ModuleType:

@@ -8,7 +8,6 @@ import numpy as np
 
 from wordclass.arrays import Ints
 from wordclass.checks import check_int, check_one_of
-from wordclass.errors import InputError
 
 Side = Literal["left", "right"]
 
