@@ -108,57 +108,58 @@ class NetworkClassifier(TextClassifier):
 
     Parameters
     ----------
-    vectors
-        Pretrained word vectors, or None.
-    wce
+    vectors : WordVectors, optional
+        Pretrained word vectors.
+    wce : bool or WordClassEmbeddings, default=True
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
         cloned, then fitted on the training texts. False: none.
-    random_dims
+    random_dims : int, optional
         How many random dimensions; None is 200 where there are no other vectors, else 0.
-    trainable
+    trainable : bool or dict, default=False
         Whether training changes the vectors: of all blocks, or {block: bool}. Random vectors alone
         are always trained.
-    supervised_dropout
+    supervised_dropout : float or dict, default=0.5
         The rate of the dropout on the word-class vectors of each token; where there are none, on
         the random ones beside pretrained ones, as in the paper's runs. {block: rate} for any other
         choice; 0: none.
-    dropout
+    dropout : float, optional
         The rate of the dropout on the vector of a text; None: the paper's, .5 for "cnn" and
         "leam" and 0 for the others.
-    max_length
+    max_length : int, default=500
         Of a longer text the first so many words are read.
-    batches_per_epoch
+    batches_per_epoch : int, None or "auto", default="auto"
         End an epoch after so many batches; None: after all texts; "auto": after 300, as the paper's
         runs on its largest corpus, where there are more than 100,000 texts to train on.
-    lr, batch_size, max_epochs, patience
+    lr : float, default=0.001
+    batch_size, max_epochs, patience : int, default=100, 200, 10
         Of the training: see `Schedule`. One fifth of the texts, at most 20,000, are kept aside to
         validate on; training ends after `patience` epochs without a better macro F1 there, and the
         best weights come back. Then these texts are learned from too, in one more epoch: together
         with all others, or alone in the paper's protocol.
-    protocol
+    protocol : "clean" or "paper", default="clean"
         "clean": word-class vectors never see the labels of the text that they read in training,
         nor those of the validation texts; batches are shuffled anew in every epoch; padding is
         never read; multilabel thresholds are tuned on the validation texts; of "cnn" the
         mean of the weights of the best epoch and all later ones is kept. "paper": word-class
         vectors from all texts; batches always the same; padding before the text, and read as text;
         thresholds at one half.
-    unseen
+    unseen : str, optional
         What gives a word-class vector to words that only the pretrained vectors know, when
         predicting: "ridge" or "network", see `regressors`; None: zeros.
-    keep_unseen
+    keep_unseen : bool, default=True
         Keep all pretrained vectors in the model, for texts to come; False: only those of the
         training texts' words.
-    min_docs, mask_numbers, analyzer, stop_words
+    min_docs, mask_numbers, analyzer, stop_words : default=5, True, None, None
         Which words have vectors that are learned: see `DocumentVectorizer`. Where embeddings are
         given as `wce`, it is their options that decide.
-    checkpoint
+    checkpoint : path, optional
         A file that holds the state of the training, so that after a crash another `fit` with the
         same texts and options goes on where it was. It may be deleted once the model is saved.
-    device
+    device : str, default="auto"
         "cpu", "cuda", or "auto": a GPU where there is one. Tested on CPUs only.
-    seed
+    seed : int, default=0
         Of all random numbers. The same seed on the same machine makes the same weights.
-    n_jobs
+    n_jobs : int, optional
         Number of threads; None is one. Another number may change the last digits.
 
     Attributes

@@ -68,9 +68,9 @@ class SupervisedDropout(nn.Module):
 
     Parameters
     ----------
-    blocks
+    blocks : dict of slices
         The columns of each block, side by side from 0, such as `EmbeddingMatrix.blocks`.
-    rates
+    rates : float or dict, or None
         The p of each block, at least 0 and below 1; a block that is not named has 0. A number is
         the p of all blocks. None or 0: nothing is dropped.
 
@@ -129,12 +129,12 @@ class EmbeddingLayer(nn.Module):
 
     Parameters
     ----------
-    E
+    E : EmbeddingMatrix
         The matrix. Its terms are not kept: texts become ids by `E.index`.
-    trainable
+    trainable : bool or dict, default=False
         Whether training changes the vectors: of all blocks, or {block: bool}, where a block that
         is not named is frozen.
-    dropout
+    dropout : float or dict, optional
         The rate of supervised dropout of each block, {block: rate}, or one rate of all columns;
         None or 0: none. By default that of the paper. A block that E does not have is ignored.
 
@@ -178,9 +178,9 @@ class EmbeddingLayer(nn.Module):
 
         Parameters
         ----------
-        ids
+        ids : Tensor or array
             The tokens.
-        shift
+        shift : dict of Tensor, optional
             What to add to the rows of some blocks, token by token, before dropout: {block: (b, l,
             width of the block)}. What it holds at the padding is ignored.
 
@@ -230,7 +230,7 @@ class EmbeddingLayer(nn.Module):
             if tuple(added.shape) != expected:
                 raise InputError(
                     f"the shift of {name!r} has shape {tuple(added.shape)}; expected {expected}, "
-                    "one row a token"
+                    "one row per token"
                 )
         return shift or {}
 

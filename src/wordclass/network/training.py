@@ -80,19 +80,19 @@ class LabelledSequences:
 
     Parameters
     ----------
-    texts
+    texts : Sequences
         Their tokens, as rows of E.
-    Y
-        0/1 (n, m).
-    is_multilabel
+    Y : sparse 0/1 matrix of shape (n, m)
+        Their classes.
+    is_multilabel : bool
         Whether a text may have several classes, or none.
-    padding
+    padding : int
         The row of the padding.
-    pad
+    pad : "right" or "left", default="right"
         On which side it goes.
-    weights
-        (n,) how much each text counts; None: all the same.
-    fold_vectors
+    weights : array of shape (n,), optional
+        How much each text counts; None: all the same.
+    fold_vectors : FoldVectors, optional
         Vectors of the word-class block by fold; None: those of E.
     """
 
@@ -173,25 +173,25 @@ class Schedule:
 
     Parameters
     ----------
-    lr
+    lr : float, default=0.001
         Adam's learning rate.
-    batch_size
-        Texts a step.
-    clip
+    batch_size : int, default=100
+        Texts per step.
+    clip : float, default=0.1
         Every element of a gradient is cut to this much, up or down.
-    max_epochs
+    max_epochs : int, default=200
         Passes at most.
-    patience
+    patience : int, default=10
         Stop after so many epochs without a better validation score.
-    batches_per_epoch
+    batches_per_epoch : int, optional
         End an epoch after so many steps, for huge sets; None: after all texts.
-    reshuffles
+    reshuffles : bool, default=True
         Whether every epoch has an order of its own; False: always the same, as in the paper's runs.
-    last_rate
+    last_rate : float, default=1.0
         What the learning rate is multiplied with in the last epoch.
-    ties_count
+    ties_count : bool, default=False
         Whether an equal validation score counts as better, as in the paper's runs.
-    averages
+    averages : bool, default=False
         Whether the mean of the best epoch's weights and of those of all later epochs is kept
         instead of the best ones, and the mean over the last epoch's steps instead of its last one.
     """
