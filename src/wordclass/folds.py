@@ -5,18 +5,54 @@ machine, and equal texts are always on the same side.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.arrays import Ints, Sparse, rows_of
+from wordclass.arrays import Flags, Ints, Sparse, rows_of
+from wordclass.checks import check_number
 from wordclass.errors import InputError
+from wordclass.storage.parts import digest
 
 
 def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each text, the same on every machine."""
     return np.fromiter((hash_text(text) for text in texts), np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Which texts a model was trained on, without the texts.
+
+    Parameters
+    ----------
+    fingerprints : array of shape (n_docs,)
+        A 64-bit hash of each text, sorted.
+    """
+
+    fingerprints: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "TrainingData":
+        """Take the fingerprints of texts."""
+        return cls(np.sort(fingerprint_texts(texts)))
+
+    @property
+    def n_docs(self) -> int:
+        """Number of texts."""
+        return len(self.fingerprints)
+
+    @property
+    def fingerprint(self) -> str:
+        """One checksum of all texts, whatever their order."""
+        return digest(self.fingerprints.astype("<u8").tobytes())
+
+    def n_shared(self, texts: Iterable[str]) -> int:
+        """Count the given texts that are among the training texts; blank ones do not count."""
+        hashes = fingerprint_texts(text for text in texts if text.strip())
+        return int(np.isin(hashes, self.fingerprints).sum())
 
 
 def seed_key(seed: int) -> bytes:
@@ -37,6 +73,31 @@ def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
     """Return the fold of each text: a hash of seed and text, so that order does not matter."""
     key = seed_key(seed)
     return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Which documents are kept aside to measure a model.
+
+    Parameters
+    ----------
+    share : float
+        Of all documents, about; more than 0 and less than 1.
+    seed : int, default=0
+        Another seed keeps other documents aside.
+    """
+
+    share: float
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("holdout", self.share, above=0.0, below=1.0)
+
+    def contains(self, texts: Iterable[str]) -> Flags:
+        """Tell for each text whether it is kept aside."""
+        limit = self.share * 2.0**64
+        key = f"holdout {self.seed}".encode()
+        return np.fromiter((hash_text(text, key) < limit for text in texts), np.bool_)
 
 
 def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -> Ints:

@@ -17,10 +17,10 @@ from network.small_trainings import (
 )  # fmt: skip
 from torch.nn import functional
 
-from wordclass import tensor_file
 from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.text_network import in_order
 from wordclass.network.training import FoldVectors, Schedule, Training
+from wordclass.storage.parts import Parts
 
 
 class Plain:
@@ -166,7 +166,7 @@ def test_an_epoch_has_as_many_batches_as_are_asked_for_and_there(tmp_path, limit
     schedule = Schedule(batch_size=8, max_epochs=2, batches_per_epoch=limit)
     path = tmp_path / "state"
     Training(network_of(), data, None, schedule, honest, checkpoint=Checkpoint(path, "key")).run()
-    _, arrays = tensor_file.read(path, "training")
+    arrays = Parts.read(path, "training").arrays
     assert int(arrays["optimizer.0.step"][0]) == 2 * n_steps
 
 

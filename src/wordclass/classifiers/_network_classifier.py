@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, to_sparse
 from wordclass.checks import check_int, check_number, check_one_of
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier, own_embeddings
+from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -39,7 +39,8 @@ from wordclass.network.embedding_layer import (
 )
 from wordclass.network.text_network import TextNetwork
 from wordclass.network.training import FoldVectors, LabelledSequences, Schedule, Training
-from wordclass.stored_options import storable
+from wordclass.storage.facts import storable
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -512,21 +513,15 @@ class NetworkClassifier(TextClassifier):
         }
         export.export(self.network_, path, about)
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.embedding_.packed()
+    def _to_parts(self) -> Parts:
         told = {"history": self.history_, "best_epoch": self.best_epoch_}
-        return {**facts, **told}, {**arrays, **self.network_.packed()}
+        return self.embedding_.to_parts() | Parts.of(told, **self.network_.packed())
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        E = EmbeddingMatrix.unpacked(self._analyzer(), facts, arrays)
-        if len(E.terms) + len(E.unseen_terms) + 2 != len(E.matrix):
-            raise ValueError(
-                f"{len(E.matrix)} rows for {len(E.terms) + len(E.unseen_terms)} words, an unknown "
-                "one and padding: vocabulary and vectors are not of the same model"
-            )
+    def _from_parts(self, parts: Parts) -> None:
+        E = EmbeddingMatrix.from_parts(self._analyzer(), parts)
         network = self._around(EmbeddingLayer(E, False, None), len(self.classes_))
-        network.unpack(arrays)
-        self.history_, self.best_epoch_ = facts["history"], facts["best_epoch"]
+        network.unpack(parts.arrays)
+        self.history_, self.best_epoch_ = parts.facts["history"], parts.facts["best_epoch"]
         self._adopt(E, network)
 
 

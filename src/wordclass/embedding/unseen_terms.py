@@ -10,16 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming, progress
-from wordclass.arrays import Floats32, Ints
+from wordclass.arrays import Floats32, Ints, first_not_finite, unit
 from wordclass.checks import check_int
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.labels import unknown_name
-from wordclass.neighbors import unit
 from wordclass.regressors import regressor as regressor_named
-from wordclass.vector_checks import first_not_finite, list_terms
-from wordclass.word_vectors import WordVectors
+from wordclass.word_vectors import WordVectors, list_terms
 
 _ASIDE = 0.1  # of the shared terms, to measure with
 _BLOCK = 16_384  # rows that are predicted at a time

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn, optim
 
-from wordclass import tensor_file
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import is_there
+from wordclass.storage.parts import Parts
 
 _KIND = "training"
 
@@ -122,7 +122,7 @@ class Checkpoint:
         }
         with suppress(OSError):  # writing tells what is wrong
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        tensor_file.write(self.path, _KIND, {"key": self.key, "state": asdict(state)}, arrays)
+        Parts.of({"key": self.key, "state": asdict(state)}, **arrays).write(self.path, _KIND)
         self._written = time.monotonic()
 
     def read(
@@ -141,23 +141,24 @@ class Checkpoint:
             return State(), {kind: {} for kind in kept}
         _sweep(self.path)
         try:
-            header, arrays = tensor_file.read(self.path, _KIND)
+            parts = Parts.read(self.path, _KIND)
         except FormatError as error:
             raise CheckpointError(f"{error}; delete it to begin anew") from error
-        if header["key"] != self.key:
+        if parts.facts["key"] != self.key:
             raise CheckpointError(
                 f"{self.path} is the checkpoint of another training: the texts, the vectors or the "
                 "options differ; delete it to begin anew, or name another file"
             )
         found: dict[str, Weights] = {"network": {}, "optimizer": {}, **{kind: {} for kind in kept}}
-        for name, array in arrays.items():
+        for name, array in parts.arrays.items():
             group, _, rest = name.partition(".")
             found[group][rest] = torch.from_numpy(array)
         load(network, found.pop("network"))
         _restore(optimizer, found.pop("optimizer"))
         self._written = time.monotonic()
-        history = [Epoch(**epoch) for epoch in header["state"]["history"]]
-        return State(**{**header["state"], "history": history}), found
+        state = parts.facts["state"]
+        history = [Epoch(**epoch) for epoch in state["history"]]
+        return State(**{**state, "history": history}), found
 
 
 def _restore(optimizer: optim.Optimizer, tensors: Weights) -> None:
