@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from wordclass import persistence, storage, tensor_file
-from wordclass.stored_options import shown
+from wordclass import persistence, storage
+from wordclass.storage.facts import shown
+from wordclass.storage.parts import Parts
 from wordclass.word_vectors import WordVectors
 
 
@@ -23,9 +24,11 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _describe_model(folder: Path) -> dict[str, Any]:
-    manifest = persistence.read_manifest(folder)
-    persistence.check_arrays(folder, manifest)
-    training = manifest["training"]
+    manifest, _ = persistence.read(folder)
+    training, facts = manifest["training"], manifest["facts"]
+    epochs = {}
+    if "history" in facts:  # of a network
+        epochs = {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
     return {
         "what": "model",
         "classifier": manifest["classifier"],
@@ -36,17 +39,10 @@ def _describe_model(folder: Path) -> dict[str, Any]:
         "made": manifest["created"],
         "made by": ", ".join(f"{name} {each}" for name, each in manifest["versions"].items()),
         "bytes": manifest["arrays"]["bytes"],
-        **_training(manifest["facts"]),
+        **epochs,
         **_flat("score", manifest["scores"]),
         **_options(manifest["settings"]),
     }
-
-
-def _training(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return how a network was trained; nothing of a model that is none."""
-    if "history" not in facts:
-        return {}
-    return {"epochs": len(facts["history"]), "best epoch": facts.get("best_epoch")}
 
 
 def _options(stored: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +59,8 @@ def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_embeddings(path: Path) -> dict[str, Any]:
-    header, arrays = tensor_file.read(path, "wce")
+    parts = Parts.read(path, "wce")
+    header, arrays = parts.facts, parts.arrays
     matrix = arrays.get("vectors", arrays["class_vectors"])
     return {
         "what": "word-class embeddings",
