@@ -50,9 +50,9 @@ class OneVsRest:
             return plain.solve(self.features, self.Y, self.costs, each, self._rows(rows))
         task = self._task(rows, each, tolerance)
         if not self._has_long_documents:
-            weights, block_weights, own, intercept, _ = native.solver.solve(self._documents, task)
+            weights, block_weights, own, intercept = native.solver.solve(self._documents, task)
             return Solution(weights, block_weights, own, intercept)
-        coefficients, own, intercept, _ = native.solver.solve_products(
+        coefficients, own, intercept = native.solver.solve_products(
             self.features.products(), task
         )
         weights = np.asarray(self.features.X.T @ coefficients, dtype=np.float32)
