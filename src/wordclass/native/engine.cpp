@@ -293,12 +293,20 @@ private:
     // Fold the whole text first; then a word is found by looking at eight bytes at a time.
     template <typename Sink>
     void ascii(const uint8_t* data, size_t n, bool mask, Sink& sink) {
-        if (folded_.size() < n + 16) folded_.resize(n + n / 2 + 64);
-        uint8_t* folded = folded_.data();
-        if (options_.lowercase)
-            for (size_t i = 0; i < n; ++i) folded[i] = folded_ascii<true>(data[i]);
-        else
-            for (size_t i = 0; i < n; ++i) folded[i] = folded_ascii<false>(data[i]);
+        if (n_folded_ < n + 16) {
+            const size_t size = n + n / 2 + 64;
+            folded_.reset(new uint8_t[size]);
+            n_folded_ = size;
+        }
+        uint8_t* folded = folded_.get();
+        for (size_t start = 0; start < n; start += PAUSE) {
+            const size_t end = std::min(start + PAUSE, n);
+            if (options_.lowercase)
+                for (size_t i = start; i < end; ++i) folded[i] = folded_ascii<true>(data[i]);
+            else
+                for (size_t i = start; i < end; ++i) folded[i] = folded_ascii<false>(data[i]);
+            watch_.did(end - start);
+        }
         std::memset(folded + n, 0, 16);
         size_t pause = PAUSE;
         for (size_t i = 0;;) {
@@ -391,7 +399,8 @@ private:
     const Options& options_;
     Watch& watch_;
     Word mask_;
-    std::vector<uint8_t> folded_;
+    std::unique_ptr<uint8_t[]> folded_;
+    size_t n_folded_ = 0;
     std::vector<char> bytes_;
 };
 

@@ -1,8 +1,13 @@
 // The one extension module, whose four parts are submodules, and what they share.
 
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/mman.h>
+#endif
+
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -24,6 +29,31 @@ struct Stopped {};
 // Known without the GIL, which a thread that outlives the interpreter must not ask for.
 bool is_main_thread() { return PyThread_get_thread_ident() == main_thread; }
 
+// Throwing takes a little memory per thread, without which glibc ends the process: ask for it while
+// there is some.
+void prepare_to_throw() { static_cast<void>(std::uncaught_exceptions()); }
+
+// Room for that, which a new thread finds even if the others have used up all there was.
+class Reserve {
+public:
+#if defined(__unix__) || defined(__APPLE__)
+    Reserve() : memory_(mmap(nullptr, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+        if (memory_ == MAP_FAILED) throw std::bad_alloc();
+    }
+    Reserve(Reserve&& other) : memory_(std::exchange(other.memory_, MAP_FAILED)) {}
+    ~Reserve() { release(); }
+    void release() {
+        if (memory_ != MAP_FAILED) munmap(std::exchange(memory_, MAP_FAILED), SIZE);
+    }
+
+private:
+    static constexpr size_t SIZE = size_t{1} << 18;
+    void* memory_;
+#else
+    void release() {}
+#endif
+};
+
 void check_signals() {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -37,7 +67,8 @@ public:
     // Start one more thread; false where that failed.
     bool start(size_t part) {
         try {
-            threads_.emplace_back([this, part]() {
+            threads_.emplace_back([this, part, reserve = Reserve()]() mutable {
+                reserve.release();
                 run(part, false);
                 const std::lock_guard<std::mutex> lock(mutex_);
                 ++n_finished_;
@@ -99,12 +130,16 @@ private:
 
 }  // namespace
 
-Watch::Watch() : asks_python_(is_main_thread()), asked_(std::chrono::steady_clock::now()) {}
+Watch::Watch() : asks_python_(is_main_thread()), asked_(std::chrono::steady_clock::now()) {
+    prepare_to_throw();
+}
 
 Watch::Watch(const std::atomic<bool>& is_over, bool asks_python)
     : is_over_(&is_over),
       asks_python_(asks_python),
-      asked_(std::chrono::steady_clock::now()) {}
+      asked_(std::chrono::steady_clock::now()) {
+    prepare_to_throw();
+}
 
 void Watch::look() {
     n_steps_ = 0;
@@ -183,6 +218,7 @@ bool is_utf8(std::string_view text) {
 // --- the module ----------------------------------------------------------------------------------
 
 NB_MODULE(_native, module) {
+    prepare_to_throw();
     const nb::object main = nb::module_::import_("threading").attr("main_thread")();
     main_thread = nb::cast<unsigned long>(main.attr("ident"));
     nb::module_ engine = module.def_submodule("engine");
