@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+NATIVE := $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
 # one BLAS thread a process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
@@ -17,7 +18,7 @@ $(VENV)/.tools: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
 	touch $@
 
-$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
+$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(NATIVE)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[all]'
 	touch $@
@@ -28,6 +29,7 @@ demo: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 
 types: setup
 	$(BIN)/mypy

@@ -117,7 +117,7 @@ def _text_calls(n_docs, n_threads, seed):
         Call(
             "engine.Documents.replace",
             lambda: engine.Documents(texts).replace,
-            {"k": 1, "prepared": "éé aa"},
+            {"k": 0, "prepared": "éé aa"},
         ),
         Call(
             "engine.CountedTexts",
