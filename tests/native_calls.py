@@ -359,7 +359,7 @@ def every_name():
             if not inspect.isclass(made):
                 yield f"{part}.{name}"
                 continue
-            if "__init__" in vars(made):
+            if type(vars(made)["__init__"]).__name__ == "nb_method":  # it can be made from Python
                 yield f"{part}.{name}"
             methods = (key for key, value in vars(made).items() if callable(value))
             yield from (f"{part}.{name}.{key}" for key in methods if key[0] != "_")
