@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 import wordclass as wc
-from wordclass.text import native_counting
+from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer
 
 
@@ -18,7 +18,7 @@ def main() -> None:
     analyze = CountVectorizer(preprocessor=measuring.mask_and_lower).build_analyzer()
 
     def ids() -> tuple[np.ndarray, np.ndarray]:
-        return native_counting.index_texts(texts, Analyzer(), vocabulary, None)
+        return counting.index_texts(texts, Analyzer(), vocabulary, None)
 
     def ids_by_dict() -> list[list[int]]:
         return [[index.get(token, -1) for token in analyze(text)] for text in texts]

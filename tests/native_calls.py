@@ -75,7 +75,7 @@ def _texts(n_docs, seed):
 
 def _text_calls(n_docs, n_threads, seed):
     from wordclass.text.analyzer import Analyzer
-    from wordclass.text.native_counting import NativeCountedTexts
+    from wordclass.text.counting import NativeCountedTexts
 
     engine, texts = native.engine, _texts(n_docs, seed)
     NativeCountedTexts(["\U00010400"], Analyzer(), 1)  # every character is known

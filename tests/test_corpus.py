@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from wordclass.corpus import (
+    CorpusReader,
     LabelledCorpus,
     ReadOptions,
-    Records,
+    Record,
     check_lengths,
     list_texts,
     read_corpus,
-    read_texts,
 )
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError
 
@@ -49,6 +49,8 @@ def test_multilabel_true_or_false_decides_instead(docs):
     assert read_corpus(path, "train", multilabel=False) == LabelledCorpus(["x"], ["a"], False)
     with pytest.raises(InputError, match="record 2 has 2 labels"):
         read_corpus(path, multilabel=False)
+    with pytest.raises(InputError, match="record 1 has 2 labels"):
+        read_corpus(path, "test", multilabel=False)
     path = docs(("x", ["a"], "train"))
     assert read_corpus(path, multilabel=True).labels == [["a"]]
 
@@ -170,9 +172,10 @@ def test_texts_and_labels_must_be_as_many_and_at_least_one():
         check_lengths([], 0)
 
 
-def test_a_part_of_the_records_has_no_splits_of_its_own():
-    records = Records(["x", "y"], [["a"], []], ["train", "test"])
-    assert records.part("test") == Records(["y"], [[]], None)
+def test_a_corpus_is_made_of_records_whatever_their_split():
+    records = [Record("x", ["a"], "train"), Record("y", ["b"])]
+    assert LabelledCorpus.of(records, False) == LabelledCorpus(["x", "y"], ["a", "b"], False)
+    assert LabelledCorpus.of(records, True) == LabelledCorpus(["x", "y"], [["a"], ["b"]], True)
 
 
 @pytest.mark.parametrize("table", [pd.DataFrame({"text": ["x"]}), {"text": "x"}])
@@ -183,7 +186,8 @@ def test_a_table_is_no_list_of_texts(table):
 
 def texts_of(path, **options):
     split = options.pop("split", None)
-    return [text for block in read_texts(path, ReadOptions(**options), split) for text in block]
+    reader = CorpusReader(path, ReadOptions(**options), split)
+    return [text for block in reader.texts() for text in block]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_texts_of_one_split_are_read_alone(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "aa", "split": "train"}\n{"text": "bb", "split": "test"}\n')
     assert texts_of(path, split="test") == ["bb"]
-    with pytest.raises(InputError, match="no record is in split 'dev'"):
+    with pytest.raises(InputError, match="no record is in split 'dev'; there are: 'test', 'train'"):
         texts_of(path, split="dev")
 
 
@@ -226,3 +230,22 @@ def test_a_part_of_a_corpus_keeps_texts_and_labels_together():
     whole = LabelledCorpus(["a", "b", "c"], [["x"], [], ["y"]], True)
     part = whole.part([True, False, True])
     assert (part.texts, part.labels, part.is_multilabel) == (["a", "c"], [["x"], ["y"]], True)
+
+
+def test_a_record_with_several_labels_is_told_by_its_number_among_those_chosen(docs, monkeypatch):
+    monkeypatch.setattr("wordclass.corpus_formats._records._MOST_RECORDS", 2)
+    several = ("v", ["a", "b"], "train")
+    path = docs(*[("x", ["a"], "train"), ("y", ["a", "b"], "test")] * 3, several)
+    reader = CorpusReader(path, split="train", multilabel=False)
+    with pytest.raises(InputError, match="record 4 has 2 labels"):
+        list(reader)
+    assert reader.n_docs == 3
+    assert len(list(CorpusReader(path, split="train"))) == 4  # blocks of two records, or of one
+
+
+def test_the_usual_split_is_that_of_records_that_have_splits(docs, tmp_path):
+    path = docs(("x", ["a"], "train"), ("y", ["b"], "test"))
+    assert CorpusReader(path, usual_split="test").read().texts == ["y"]
+    assert CorpusReader(path, split="train", usual_split="test").read().texts == ["x"]
+    (tmp_path / "docs.ft").write_text("__label__a x\n", encoding="utf-8")
+    assert CorpusReader(tmp_path / "docs.ft", usual_split="test").read().texts == ["x"]

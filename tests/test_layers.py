@@ -1,6 +1,7 @@
 """Who may import whom: the rows of docs/architecture.md, read off the sources."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wordclass"
 ROWS = [
     {"errors"},
     {
-        "arrays", "checks", "corpus", "counts", "labels", "measures", "naming", "native",
+        "arrays", "checks", "corpus", "counts", "folds", "labels", "measures", "naming", "native",
         "neighbors", "progress", "storage", "stored_options", "subwords", "tensor_file",
         "vector_cache", "vector_checks", "vector_files", "vocabulary", "word_vectors",
     },
@@ -22,10 +23,7 @@ ROWS = [
     },
     {"text"},
     {"datasets", "embedding", "thresholds"},
-    {
-        "explanation", "folds", "holdout", "linear_scorer", "network", "persistence",
-        "probabilities",
-    },
+    {"explanation", "linear_scorer", "network", "persistence", "probabilities"},
     {"classifiers", "torch"},
     {"tuning"},
     {"report"},
@@ -142,7 +140,34 @@ def test_importing_the_package_imports_nothing_heavy():
     assert not heavy & set(shown.stdout.split())
 
 
-def test_no_file_is_longer_than_the_design_allows():
-    for path in modules():
-        n_lines = len(path.read_text(encoding="utf-8").splitlines())
-        assert n_lines <= 400, f"{name_of(path)} has {n_lines} lines"
+FITS = """
+import sys
+import numpy as np
+import wordclass as wc
+from made_up import corpus
+
+texts, labels = corpus()
+vectors = wc.WordVectors.of(["moon", "orbit"], np.ones((2, 3), np.float32))
+make = {
+    "embeddings": lambda: wc.WordClassEmbeddings(min_docs=2),
+    "linear": lambda: wc.classifier("linear"),
+    "cnn": lambda: wc.classifier("cnn", vectors=vectors, channels=2, max_epochs=1),
+}[sys.argv[1]]
+make().fit(texts, labels)
+seen, again = set(), make()
+sys.setprofile(lambda frame, event, _: seen.add(frame.f_globals.get("__name__", "")))
+again.fit(texts, labels)
+sys.setprofile(None)
+print(*sorted(name for name in seen if name.startswith("wordclass.")))
+"""
+
+
+@pytest.mark.parametrize(("what", "most"), [("embeddings", 14), ("linear", 18), ("cnn", 35)])
+def test_a_reader_follows_a_fit_through_few_modules(what, most):
+    tests = str(Path(__file__).parent)
+    shown = subprocess.run(
+        [sys.executable, "-c", FITS, what],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, *sys.path])},
+    )  # fmt: skip
+    assert len(shown.stdout.split()) <= most, shown.stdout

@@ -2,18 +2,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from wordclass import InputError
 from wordclass.text import counting
-from wordclass.vocabulary import TermCounts
+from wordclass.vocabulary import TermCounts, Vocabulary
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), min_size=1, max_size=8)
 
 
 def counts_of(documents):
     counted = counting.count([" ".join(words) for words in documents], str.split)
-    return TermCounts.of(counted.terms, counted.occurrences)
+    return TermCounts(counted.n_docs, counted.terms, counted.doc_freq, counted.term_freq)
 
 
 def same(one, other):
@@ -26,8 +25,13 @@ def same(one, other):
 
 
 def small():
-    occurrences = sparse.csr_matrix([[3, 1, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]])
-    return TermCounts.of(["a", "b", "c", "d"], occurrences)
+    return counts_of(["aaabd", "bd", "cd"])
+
+
+def vocabulary_of(counts, **options):
+    vocabulary, places = Vocabulary.of(counts, **options)
+    assert [counts.terms[j] for j in places] == vocabulary.terms
+    return vocabulary
 
 
 @given(documents=TEXTS, cut=st.integers(0, 8))
@@ -57,15 +61,15 @@ def test_frequencies_count_documents_and_occurrences():
     ],
 )
 def test_terms_are_kept_by_their_frequencies(options, kept):
-    assert "".join(small().vocabulary(**options).terms) == kept
+    assert "".join(vocabulary_of(small(), **options).terms) == kept
 
 
 def test_a_vocabulary_maps_terms_to_columns():
-    vocabulary = small().vocabulary(min_docs=2)
+    vocabulary = vocabulary_of(small(), min_docs=2)
     assert dict(vocabulary) == {"b": 0, "d": 1}
     assert "a" not in vocabulary
-    assert vocabulary.agrees_with(small().vocabulary(min_docs=2))
-    assert not vocabulary.agrees_with(small().vocabulary())
+    assert vocabulary.agrees_with(vocabulary_of(small(), min_docs=2))
+    assert not vocabulary.agrees_with(vocabulary_of(small()))
 
 
 @pytest.mark.parametrize(
@@ -83,11 +87,11 @@ def test_a_vocabulary_maps_terms_to_columns():
 )
 def test_a_bound_that_makes_no_sense_is_refused(options, message):
     with pytest.raises(InputError, match=message):
-        small().vocabulary(**options)
+        vocabulary_of(small(), **options)
 
 
 def test_no_documents_and_no_tokens_are_told_apart():
     with pytest.raises(InputError, match="corpus is empty"):
-        counts_of([]).vocabulary()
+        vocabulary_of(counts_of([]))
     with pytest.raises(InputError, match="all 2 documents are empty"):
-        counts_of([[], []]).vocabulary()
+        vocabulary_of(counts_of([[], []]))

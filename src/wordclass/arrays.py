@@ -25,6 +25,13 @@ def dense(matrix: Matrix) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
+def csr(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Sparse:
+    """Return a CSR matrix of (values, columns, ends) whose rows are sorted, without duplicates."""
+    matrix = sparse.csr_matrix(parts, shape=shape)
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
 def rows_of(matrix: Sparse) -> NDArray[np.intp]:
     """Return the row number of every stored value of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

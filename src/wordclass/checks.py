@@ -48,7 +48,9 @@ def check_number(
 
 def check_one_of(name: str, value: object, allowed: Collection[object]) -> None:
     """Refuse what is none of the allowed values."""
-    if not any(value is each or (isinstance(value, type(each)) and value == each) for each in allowed):
+    if not any(
+        value is each or (isinstance(value, type(each)) and value == each) for each in allowed
+    ):
         *others, last = (repr(each) for each in allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
         raise InputError(f"{name} is {value!r}; expected {listed}")

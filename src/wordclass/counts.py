@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from wordclass import native
-from wordclass.arrays import Flags, Floats, Ints, Matrix, Sparse, dense, to_sparse
+from wordclass.arrays import Flags, Floats, Ints, Matrix, Sparse, to_sparse
 from wordclass.errors import InputError
 from wordclass.labels import with_columns
 
@@ -129,7 +129,9 @@ class WordClassCounts:
                 f"these counts were made without {name}: a correlation must name the sums it "
                 f"uses in its NEEDS (known: {', '.join(sorted(JOINTS))})"
             )
-        return dense(self.joints[name])
+        joint = self.joints[name]
+        values: Floats = joint.toarray() if sparse.issparse(joint) else joint.copy()
+        return values
 
     def __add__(self, other: "WordClassCounts") -> "WordClassCounts":
         return self._combined(other, 1.0)
@@ -221,5 +223,9 @@ def _with_rows(joint: Matrix, kept: Flags) -> Matrix:
     """Set the rows that are not kept to exactly zero."""
     if kept.all():
         return joint
-    cleaned: Matrix = sparse.csr_matrix(sparse.diags_array(kept.astype(np.float64)) @ joint)
+    if not sparse.issparse(joint):
+        return joint * kept[:, None]
+    values = joint.data * np.repeat(kept, np.diff(joint.indptr))
+    cleaned = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
+    cleaned.eliminate_zeros()
     return cleaned

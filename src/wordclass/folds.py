@@ -1,11 +1,69 @@
-"""Splits of documents into folds that have the same share of every class."""
+"""Hashes of texts, and the splits of documents that follow from them.
 
-from collections.abc import Sequence
+What is decided by a hash of the text depends neither on the order of the documents nor on the
+machine, and equal texts are always on the same side.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wordclass.arrays import Ints, Sparse, rows_of
-from wordclass.embedding.documents import hash_text, seed_key
+from wordclass.arrays import Flags, Ints, Sparse, rows_of
+from wordclass.checks import check_number
+from wordclass.errors import InputError
+
+
+def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of each text, the same on every machine."""
+    return np.fromiter((hash_text(text) for text in texts), np.uint64)
+
+
+def seed_key(seed: int) -> bytes:
+    """Return a seed as the key of `hash_text`."""
+    try:
+        return int(seed).to_bytes(16, "little", signed=True)  # NumPy's integers have no to_bytes
+    except OverflowError:
+        raise InputError(f"seed is {seed}; expected one between -2**127 and 2**127") from None
+
+
+def hash_text(text: str, key: bytes = b"") -> int:
+    """Return a 64-bit hash of a text; lone surrogates, legal in a str, are no problem."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(encoded, digest_size=8, key=key).digest(), "little")
+
+
+def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
+    """Return the fold of each text: a hash of seed and text, so that order does not matter."""
+    key = seed_key(seed)
+    return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Which documents are kept aside to measure a model.
+
+    Parameters
+    ----------
+    share : float
+        Of all documents, about; more than 0 and less than 1.
+    seed : int, default=0
+        Another seed keeps other documents aside.
+    """
+
+    share: float
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("holdout", self.share, above=0.0, below=1.0)
+
+    def contains(self, texts: Iterable[str]) -> Flags:
+        """Tell for each text whether it is kept aside."""
+        limit = self.share * 2.0**64
+        key = f"holdout {self.seed}".encode()
+        return np.fromiter((hash_text(text, key) < limit for text in texts), np.bool_)
 
 
 def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -> Ints:

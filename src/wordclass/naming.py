@@ -7,6 +7,7 @@ whose names start with an underscore serve the entries and are none themselves.
 import difflib
 import importlib
 import pkgutil
+import sys
 from types import ModuleType
 
 from wordclass.errors import InputError, MissingExtraError
@@ -33,13 +34,17 @@ def entry(catalogue: str, name: str) -> ModuleType:
     InputError
         Where there is none; the message lists those there are.
     """
+    module = f"wordclass.{catalogue}.{name}"
+    # what was found before is found at once: listing a folder takes longer than predicting a text
+    if module in sys.modules and str(name).isidentifier() and not str(name).startswith("_"):
+        return sys.modules[module]
     known = names(catalogue)
     if name not in known:
         close = difflib.get_close_matches(str(name), known, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         kind = catalogue.replace("_", " ").removesuffix("s")
         raise InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(known)}")
-    return importlib.import_module(f"wordclass.{catalogue}.{name}")
+    return importlib.import_module(module)
 
 
 def extra(package: str, purpose: str, brought_by: str | None = None) -> ModuleType:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wordclass.arrays import Flags, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Ints
+from wordclass.checks import check_int
 from wordclass.errors import InputError
 
 
@@ -24,18 +25,6 @@ class TermCounts:
     doc_freq: Ints  # (v,)
     term_freq: Ints  # (v,)
 
-    @classmethod
-    def of(cls, terms: list[str], occurrences: Sparse) -> "TermCounts":
-        """Count the columns of an occurrence matrix (n, v) whose columns are these terms."""
-        n_docs, n_terms = occurrences.shape
-        columns = occurrences.indices
-        return cls(
-            n_docs,
-            terms,
-            np.bincount(columns, minlength=n_terms).astype(np.int64),
-            np.bincount(columns, occurrences.data, minlength=n_terms).astype(np.int64),
-        )
-
     def __add__(self, other: "TermCounts") -> "TermCounts":
         terms = sorted({*self.terms, *other.terms})
         column = {term: j for j, term in enumerate(terms)}
@@ -47,34 +36,10 @@ class TermCounts:
             term_freq[columns] += part.term_freq
         return TermCounts(self.n_docs + other.n_docs, terms, doc_freq, term_freq)
 
-    def vocabulary(
-        self,
-        min_docs: int | float = 1,
-        max_df: int | float = 1.0,
-        max_terms: int | None = None,
-    ) -> "Vocabulary":
-        """Keep the terms that occur in enough documents, and not in too many.
-
-        Parameters
-        ----------
-        min_docs, max_df
-            Numbers of documents (int) or shares of all documents (float), both inclusive.
-        max_terms
-            Keep only so many: those with most occurrences, ties by code point.
-
-        Raises
-        ------
-        InputError
-            No term is left; or the documents had no token to begin with.
-        """
-        kept = kept_terms(self.n_docs, self.doc_freq, min_docs, max_df)
-        columns = np.flatnonzero(most_frequent(kept, self.term_freq, max_terms))
-        return Vocabulary(
-            [self.terms[j] for j in columns],
-            self.doc_freq[columns],
-            self.term_freq[columns],
-            self.n_docs,
-        )
+    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
+        """Return the kept terms, sorted by code point, and their places."""
+        places = np.flatnonzero(kept)
+        return [self.terms[j] for j in places], places
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +53,56 @@ class Vocabulary(Mapping[str, int]):
     # what the native engine made of it; never saved
     native_forms: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    @classmethod
+    def of(
+        cls,
+        counted: Any,  # noqa: ANN401 - whatever counted terms: its kinds stand above this file
+        min_docs: int | float = 1,
+        max_df: int | float = 1.0,
+        max_terms: int | None = None,
+    ) -> tuple["Vocabulary", Ints]:
+        """Keep the terms that occur in enough documents, and not in too many.
+
+        Parameters
+        ----------
+        counted : TermCounts, or what `text/counting` counted
+            Has `n_docs`, `doc_freq`, `term_freq` and `sorted_terms(kept)`.
+        min_docs : int or float, default=1
+            Smallest number of documents (int) or share of all documents (float), inclusive.
+        max_df : int or float, default=1.0
+            Largest number or share of documents, inclusive.
+        max_terms : int, optional
+            Keep only so many: those with most occurrences, ties by code point.
+
+        Returns
+        -------
+        vocabulary : Vocabulary
+        places : int64 array of shape (v,)
+            Where the kept terms stand in `counted`.
+
+        Raises
+        ------
+        InputError
+            No term is left; or the documents had no token to begin with.
+        """
+        kept = kept_terms(counted.n_docs, counted.doc_freq, min_docs, max_df)
+        if max_terms is not None:
+            check_int("max_terms", max_terms, 1)
+        terms, places = counted.sorted_terms(kept)
+        if max_terms is not None and len(terms) > max_terms:
+            order = np.argsort(-counted.term_freq[places], kind="stable")
+            chosen = np.sort(order[:max_terms])
+            terms, places = [terms[j] for j in chosen], places[chosen]
+        doc_freq, term_freq = counted.doc_freq[places], counted.term_freq[places]
+        return cls(terms, doc_freq, term_freq, counted.n_docs), places
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "native_forms": {}}
+
+    @cached_property
+    def idf(self) -> Floats:
+        """(v,) smoothed inverse document frequencies: ln((1 + n) / (1 + df)) + 1."""
+        return np.log((1 + self.n_docs) / (1 + self.doc_freq)) + 1
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -116,7 +129,7 @@ class Vocabulary(Mapping[str, int]):
 
 
 def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int | float) -> Flags:
-    """Return which terms occur in enough documents and not in too many; see `vocabulary`."""
+    """Return which terms occur in enough documents and not in too many; see `Vocabulary.of`."""
     if not n_docs:
         raise InputError("the corpus is empty: there are no texts")
     n_terms = int((doc_freq > 0).sum())
@@ -131,19 +144,6 @@ def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int |
             f"{highest:g} of the {n_docs} documents; lower min_docs or raise max_df"
         )
     return kept
-
-
-def most_frequent(kept: Flags, term_freq: Ints, max_terms: int | None) -> Flags:
-    """Keep at most so many of the kept terms: those with most occurrences, ties by place."""
-    if max_terms is None:
-        return kept
-    if isinstance(max_terms, bool) or not isinstance(max_terms, int | np.integer) or max_terms < 1:
-        raise InputError(f"max_terms is {max_terms!r}; expected a positive int, or None")
-    columns = np.flatnonzero(kept)
-    best = columns[np.argsort(-term_freq[columns], kind="stable")[:max_terms]]
-    chosen = np.zeros_like(kept)
-    chosen[best] = True
-    return chosen
 
 
 def _n_docs(bound: int | float, n_docs: int, name: str) -> float:

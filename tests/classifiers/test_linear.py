@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 import wordclass as wc
 from wordclass.classifiers import _linear_search, linear
 from wordclass.embedding.cross_fit import cross_fit
-from wordclass.embedding.recipe import Recipe
+from wordclass.embedding.vectors import Recipe
 from wordclass.folds import stratified_folds
 from wordclass.labels import encode
 

@@ -1,4 +1,6 @@
 import io
+import os
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -75,7 +77,11 @@ def test_a_byte_that_does_not_belong_is_an_error_with_its_line(tmp_path, encodin
 @pytest.mark.parametrize(
     ("encoding", "bad"), [("iso2022_jp", b"\x1b$B\x21\xff"), ("hz", b"~{<:\xff")]
 )
-def test_the_line_is_right_where_the_bad_byte_is_among_shifted_characters(tmp_path, encoding, bad):
+@pytest.mark.parametrize("chunk", [1, 2, 7, 8, 9, 100])
+def test_the_line_is_right_where_the_bad_byte_is_among_shifted_characters(
+    tmp_path, encoding, bad, chunk, monkeypatch
+):
+    monkeypatch.setattr("wordclass.corpus_formats._lines._CHUNK", chunk)
     with pytest.raises(FormatError, match="line 4"):
         lines_of(tmp_path, b"!\n" * 3 + bad, encoding)
 
@@ -93,10 +99,23 @@ def test_an_encoding_python_does_not_know_is_an_input_error(tmp_path, encoding):
 )
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le", "utf-7"])
 def test_where_the_chunks_end_does_not_matter(encoding, content, chunk):
+    class Drops(io.BytesIO):
+        def read1(self, _=-1):
+            return super().read1(chunk)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("wordclass.corpus_formats._lines._CHUNK", chunk)
-        patch.setattr(storage, "reading", lambda _: io.BytesIO(content.encode(encoding)))
+        patch.setattr(storage, "reading", lambda _: Drops(content.encode(encoding)))
         found = list(decoded("x", encoding))
     assert found == [f"{line}\n" for line in content.split("\n")[:-1]] + [
         content.split("\n")[-1]
     ] * (content[-1:] not in ("", "\n"))
+
+
+def test_a_bad_byte_from_a_pipe_is_told_without_waiting_for_more(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"a\n\xff\n",))
+    writer.start()
+    with pytest.raises(FormatError, match="byte 0xff is not valid") as caught:
+        list(decoded(tmp_path / "pipe", "utf-8"))
+    writer.join()
+    assert caught.value.line is None

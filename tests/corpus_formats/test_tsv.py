@@ -1,13 +1,14 @@
 import pytest
+from columns import columns_of
 
-from wordclass.corpus import ReadOptions, Records
+from wordclass.corpus import ReadOptions
 from wordclass.corpus_formats import tsv
 from wordclass.errors import FormatError
 
 
 def read(tmp_path, content, **options):
     (tmp_path / "docs.tsv").write_bytes(content.encode("utf-8"))
-    return Records.joined(tsv.read(tmp_path / "docs.tsv", ReadOptions(**options)))
+    return columns_of(tsv.read(tmp_path / "docs.tsv", ReadOptions(**options)))
 
 
 def test_cells_are_separated_by_tabs_alone(tmp_path):

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
 from wordclass.corpus import read_corpus
-from wordclass.datasets import _docstring_cleaning, docstrings
+from wordclass.datasets import _docstring_prose, docstrings
 from wordclass.datasets._source import Source
 from wordclass.datasets.docstrings import Document
 from wordclass.errors import MissingDataError
@@ -76,7 +76,7 @@ def test_the_source_says_that_nothing_has_to_be_downloaded():
 
 
 def test_no_word_of_a_class_name_is_in_any_text(documents):
-    hidden = "|".join(sorted(_docstring_cleaning.words_of(docstrings.CLASSES)))
+    hidden = "|".join(sorted(_docstring_prose.words_of(docstrings.CLASSES)))
     pattern = re.compile(rf"\b(?:{hidden})\b", re.IGNORECASE)
     assert [document.owner for document in documents if pattern.search(document.text)] == []
 
@@ -165,7 +165,7 @@ def test_other_versions_have_another_cache(tmp_path, monkeypatch):
 
 
 def test_without_any_source_file_the_error_says_so(monkeypatch):
-    monkeypatch.setattr(docstrings._docstring_sources, "read_all", lambda areas: [])
+    monkeypatch.setattr(docstrings._docstring_prose, "read_all", lambda areas: [])
     with pytest.raises(MissingDataError, match="no source files"):
         docstrings.build()
 
@@ -190,3 +190,34 @@ def test_read_corpus_understands_the_cache(tmp_path):
     docstrings.write_cache(docstrings.cache_path(tmp_path), FEW)
     corpus = read_corpus(docstrings.cache_path(tmp_path), "train")
     assert corpus.labels == ["email", "xml"]
+
+
+LONG = "one long text about the many words that two copies of it share and one that they do not"
+
+
+def kept(texts, labels, limit):
+    """The numbers of the documents that are distinct."""
+    numbered = [
+        Document(text, label, "train", str(k))
+        for k, (text, label) in enumerate(zip(texts, labels, strict=True))
+    ]
+    return [int(document.owner) for document in docstrings.distinct(numbered, limit)]
+
+
+def test_of_near_duplicates_the_first_is_kept():
+    texts = [LONG, "something else entirely", f"{LONG} indeed", LONG]
+    assert kept(texts, ["a"] * 4, limit=0.9) == [0, 1]
+
+
+def test_only_texts_of_one_class_are_compared():
+    assert kept([LONG, LONG, LONG], ["a", "b", "a"], limit=0.9) == [0, 1]
+
+
+def test_a_text_is_compared_with_those_kept_alone():
+    chain = ["a1 a2 a3 a4", "a2 a3 a4 a5", "a3 a4 a5 a6"]
+    assert kept(chain, ["a"] * 3, limit=0.5) == [0, 2]
+
+
+def test_order_is_kept_across_classes():
+    texts = ["red apples", "blue skies", "green fields"]
+    assert kept(texts, ["b", "a", "b"], limit=0.9) == [0, 1, 2]

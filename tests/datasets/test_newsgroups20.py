@@ -1,7 +1,11 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import _twenty_newsgroups as theirs
 
 from wordclass.corpus import load_dataset, read_corpus
 from wordclass.datasets import newsgroups20
+from wordclass.datasets.newsgroups20 import stripped
 from wordclass.errors import FormatError, InputError
 from wordclass.text.vectorizer import DocumentVectorizer
 
@@ -88,3 +92,41 @@ def test_the_real_corpus_has_the_published_vocabulary(real, published_sizes):
     dataset = real
     n_terms = len(DocumentVectorizer().fit(dataset.train.texts).get_feature_names_out())
     assert n_terms == published_sizes["newsgroups20"]["vocabulary"]
+
+
+LINES = st.sampled_from(
+    [
+        "", " ", "--", " --- ", "-- me", "text", "From: me", "> quoted", "| quoted",
+        " > not quoted",
+        "In article <1>", "see In article", "Quoted from x", "he writes:", "she wrote: x", "said:",
+        "it says", "writes in", "\t", "\r", "-", "a-b",
+    ]
+)  # fmt: skip
+POSTS = st.lists(LINES, max_size=12).map("\n".join)
+
+
+@given(POSTS)
+def test_each_rule_is_that_of_scikit_learn(post):
+    assert stripped(post, ["headers"]) == theirs.strip_newsgroup_header(post)
+    assert stripped(post, ["footers"]) == theirs.strip_newsgroup_footer(post)
+    assert stripped(post, ["quotes"]) == theirs.strip_newsgroup_quoting(post)
+
+
+@given(POSTS)
+def test_all_rules_together_are_those_of_scikit_learn_in_its_order(post):
+    expected = theirs.strip_newsgroup_footer(theirs.strip_newsgroup_header(post))
+    expected = theirs.strip_newsgroup_quoting(expected)
+    assert stripped(post, ["quotes", "footers", "headers"]) == expected
+
+
+@pytest.mark.parametrize("kinds", [(), ("quotes",), ("headers", "footers")])
+def test_only_what_is_named_is_stripped(kinds):
+    post = "From: me\n\n> why\nbecause\n\nme"
+    left = stripped(post, kinds)
+    assert ("From" in left) == ("headers" not in kinds)
+    assert ("> why" in left) == ("quotes" not in kinds)
+    assert left.endswith("\n\nme") == ("footers" not in kinds)
+
+
+def test_a_post_may_be_empty():
+    assert stripped("", ("headers", "footers", "quotes")) == ""

@@ -8,8 +8,9 @@ from made_up import LABELS, N_DOCS, WEIGHTS, corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass.arrays import to_sparse
-from wordclass.embedding.cross_fit import cross_fit, fold_numbers
-from wordclass.embedding.recipe import Recipe
+from wordclass.embedding.cross_fit import cross_fit
+from wordclass.embedding.vectors import Recipe
+from wordclass.folds import fold_numbers
 
 FOLDS = hnp.arrays(np.int64, N_DOCS, elements=st.integers(0, 2))
 

@@ -10,8 +10,8 @@ from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass import native
-from wordclass.corpus import CorpusBlocks, ReadOptions
-from wordclass.text import counting, native_counting
+from wordclass.corpus import CorpusReader
+from wordclass.text import counting
 
 
 def in_blocks(texts, labels, size):
@@ -49,7 +49,6 @@ def test_the_vocabulary_of_blocks_is_that_of_the_whole_with_all_bounds(monkeypat
     texts, _ = corpus()
     for engine in (native.engine, None):
         monkeypatch.setattr(native, "engine", engine)
-        monkeypatch.setattr(native_counting, "engine", engine)
         monkeypatch.setattr(native, "_has_warned", True)
         for options in ({"min_docs": 3, "max_df": 0.5}, {"min_docs": 0.1, "max_terms": 7}):
             whole = wc.DocumentVectorizer(**options).fit(texts)
@@ -94,21 +93,21 @@ def written(tmp_path):
 
 
 def test_the_blocks_of_a_file_are_its_corpus(written):
-    blocks = CorpusBlocks(written, ReadOptions())
+    blocks = CorpusReader(written, usual_split="train")
     texts = [text for part, _ in blocks for text in part]
     assert texts == wc.read_corpus(written, split="train").texts
     assert (blocks.n_docs, blocks.is_multilabel) == (60, False)
-    everything = CorpusBlocks(written, ReadOptions(), split="all")
+    everything = CorpusReader(written)
     assert sum(len(part) for part, _ in everything) == 90
     with pytest.raises(wc.InputError, match="no record is in split 'dev'; there are: 'test', 'tr"):
-        list(CorpusBlocks(written, ReadOptions(), split="dev"))
+        list(CorpusReader(written, split="dev"))
 
 
 def test_a_decision_on_the_kind_of_labels_is_kept(written):
-    blocks = CorpusBlocks(written, ReadOptions(), multilabel=True)
+    blocks = CorpusReader(written, multilabel=True)
     wce = wc.WordClassEmbeddings().fit_blocks(blocks)
     assert wce.learned_.codeframe.kind == "multilabel"
-    wce = wc.WordClassEmbeddings().fit_blocks(CorpusBlocks(written, ReadOptions()))
+    wce = wc.WordClassEmbeddings().fit_blocks(CorpusReader(written))
     assert wce.learned_.codeframe.kind == "single"
 
 
@@ -135,12 +134,12 @@ def test_a_large_file_is_fitted_block_by_block_with_the_same_result(
 MEMORY = """
 import resource, sys
 import wordclass as wc
-from wordclass.corpus import CorpusBlocks, ReadOptions
+from wordclass.corpus import CorpusReader
 from pathlib import Path
 wce = wc.WordClassEmbeddings()
 wce.fit_blocks([(["aa bb"] * 9, ["x"] * 5 + ["y"] * 4)])  # everything is imported by now
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-wce.fit_blocks(CorpusBlocks(Path(sys.argv[1]), ReadOptions()))
+wce.fit_blocks(CorpusReader(Path(sys.argv[1])))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
@@ -163,7 +162,7 @@ def test_the_memory_of_a_streamed_fit_does_not_grow_with_the_documents(tmp_path)
 
 
 def test_a_file_that_changes_between_the_passes_is_refused(written):
-    blocks = CorpusBlocks(written, ReadOptions())
+    blocks = CorpusReader(written)
     list(blocks)
     written.write_text(written.read_text() + written.read_text())
     with pytest.raises(wc.StorageError, match="changed while it was read"):
@@ -171,7 +170,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(written):
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(written):
-    iterator = iter(CorpusBlocks(written, ReadOptions()))
+    iterator = iter(CorpusReader(written))
     next(iterator)
     written.write_text(written.read_text() * 2)
     with pytest.raises(wc.StorageError, match="changed while it was read"):

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wordclass.arrays import to_sparse
-from wordclass.embedding import fold_scores
-from wordclass.embedding.cross_fit import cross_fit
-from wordclass.embedding.fold_scores import FoldScores
-from wordclass.embedding.recipe import Recipe
+from wordclass.embedding import cross_fit as fold_scores
+from wordclass.embedding.cross_fit import FoldScores, cross_fit
+from wordclass.embedding.vectors import Recipe
 
 WEIGHTS = hnp.arrays(np.float64, (12, 5), elements=st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0]))
 LABELS = hnp.arrays(np.int8, (12, 3), elements=st.integers(0, 1))

@@ -7,8 +7,7 @@ from made_up import LABELS, WEIGHTS
 
 from wordclass import naming
 from wordclass.counts import WordClassCounts
-from wordclass.embedding.recipe import Recipe
-from wordclass.embedding.shrinkage import shrink
+from wordclass.embedding.vectors import Recipe, shrink
 from wordclass.errors import InputError
 
 

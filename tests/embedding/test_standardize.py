@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from wordclass.embedding.standardize import standardize
+from wordclass.embedding.vectors import standardize
 
 VALUES = hnp.arrays(np.float64, (6, 3), elements=st.integers(-40, 40).map(lambda k: k / 8))
 ALL = np.ones(6, bool)

@@ -4,7 +4,7 @@ from made_up import corpus
 
 import wordclass as wc
 from wordclass.arrays import to_sparse
-from wordclass.embedding.structural_problems import telling_terms, with_structural_columns
+from wordclass.embedding.state import telling_terms, with_structural_columns
 
 
 def binary():

@@ -11,7 +11,7 @@ import pytest
 
 from wordclass.native import engine
 from wordclass.text.analyzer import Analyzer
-from wordclass.text.native_counting import NativeCountedTexts
+from wordclass.text.counting import NativeCountedTexts
 
 
 @pytest.fixture(scope="module", autouse=True)

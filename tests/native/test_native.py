@@ -8,7 +8,7 @@ import wordclass as wc
 from wordclass import native
 from wordclass.counts import WordClassCounts
 from wordclass.labels import encode
-from wordclass.text import counting, native_counting
+from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer
 
 
@@ -16,7 +16,6 @@ from wordclass.text.analyzer import Analyzer
 def without_engine(monkeypatch):
     def remove():
         monkeypatch.setattr(native, "engine", None)
-        monkeypatch.setattr(native_counting, "engine", None)
         monkeypatch.setattr(native, "_has_warned", False)
 
     return remove
@@ -24,8 +23,7 @@ def without_engine(monkeypatch):
 
 def test_the_engine_is_here_so_that_no_slow_path_hides_a_broken_build():
     assert native.engine is not None
-    assert native_counting.engine is native.engine
-    assert isinstance(counting.count(["aa"], Analyzer()), native_counting.NativeCountedTexts)
+    assert isinstance(counting.count(["aa"], Analyzer()), counting.NativeCountedTexts)
 
 
 def test_weights_are_the_same_to_the_bit_with_and_without_the_engine(without_engine):

@@ -19,7 +19,7 @@ MOST = 60  # instructions a byte; scikit-learn takes about 1,000
 WORK = """
 import json, sys
 from wordclass.text.analyzer import Analyzer
-from wordclass.text.native_counting import NativeCountedTexts
+from wordclass.text.counting import NativeCountedTexts
 from wordclass.vocabulary import Vocabulary, kept_terms
 from wordclass.weightings import tfidf
 

@@ -9,9 +9,9 @@ from nasty_documents import documents, spliced_with_numbers
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import wordclass as wc
-from wordclass.text import counting, native_counting
+from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer
-from wordclass.text.native_counting import NativeCountedTexts, NativeTermCounter
+from wordclass.text.counting import NativeCountedTexts, NativeTermCounter
 from wordclass.vocabulary import Vocabulary
 
 NGRAMS = [(1, 1), (1, 2), (2, 2), (1, 3), (2, 3), (3, 3)]
@@ -67,7 +67,7 @@ def assert_known_alike(texts, analyze, terms, n_jobs=(1,)):
     vocabulary = vocabulary_of(terms)
     expected = counting.count_known_in_python(texts, analyze, vocabulary.index)
     for threads in n_jobs:
-        ours = native_counting.count_known(texts, analyze, vocabulary, threads)
+        ours = counting.count_known(texts, analyze, vocabulary, threads)
         assert_same_matrix(ours, expected)
 
 
@@ -76,7 +76,7 @@ def assert_indexed_alike(texts, analyze, terms, n_jobs=(1,)):
     rows = [[vocabulary.index.get(token, -1) for token in analyze(text)] for text in texts]
     ends = np.cumsum([0, *map(len, rows)])
     for threads in n_jobs:
-        columns, our_ends = native_counting.index_texts(texts, analyze, vocabulary, threads)
+        columns, our_ends = counting.index_texts(texts, analyze, vocabulary, threads)
         np.testing.assert_array_equal(our_ends, ends)
         np.testing.assert_array_equal(columns, list(itertools.chain.from_iterable(rows)))
         assert columns.dtype == np.int32
@@ -109,7 +109,7 @@ def test_every_token_has_the_column_of_its_term_or_none(masks, lowercase, stop_w
 @pytest.mark.parametrize("ngrams", NGRAMS[1:])
 def test_ngrams_have_no_order_so_they_have_no_ids(ngrams):
     with pytest.raises(wc.InputError, match="single words"):
-        native_counting.index_texts(["aa bb"], Analyzer(ngrams=ngrams), vocabulary_of(["aa"]), 1)
+        counting.index_texts(["aa bb"], Analyzer(ngrams=ngrams), vocabulary_of(["aa"]), 1)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2, 5])
@@ -239,7 +239,7 @@ def test_counting_in_several_python_threads_at_once():
 
     def work(k):
         counted = NativeCountedTexts(shards[k], Analyzer(), 2)
-        known = native_counting.count_known(shards[k], Analyzer(), vocabulary, 2)
+        known = counting.count_known(shards[k], Analyzer(), vocabulary, 2)
         terms, ids = counted.sorted_terms(counted.doc_freq > 0)
         found[k] = terms, counted.occurrences_of(ids), known
 
@@ -265,8 +265,8 @@ def test_what_is_no_text_is_an_input_error_that_says_which(wrong):
     for attempt in (
         lambda: NativeTermCounter(Analyzer(), 1).add(texts),
         lambda: NativeCountedTexts(texts, Analyzer(), 1),
-        lambda: native_counting.count_known(texts, Analyzer(), vocabulary, 1),
-        lambda: native_counting.index_texts(texts, Analyzer(), vocabulary, 1),
+        lambda: counting.count_known(texts, Analyzer(), vocabulary, 1),
+        lambda: counting.index_texts(texts, Analyzer(), vocabulary, 1),
     ):
         with pytest.raises(wc.InputError, match=f"text 1 is a {type(wrong).__name__}, not a str"):
             attempt()
@@ -312,11 +312,11 @@ def test_texts_of_a_subclass_of_str_are_texts():
 
 
 def test_what_the_engine_serves():
-    assert native_counting.serves(Analyzer(ngrams=(1, 3)))
-    assert not native_counting.serves(Analyzer(ngrams=(1, 4)))
-    assert not native_counting.serves(Analyzer(token_pattern=r"\w+"))
-    assert not native_counting.serves(Analyzer(strip_accents="ascii"))
-    assert not native_counting.serves(str.split)
+    assert counting.serves(Analyzer(ngrams=(1, 3)))
+    assert not counting.serves(Analyzer(ngrams=(1, 4)))
+    assert not counting.serves(Analyzer(token_pattern=r"\w+"))
+    assert not counting.serves(Analyzer(strip_accents="ascii"))
+    assert not counting.serves(str.split)
     assert isinstance(counting.count(["aa"], Analyzer()), NativeCountedTexts)
     assert isinstance(counting.count(["aa"], str.split), counting.CountedTexts)
 

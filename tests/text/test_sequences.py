@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from nasty_documents import documents
 
 import wordclass as wc
-from wordclass.text import native_counting
+from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer
-from wordclass.text.sequences import IdBatch, Sequences, index_in_python, index_texts
+from wordclass.text.counting import index_in_python, index_texts
+from wordclass.text.sequences import IdBatch, Sequences
 from wordclass.vocabulary import Vocabulary
 
 PADDING = 99
@@ -89,7 +90,7 @@ def test_options_that_make_no_sense_are_refused(options, message):
     [Analyzer(), Analyzer(mask_numbers=False), Analyzer(stop_words=frozenset({"the", "ab"}))],
 )
 def test_the_engine_and_plain_python_index_alike(analyze):
-    assert native_counting.serves(analyze)
+    assert counting.serves(analyze)
     texts = documents(400, seed=5)
     met = sorted({token for text in texts for token in analyze(text)})
     # in no order, with terms that no token can be, as pretrained vectors have them

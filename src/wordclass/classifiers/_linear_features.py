@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.embedding.fold_scores import FoldScores
+from wordclass.embedding.cross_fit import FoldScores
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.linear_scorer import LinearScorer
 from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest, Solution

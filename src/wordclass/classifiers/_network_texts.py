@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.arrays import Flags, Floats, Ints
-from wordclass.embedding.documents import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
-from wordclass.folds import stratified_folds
+from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import EncodedLabels
 from wordclass.network import memory
 from wordclass.network.batches import FoldVectors, LabelledSequences

@@ -16,10 +16,10 @@ from wordclass.classifiers._fasttext_training import DivergedError, Settings, Tr
 from wordclass.classifiers._own_embeddings import own_embeddings
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
-from wordclass.embedding.cross_fit import fold_numbers
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
+from wordclass.folds import fold_numbers
 from wordclass.labels import EncodedLabels
 from wordclass.native import n_threads
 from wordclass.text import counting

@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass.arrays import Floats, Floats32
 from wordclass.classifiers._text_classifier import Arrays, TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.recipe import Correlate
+from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
 from wordclass.linear_scorer import LinearScorer
 from wordclass.probabilities import Calibration
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import Weight
+from wordclass.text.counting import Weight
 from wordclass.thresholds import best_thresholds
 
 # what `tune` chooses from; what matters most comes first

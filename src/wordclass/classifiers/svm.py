@@ -22,7 +22,8 @@ from wordclass.linear_solver.one_vs_rest import Costs
 from wordclass.native import n_threads
 from wordclass.probabilities import Calibration
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import DocumentVectorizer, Weight
+from wordclass.text.counting import Weight
+from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import best_thresholds
 from wordclass.word_vectors import WordVectors
 

@@ -4,14 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wordclass.corpus import (
-    CorpusBlocks,
-    LabelledCorpus,
-    ReadOptions,
-    load_dataset,
-    read_records,
-    read_texts,
-)
+from wordclass.corpus import CorpusReader, LabelledCorpus, ReadOptions, load_dataset
 from wordclass.errors import InputError
 from wordclass.storage import COMPRESSIONS, state_of
 
@@ -40,30 +33,24 @@ class CorpusChoice:
         n_bytes, _ = state_of(path) or (0, 0)
         return n_bytes > limit and path.is_file()
 
-    def blocks(self, usual_split: str) -> CorpusBlocks:
-        """Return the corpus as something to be read block by block."""
-        return CorpusBlocks(
-            Path(self.place),
-            self._options,
-            self.split,
-            usual_split,
-            multilabel=self.is_multilabel,
-        )
+    def blocks(self, usual_split: str | None) -> CorpusReader:
+        """Return the file or folder as something to be read block by block, or all at once.
 
-    @property
-    def _options(self) -> ReadOptions:
-        return ReadOptions(self.text_field, self.label_field, self.label_separator, self.encoding)
+        Where it has splits and none was chosen, the usual one is taken; None takes all.
+        """
+        options = ReadOptions(
+            self.text_field, self.label_field, self.label_separator, self.encoding
+        )
+        split = self.split
+        if split == "all":
+            split = usual_split = None
+        return CorpusReader(Path(self.place), options, split, usual_split, self.is_multilabel)
 
     def read(self, usual_split: str) -> LabelledCorpus:
         """Read the corpus; where it has splits and none was chosen, the usual one is taken."""
         if self.place.startswith("dataset:"):
             return self._part_of_dataset(usual_split)
-        records = read_records(Path(self.place), self._options)
-        is_multilabel = records.is_multilabel if self.is_multilabel is None else self.is_multilabel
-        split = self.split or (usual_split if records.splits is not None else None)
-        if split is not None and split != "all":
-            records = records.part(split)
-        return records.to_corpus(is_multilabel)
+        return self.blocks(usual_split).read()
 
     def texts(self) -> Iterator[list[str]]:
         """Give the texts alone, labelled or not, block by block: all of them, or those of a split.
@@ -72,8 +59,7 @@ class CorpusChoice:
         """
         if self.place.startswith("dataset:"):
             return iter([self._part_of_dataset("test").texts])
-        split = None if self.split == "all" else self.split
-        return read_texts(Path(self.place), self._options, split)
+        return self.blocks(usual_split=None).texts()
 
     def _part_of_dataset(self, usual_split: str) -> LabelledCorpus:
         dataset = load_dataset(self.place.removeprefix("dataset:"))

@@ -39,8 +39,7 @@ def datasets(
         if one.source.is_built or (one.is_here and one.source.is_complete_download):
             settings.say(f"{name} is here already, nothing to download")
         else:
-            for path in one.source.download(home):
-                settings.say(f"fetched {path}")
+            settings.say(f"fetched {one.source.fetch(home)}")
             one = dataset_overview.look_up(name, home)
     settings.show(one.to_dict(), dataset_overview.to_text(one, home))
     if download and not one.is_here:

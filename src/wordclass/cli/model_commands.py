@@ -58,7 +58,7 @@ def train(
 
     from wordclass import persistence
     from wordclass.cli.training import KeptTraining, make_classifier, train_on
-    from wordclass.holdout import Holdout
+    from wordclass.folds import Holdout
 
     persistence.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)

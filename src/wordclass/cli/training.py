@@ -10,7 +10,7 @@ from wordclass import storage
 from wordclass.cli.settings import Settings
 from wordclass.corpus import LabelledCorpus
 from wordclass.errors import InputError
-from wordclass.holdout import Holdout
+from wordclass.folds import Holdout
 
 Result = TypeVar("Result")
 

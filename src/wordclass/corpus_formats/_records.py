@@ -1,106 +1,190 @@
-"""Between a corpus in memory and the records of a file, one at a time."""
+"""What the formats share: blocks of records, and how named fields become one."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from wordclass import progress
-from wordclass.corpus import Label, LabelledCorpus, Records, check_lengths
+from wordclass.corpus import Label, ReadOptions, Record
 from wordclass.errors import FormatError, InputError
 
 _BLOCK = 4 << 20  # characters
 _MOST_RECORDS = 1 << 12
 
 
-class Record(NamedTuple):
-    """One text, its labels in the order of the file, and its split where there is one."""
+class Fields(NamedTuple):
+    """Which fields of a row hold its text, its labels and its split.
+
+    `label` is None where labels are not to be read, `split` where the rows have none. Of a field
+    of labels that is one string with several in it, `separator` stands between them.
+    """
 
     text: str
-    labels: list[Label]
-    split: str | None = None
+    label: str | None
+    split: str | None
+    separator: str | None = None
 
 
-def in_blocks(path: Path, records: Iterable[Record], total: int | None = None) -> Iterator[Records]:
+class _BadRecordError(Exception):
+    """What is wrong with a row; the caller knows which row it is."""
+
+
+def in_blocks(
+    path: Path, records: Iterable[Record], total: int | None = None
+) -> Iterator[list[Record]]:
     """Collect the records of a file into blocks of a few million characters, and report progress.
 
     Each label of a record is kept once. `total` is the number of records, where it is known
     beforehand. All records have a split, or none.
     """
     step = f"reading {path.name or path}"
-    n_read = 0
-    for block in _blocks(records):
-        progress.report(step, n_read, total)
-        n_read += len(block)
-        splits = [record.split for record in block if record.split is not None]
-        labels = [list(dict.fromkeys(record.labels)) for record in block]
-        yield Records([record.text for record in block], labels, splits or None)
+    block: list[Record] = []
+    n_read = n_characters = 0
+    progress.report(step, 0, total)
+    for record in records:
+        if len(record.labels) > 1:
+            record = record._replace(labels=list(dict.fromkeys(record.labels)))
+        block.append(record)
+        n_characters += len(record.text)
+        if n_characters >= _BLOCK or len(block) == _MOST_RECORDS:
+            yield block
+            n_read += len(block)
+            progress.report(step, n_read, total)
+            block, n_characters = [], 0
+    if block:
+        yield block
+    n_read += len(block)
     if not n_read:
         raise FormatError(path, None, "no records: expected at least one text")
     progress.report(step, n_read, n_read)
 
 
-def _blocks(records: Iterable[Record]) -> Iterator[list[Record]]:
-    block: list[Record] = []
-    n_characters = 0
-    for record in records:
-        block.append(record)
-        n_characters += len(record.text)
-        if n_characters >= _BLOCK or len(block) == _MOST_RECORDS:
-            yield block
-            block, n_characters = [], 0
-    if block:
-        yield block
+def from_rows(
+    path: Path,
+    rows: Iterable[tuple[int, Mapping[str, object]]],
+    options: ReadOptions,
+    fields: Fields | None = None,
+    *,
+    has_lines: bool = True,
+) -> Iterator[Record]:
+    """Make records of rows of named fields: the one place where fields become text and labels.
 
-
-def spread(corpus: LabelledCorpus) -> Iterator[Record]:
-    """Give the records of a corpus that is to be written, and check each.
-
-    Raises
-    ------
-    InputError
-        The corpus is empty, or a label is neither a str nor an int.
+    Parameters
+    ----------
+    path : Path
+        The file, for errors.
+    rows : iterable of (int, mapping)
+        The number of a line or row, counted from 1, and the values of its fields.
+    options : ReadOptions
+    fields : Fields, optional
+        By default chosen among those of the first row, which so decides for the file.
+    has_lines : bool, default=True
+        Whether numbers are those of lines.
     """
-    check_lengths(corpus.texts, len(corpus.labels))
-    for number, (text, given) in enumerate(zip(corpus.texts, corpus.labels, strict=True), start=1):
-        labels = cast("list[Label]", list(given) if isinstance(given, list) else [given])
-        for label in labels:
-            if isinstance(label, bool) or not isinstance(label, str | int):
-                kind = type(label).__name__
-                raise cannot_write(number, f"its label {label!r} is a {kind}, not a str or an int")
-        yield Record(text, labels)
-
-
-def spread_as_text(corpus: LabelledCorpus) -> Iterator[tuple[str, list[str]]]:
-    """Give the texts and labels of a corpus that is to be written where all is UTF-8 text.
-
-    Raises
-    ------
-    InputError
-        A label is an int, which would come back as a str; or there is a lone surrogate.
-    """
-    for number, record in enumerate(spread(corpus), start=1):
-        for label in record.labels:
-            if not isinstance(label, str):
-                raise cannot_write(
-                    number, f"its label {label!r} is an int, which would be read as a str; "
-                    "make it a str, or write JSONL or Parquet"
-                )  # fmt: skip
-        names = cast("list[str]", record.labels)
-        check_utf8(number, record.text, *names)
-        yield record.text, names
-
-
-def check_utf8(number: int, *values: str) -> None:
-    """Refuse a lone surrogate: UTF-8 cannot express it."""
-    for value in values:
+    for number, row in rows:
         try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            found = f"U+{ord(value[error.start]):04X}"
-            reason = f"it holds the lone surrogate {found}, which UTF-8 cannot express"
-            raise cannot_write(number, reason) from error
+            fields = fields or choose_fields([*row], options, path, number)
+            record = _to_record(row, fields)
+        except _BadRecordError as error:
+            if has_lines:
+                raise FormatError(path, number, str(error)) from error
+            raise FormatError(path, None, f"row {number}: {error}") from error
+        yield record
 
 
-def cannot_write(number: int, reason: str) -> InputError:
-    """Return the error of a record, counted from 1, that a format cannot express."""
-    return InputError(f"record {number} cannot be written: {reason}")
+def choose_fields(
+    present: Sequence[str], options: ReadOptions, path: Path, line: int | None
+) -> Fields:
+    """Choose the fields to read among those that are there.
+
+    By default `text`, and `labels`, else `label`. A field `split` is the split, unless it was
+    chosen as text or label.
+
+    Raises
+    ------
+    FormatError
+        One is missing or there twice; the message lists the fields there are.
+    """
+    text = options.text_field or "text"
+    label = options.label_field or ("labels" if "labels" in present else "label")
+    chosen = [text] if options.texts_only else [text, label]
+    if text == label and not options.texts_only:
+        raise InputError(f"field {text!r} cannot be both the text and the label")
+    for name, option in zip(chosen, ("text_field", "label_field"), strict=False):
+        if name not in present:
+            default = None if getattr(options, option) else option
+            raise FormatError(path, line, _missing(name, present, default))
+    if has_split := "split" in present and "split" not in chosen:
+        chosen.append("split")
+    for name in chosen:
+        if present.count(name) > 1:
+            raise FormatError(path, line, f"there are {present.count(name)} columns {name!r}")
+    return Fields(text, None if options.texts_only else label, "split" if has_split else None)
+
+
+def refuse_fields(options: ReadOptions, format: str) -> None:
+    """Refuse names of fields for a format that has none."""
+    for option in ("text_field", "label_field"):
+        if (name := getattr(options, option)) is not None:
+            raise InputError(
+                f"{option} {name!r} does not apply: the format {format} has no named fields"
+            )
+
+
+def described(value: object) -> str:
+    """Name a value as JSON would call it."""
+    if isinstance(value, bool | None):
+        return json.dumps(value)
+    if isinstance(value, int | float):
+        return f"the number {value!r:.20}"
+    kind = type(value).__name__
+    return {"str": "a string", "list": "a list", "dict": "an object"}.get(kind, f"a {kind}")
+
+
+def _to_record(row: Mapping[str, object], fields: Fields) -> Record:
+    text = _string(row, fields.text)
+    labels = [] if fields.label is None else _labels(row, fields.label, fields.separator)
+    if fields.split is not None:
+        return Record(text, labels, _string(row, fields.split))
+    if "split" in row and "split" not in (fields.text, fields.label):
+        reason = "field 'split' is here but not in the records before; expected all or none"
+        raise _BadRecordError(reason)
+    return Record(text, labels)
+
+
+def _value(row: Mapping[str, object], field: str) -> object:
+    if field not in row:
+        raise _BadRecordError(_missing(field, [*row]))
+    return row[field]
+
+
+def _string(row: Mapping[str, object], field: str) -> str:
+    value = _value(row, field)
+    if not isinstance(value, str):
+        raise _BadRecordError(f"field {field!r} is {described(value)}, expected a string")
+    return value
+
+
+def _labels(row: Mapping[str, object], field: str, separator: str | None) -> list[Label]:
+    given = _value(row, field)
+    if separator is not None and isinstance(given, str):
+        return [name for piece in given.split(separator) if (name := piece.strip())]
+    if given is None:
+        raise _BadRecordError(f"field {field!r} is null; write [] for a text without labels")
+    is_list = isinstance(given, list)
+    labels: list[Label] = given if is_list else [given]  # type: ignore[assignment, list-item]
+    for label in labels:
+        if isinstance(label, bool) or not isinstance(label, str | int):
+            found = f"{'holds' if is_list else 'is'} {described(label)}"
+            reason = f"field {field!r} {found}, expected strings or whole numbers"
+            raise _BadRecordError(reason)
+    return labels
+
+
+def _missing(name: str, present: Sequence[str], option: str | None = None) -> str:
+    """Tell of a field that is not there; `option` is the one that could name another."""
+    wanted = "'labels' or 'label'" if option and name == "label" else repr(name)
+    known = ", ".join(map(repr, present)) or "none"
+    hint = f"; {option}= (--{option.replace('_', '-')}) names another" if option else ""
+    return f"no field {wanted}; there are: {known}{hint}"

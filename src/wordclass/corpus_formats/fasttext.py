@@ -1,12 +1,11 @@
-"""fastText's own format: one text a line, after its labels, each of them `__label__NAME`."""
+"""fastText's own format: one text per line, after its labels, each of them `__label__NAME`."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Records
-from wordclass.corpus_formats import _fields, _records
+from wordclass.corpus import ReadOptions, Record
+from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError
 
@@ -17,37 +16,25 @@ _SPACE = " \t\v\f\r\0"  # what fastText takes for white space; U+00A0 and the li
 _LABEL = re.compile(rf"{_PREFIX}([^{_SPACE}]*)(?:[{_SPACE}]+|\Z)")
 
 
-def read(path: Path, options: ReadOptions) -> Iterator[Records]:
-    """Read one text a line; one without labels has none.
+def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
+    """Read one text per line; one without labels has none.
 
     Blank lines are skipped, unless texts alone are read: then line k is text k.
     """
-    _fields.refuse(options, "fasttext")
+    _records.refuse_fields(options, "fasttext")
     return _records.in_blocks(path, _read_records(path, options))
 
 
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write one text a line; a text with a line break, or a label with a space, is an error."""
-    with storage.writing(path) as stream:
-        for number, (text, labels) in enumerate(_records.spread_as_text(corpus), start=1):
-            line = "".join(f"{_PREFIX}{label} " for label in labels) + text
-            if obstacle := _obstacle(line, text, labels):
-                raise _records.cannot_write(number, obstacle)
-            stream.write(f"{line}\n".encode())
-
-
-def _read_records(path: Path, options: ReadOptions) -> Iterator[_records.Record]:
+def _read_records(path: Path, options: ReadOptions) -> Iterator[Record]:
     for number, line in enumerate(decoded(path, options.encoding), start=1):
         content = line.removesuffix("\n").removesuffix("\r")
-        if options.texts_only:
-            yield _records.Record(_parsed(content)[0], [])
-            continue
-        if not content.strip(_SPACE):
-            continue
         text, labels = _parsed(content)
-        if "" in labels:
+        if options.texts_only:
+            yield Record(text, [])
+        elif "" in labels:
             raise FormatError(path, number, f"a label without a name: {_PREFIX!r} alone")
-        yield _records.Record(text, [*labels])
+        elif content.strip(_SPACE):
+            yield Record(text, [*labels])
 
 
 def _parsed(content: str) -> tuple[str, list[str]]:
@@ -64,15 +51,3 @@ def _parsed(content: str) -> tuple[str, list[str]]:
         labels.append(found[1])
         start = found.end()
     return content[start:], labels
-
-
-def _obstacle(line: str, text: str, labels: list[str]) -> str | None:
-    """Say why reading the line would not give this text and these labels, or None if it would."""
-    if "\n" in text or text.endswith("\r"):
-        return "its text holds a line break, and a fastText file has one text a line"
-    if any(not label or set(label) & set(f"{_SPACE}\n") for label in labels):
-        return f"one of its labels {labels!r} is empty or holds white space"
-    # a mark at the start of the file would be taken for one of byte order
-    if not line or line.startswith("\ufeff") or _parsed(line) != (text, labels):
-        return f"its text is empty, or begins with white space, a byte order mark or {_PREFIX!r}"
-    return None

@@ -1,4 +1,7 @@
-"""Fetch a file: checked, resumed where it was cut off, and complete or not there at all."""
+"""Fetch a file: checked, resumed where it was cut off, and complete or not there at all.
+
+pooch does not resume: a break near the end of a large corpus would cost all that came.
+"""
 
 import hashlib
 import http.client
@@ -10,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 from uuid import uuid4
 
 from wordclass import progress
@@ -28,11 +30,11 @@ class Download:
 
     Parameters
     ----------
-    file
+    file : str
         The name it gets.
-    urls
+    urls : tuple of str
         Where it is, the preferred place first.
-    sha256
+    sha256 : str, optional
         Its checksum; None where nobody published one that we could check.
     """
 
@@ -41,12 +43,12 @@ class Download:
     sha256: str | None = None
 
 
-class _CutError(Exception):
-    """The connection broke; what came is good, and the rest may still come."""
+class _FailedError(Exception):
+    """A place did not give the file; the rest of it may still come, or all came and is wrong."""
 
-
-class _WrongFileError(Exception):
-    """All came, but it is not the file that was promised."""
+    def __init__(self, reason: str, *, may_go_on: bool = False, is_wrong: bool = False) -> None:
+        super().__init__(reason)
+        self.may_go_on, self.is_wrong = may_go_on, is_wrong
 
 
 def fetch(download: Download, folder: Path) -> Path:
@@ -66,28 +68,27 @@ def fetch(download: Download, folder: Path) -> Path:
         The folder cannot be written.
     """
     target = folder / download.file
-    if target.is_file():
-        return target
-    with _storing(target):
-        folder.mkdir(parents=True, exist_ok=True)
-    failures: list[str] = []
-    is_wrong = False
-    for url in download.urls:
-        try:
-            with _part_of(target) as part:
-                _fetch_from(url, download, part)
-                with _storing(target):
-                    _put_in_place(part, target)
+    failures: list[tuple[str, _FailedError]] = []
+    try:
+        if target.is_file():
             return target
-        except _WrongFileError as error:
-            is_wrong = True
-            failures.append(f"{url}: {error}")
-        except (OSError, http.client.HTTPException, _CutError) as error:
-            if isinstance(error, StorageError):
-                raise
-            failures.append(f"{url}: {_reason(error)}")
-    told = "; ".join(failures)
-    if is_wrong:
+        folder.mkdir(parents=True, exist_ok=True)
+        version = folder / f".{download.file}.version"
+        with _part_of(target) as part:
+            for url in download.urls:
+                try:
+                    _fetch_from(url, download, part, version)
+                except _FailedError as error:
+                    failures.append((url, error))
+                else:
+                    os.replace(part, target)
+                    version.unlink(missing_ok=True)
+                    return target
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"{target}: cannot be written: {reason}") from error
+    told = "; ".join(f"{url}: {error}" for url, error in failures)
+    if any(error.is_wrong for _, error in failures):
         raise FormatError(target, None, f"what was fetched is not the file, nothing kept ({told})")
     raise MissingDataError(
         f"{download.file} could not be downloaded ({told}); try again, or fetch it by other means "
@@ -116,57 +117,69 @@ def _part_of(target: Path) -> Iterator[Path]:
             os.replace(own, target.with_name(f".{target.name}.part"))
 
 
-def _put_in_place(part: Path, target: Path) -> None:
-    with part.open("rb+") as written:
-        os.fsync(written.fileno())
-    os.replace(part, target)
-    target.with_name(f".{target.name}.version").unlink(missing_ok=True)
-
-
-def _fetch_from(url: str, download: Download, part: Path) -> None:
-    """Fill the part from one place, going on where the connection breaks."""
-    for remaining in reversed(range(_TRIES)):
-        try:
-            _continue(url, download, part)
-            break
-        except (_CutError, http.client.HTTPException, TimeoutError, ConnectionError):
-            if not remaining:
-                raise
-    if download.sha256 is not None and (found := _sha256(part)) != download.sha256:
-        for useless in (part, part.with_name(f".{download.file}.version")):
-            useless.unlink(missing_ok=True)
-        raise _WrongFileError(f"its sha256 is {found}, expected {download.sha256}")
-
-
-def _continue(url: str, download: Download, part: Path) -> None:
-    """Ask for what the part lacks, and append it; or for all, and begin anew."""
-    version_file = part.with_name(f".{download.file}.version")
-    start, headers = _what_to_ask(download, part, version_file)
+@contextmanager
+def _network() -> Iterator[None]:
+    """Tell trouble with the net from trouble with the disk: both are OSError."""
     try:
-        response = urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=_SECONDS
-        )
+        yield
     except urllib.error.HTTPError as error:
         error.close()
-        if not start or error.code != 416:
+        raise _FailedError(f"the server says {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        raise _FailedError(f"not reached: {error.reason}") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _FailedError(str(error) or type(error).__name__, may_go_on=True) from error
+
+
+def _fetch_from(url: str, download: Download, part: Path, version: Path) -> None:
+    """Fill the part from one place, going on where the connection breaks, and check it.
+
+    `version` is the file that keeps what the server calls the version of the part.
+    """
+    for remaining in reversed(range(_TRIES)):
+        try:
+            _continue(url, download, part, version)
+            break
+        except _FailedError as error:
+            if not (error.may_go_on and remaining):
+                raise
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if download.sha256 not in (None, found):
+        part.unlink()
+        version.unlink(missing_ok=True)
+        reason = f"its sha256 is {found}, expected {download.sha256}"
+        raise _FailedError(reason, is_wrong=True)
+
+
+def _continue(url: str, download: Download, part: Path, version: Path) -> None:
+    """Ask for what the part lacks, and append it; or for all, and begin anew."""
+    start, headers = _what_to_ask(download, part, version)
+    request = urllib.request.Request(url, headers=headers)
+    try:
+        with _network():
+            response = urllib.request.urlopen(request, timeout=_SECONDS)
+    except _FailedError as error:
+        cause = error.__cause__
+        if not (start and isinstance(cause, urllib.error.HTTPError) and cause.code == 416):
             raise
-        if error.headers.get("Content-Range", "").endswith(f"/{start}"):
+        if cause.headers.get("Content-Range", "").endswith(f"/{start}"):
             return  # there is no more, because all is here
         part.unlink()
-        raise _CutError("what came before is no part of the file") from error
+        raise _FailedError("what came before is no part of the file", may_go_on=True) from error
     with response:
         content_range = response.headers.get("Content-Range", "")
-        is_continued = response.status == 206 and content_range.startswith(f"bytes {start}-")
-        with _storing(part):
-            if not is_continued:
-                start = 0
-                version_file.write_text(_version_of(response))
-            file = part.open("ab" if start else "wb")
-        with file:
-            _copy(response, file, start, f"downloading {download.file}")
+        if response.status != 206 or not content_range.startswith(f"bytes {start}-"):
+            start = 0
+            # a weak tag, W/"...", does not promise the same bytes
+            tag = response.headers.get("ETag", "")
+            is_strong = tag.startswith('"')
+            version.write_text(tag if is_strong else response.headers.get("Last-Modified", ""))
+        _append(response, part, start, f"downloading {download.file}")
 
 
-def _what_to_ask(download: Download, part: Path, version_file: Path) -> tuple[int, dict[str, str]]:
+def _what_to_ask(download: Download, part: Path, version: Path) -> tuple[int, dict[str, str]]:
     """Return where to go on, and the headers that ask for it.
 
     The checksum tells in the end whether two halves are of one file. Where there is none, the
@@ -175,52 +188,29 @@ def _what_to_ask(download: Download, part: Path, version_file: Path) -> tuple[in
     headers = {"User-Agent": "wordclass", "Accept-Encoding": "identity"}
     start = part.stat().st_size if part.is_file() else 0
     if start and download.sha256 is None:
-        version = version_file.read_text() if version_file.is_file() else ""
-        if not version:
+        known = version.read_text() if version.is_file() else ""
+        if not known:
             return 0, headers
-        headers["If-Range"] = version
+        headers["If-Range"] = known
     if start:
         headers["Range"] = f"bytes={start}-"
     return start, headers
 
 
-def _version_of(response: http.client.HTTPResponse) -> str:
-    tag: str = response.headers.get("ETag", "")
-    # a weak tag does not promise the same bytes
-    return tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
-
-
-def _copy(response: http.client.HTTPResponse, file: BinaryIO, done: int, step: str) -> None:
+def _append(response: http.client.HTTPResponse, part: Path, done: int, step: str) -> None:
+    """Write what comes behind the bytes that are there already."""
     length = response.headers.get("Content-Length", "")
     total = done + int(length) if length.isdecimal() else None
-    progress.report(step, done, total)
-    while chunk := response.read(_CHUNK):
-        with _storing(Path(file.name)):
+    chunk = b""
+    with part.open("ab" if done else "wb") as file:
+        while True:
             file.write(chunk)
-        done += len(chunk)
-        progress.report(step, done, total)
+            done += len(chunk)
+            progress.report(step, done, total)
+            with _network():
+                chunk = response.read(_CHUNK)
+            if not chunk:
+                break
     if total is not None and done < total:
-        raise _CutError(f"the connection broke after {done:,} of {total:,} bytes")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _storing(path: Path) -> Iterator[None]:
-    """Tell trouble with the disk from trouble with the net: both are OSError."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{path}: cannot be written: {reason}") from error
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, urllib.error.HTTPError):
-        return f"the server says {error.code} {error.reason}"
-    if isinstance(error, urllib.error.URLError):
-        return f"not reached: {error.reason}"
-    return str(error) or type(error).__name__
+        reason = f"the connection broke after {done:,} of {total:,} bytes"
+        raise _FailedError(reason, may_go_on=True)

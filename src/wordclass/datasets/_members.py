@@ -1,4 +1,8 @@
-"""The files inside archives and folders, read one at a time; nothing is ever extracted."""
+"""The files inside archives and folders, read one at a time.
+
+Nothing is ever extracted, so that no name in an archive can do harm; and archives are read to
+their end, where the checksum is, which `tarfile` alone does not do.
+"""
 
 import bz2
 import gzip
@@ -9,7 +13,6 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
@@ -68,30 +71,20 @@ def read(paths: Sequence[Path], wanted: Wanted, step: str) -> Iterator[Member]:
     FormatError
         An archive is damaged, cut short, or none at all.
     """
-    is_wanted = _visible(wanted)
-    for path in progress.over(paths, step):
-        with _damage_told(path):
-            yield from _read_one(path, is_wanted)
 
-
-def _visible(wanted: Wanted) -> Wanted:
     def is_wanted(name: str) -> bool:
         return not PurePosixPath(name).name.startswith(".") and wanted(name)
 
-    return is_wanted
-
-
-@contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGE as error:
-        reason = f"damaged or cut short: {error or type(error).__name__}; get it again"
-        raise FormatError(path, None, reason) from error
-    except OSError as error:
-        if isinstance(error, StorageError):
+    for path in progress.over(paths, step):
+        try:
+            yield from _read_one(path, is_wanted)
+        except _DAMAGE as error:
+            reason = f"damaged or cut short: {error or type(error).__name__}; get it again"
+            raise FormatError(path, None, reason) from error
+        except StorageError:
             raise
-        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _read_one(path: Path, wanted: Wanted) -> Iterator[Member]:
@@ -101,8 +94,7 @@ def _read_one(path: Path, wanted: Wanted) -> Iterator[Member]:
         if wanted(path.name):
             yield Member(path.name, path.read_bytes(), path.parent)
     elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            yield from _read_zip(archive, path, wanted)
+        yield from _read_zip(path, path, wanted)
     else:
         yield from _read_tar(path, wanted)
 
@@ -117,11 +109,12 @@ def _read_folder(folder: Path, wanted: Wanted) -> Iterator[Member]:
                 yield Member(name, path.read_bytes(), folder.parent)
 
 
-def _read_zip(archive: zipfile.ZipFile, path: Path, wanted: Wanted) -> Iterator[Member]:
-    for info in sorted(archive.infolist(), key=lambda info: info.filename):
-        if not info.is_dir() and wanted(info.filename):
-            _check_size(path, info.filename, info.file_size)
-            yield Member(info.filename, archive.read(info), path)
+def _read_zip(file: Path | io.BytesIO, path: Path, wanted: Wanted) -> Iterator[Member]:
+    with zipfile.ZipFile(file) as archive:
+        for info in sorted(archive.infolist(), key=lambda info: info.filename):
+            if not info.is_dir() and wanted(info.filename):
+                _check_size(path, info.filename, info.file_size)
+                yield Member(info.filename, archive.read(info), path)
 
 
 def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
@@ -134,8 +127,7 @@ def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
                 _check_size(path, info.name, info.size)
                 data = cast("BinaryIO", archive.extractfile(info)).read()
                 if is_zip:
-                    with zipfile.ZipFile(io.BytesIO(data)) as inner:
-                        yield from _read_zip(inner, path / info.name, wanted)
+                    yield from _read_zip(io.BytesIO(data), path / info.name, wanted)
                 else:
                     yield Member(info.name, data, path)
         while stream.read(_CHUNK):
@@ -146,12 +138,10 @@ def _decompressed(path: Path) -> BinaryIO:
     with path.open("rb") as raw:
         start = raw.read(6)
     if start.startswith(b"\x1f\x8b"):
-        return cast("BinaryIO", gzip.open(path, "rb"))
+        return cast("BinaryIO", gzip.open(path))
     if start.startswith(b"\xfd7zXZ"):
-        return cast("BinaryIO", lzma.open(path, "rb"))
-    if start.startswith(b"BZh"):
-        return cast("BinaryIO", bz2.open(path, "rb"))
-    return path.open("rb")
+        return cast("BinaryIO", lzma.open(path))
+    return cast("BinaryIO", bz2.open(path)) if start.startswith(b"BZh") else path.open("rb")
 
 
 def _check_size(path: Path, name: str, size: int) -> None:

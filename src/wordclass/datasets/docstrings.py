@@ -8,12 +8,16 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from wordclass.corpus import Dataset, Label, LabelledCorpus
-from wordclass.datasets import _docstring_cleaning, _docstring_sources, _near_duplicates
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from wordclass.corpus import Dataset, Record
+from wordclass.datasets import _docstring_prose
 from wordclass.datasets._source import Source
 from wordclass.errors import MissingDataError
 from wordclass.storage import reading, replacing
@@ -23,51 +27,22 @@ SOURCE = Source(
     title="docstrings of Python's standard library, numpy, scipy and scikit-learn",
     url="https://docs.python.org/3/library/",
     license="PSF-2.0 (standard library), BSD-3-Clause (numpy, scipy, scikit-learn)",
-    how_to_get="nothing to do: built from the installed packages",
+    advice="nothing to do: built from the installed packages",
     is_verified_here=True,
 )
 
 # Pinned, so that the task stays the same: areas with 40 documents or more that are not mainly the
 # methods of one class, and that every Python from 3.11 on has. What serves all others, such as
 # sklearn.utils, is no class; nor is what some systems install apart (tkinter, turtle).
-CLASSES = (
-    "asyncio",
-    "email",
-    "http",
-    "importlib",
-    "inspect",
-    "io",
-    "logging",
-    "numpy",
-    "numpy.ma",
-    "numpy.polynomial",
-    "scipy.cluster",
-    "scipy.integrate",
-    "scipy.interpolate",
-    "scipy.io",
-    "scipy.linalg",
-    "scipy.ndimage",
-    "scipy.optimize",
-    "scipy.signal",
-    "scipy.sparse",
-    "scipy.spatial",
-    "scipy.special",
-    "scipy.stats",
-    "sklearn.cluster",
-    "sklearn.datasets",
-    "sklearn.decomposition",
-    "sklearn.ensemble",
-    "sklearn.linear_model",
-    "sklearn.metrics",
-    "sklearn.model_selection",
-    "sklearn.neighbors",
-    "sklearn.preprocessing",
-    "threading",
-    "typing",
-    "unittest",
-    "urllib",
-    "xml",
-)
+_CLASS_NAMES = """
+asyncio email http importlib inspect io logging numpy numpy.ma numpy.polynomial scipy.cluster
+scipy.integrate scipy.interpolate scipy.io scipy.linalg scipy.ndimage scipy.optimize
+scipy.signal scipy.sparse scipy.spatial scipy.special scipy.stats sklearn.cluster
+sklearn.datasets sklearn.decomposition sklearn.ensemble sklearn.linear_model sklearn.metrics
+sklearn.model_selection sklearn.neighbors sklearn.preprocessing threading typing unittest urllib
+xml
+"""
+CLASSES = tuple(_CLASS_NAMES.split())
 
 _RECIPE = 1  # to be raised with every change that gives other documents: it names the cache
 _MIN_WORDS = 12
@@ -77,8 +52,7 @@ _TEST_SHARE = 0.25
 _SPLIT_SALT = 218
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A cleaned docstring; `owner` is the module and top-level object it belongs to."""
 
     text: str
@@ -98,9 +72,8 @@ def load(home: Path) -> Dataset:
         documents = build()
         with suppress(OSError):
             write_cache(path, documents)
-    train, test = _part(documents, "train"), _part(documents, "test")
-    classes = sorted({document.label for document in documents if document.split == "train"})
-    return Dataset("docstrings", train, test, [*classes])
+    records = (Record(each.text, [each.label], each.split) for each in documents)
+    return SOURCE.to_dataset(home, enumerate(records), is_multilabel=False)
 
 
 def build() -> list[Document]:
@@ -108,11 +81,11 @@ def build() -> list[Document]:
 
     The order is that of area, module and name, whatever the order of files on the disk.
     """
-    hidden_words = _docstring_cleaning.words_of(CLASSES)
+    hidden_words = _docstring_prose.words_of(CLASSES)
     documents = []
-    for docstring in _docstring_sources.read_all(CLASSES):
-        text = _docstring_cleaning.clean(docstring.text, hidden_words)
-        if _docstring_cleaning.count_words(text) >= _MIN_WORDS:
+    for docstring in _docstring_prose.read_all(CLASSES):
+        text = _docstring_prose.clean(docstring.text, hidden_words)
+        if _docstring_prose.count_words(text) >= _MIN_WORDS:
             split = split_of(docstring.owner)
             documents.append(Document(text, docstring.area, split, docstring.owner))
     if not documents:
@@ -120,8 +93,35 @@ def build() -> list[Document]:
             "no docstrings found: this Python has no source files (.py) of its standard library, "
             "numpy, scipy or scikit-learn; install them with their sources"
         )
-    texts, labels = zip(*((document.text, document.label) for document in documents), strict=True)
-    return [documents[k] for k in _near_duplicates.distinct(texts, labels, _MAX_COSINE)]
+    return distinct(documents, _MAX_COSINE)
+
+
+def distinct(documents: Sequence[Document], limit: float) -> list[Document]:
+    """Leave out what says nothing new: an earlier document with a word changed here or there.
+
+    Parameters
+    ----------
+    documents : sequence of Document
+        Each text with at least one word.
+    limit : float
+        The largest cosine between tf-idf rows that a document may have with one of its class that
+        is kept before it.
+    """
+    X = TfidfVectorizer(sublinear_tf=True).fit_transform(
+        [each.text for each in documents]
+    )  # (n, v)
+    rows: defaultdict[str, list[int]] = defaultdict(list)  # of each class
+    for k, document in enumerate(documents):
+        rows[document.label].append(k)
+    kept: list[int] = []
+    for members in rows.values():
+        cosines = (X[members] @ X[members].T).toarray()
+        chosen: list[int] = []
+        for k in range(len(members)):
+            if (cosines[k, chosen] <= limit).all():
+                chosen.append(k)
+        kept += [members[k] for k in chosen]
+    return [documents[k] for k in sorted(kept)]
 
 
 def split_of(owner: str) -> str:
@@ -151,12 +151,6 @@ def read_cache(path: Path) -> list[Document] | None:
 def write_cache(path: Path, documents: list[Document]) -> None:
     """Keep documents as JSON lines, which `read_corpus` understands too."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(asdict(document), ensure_ascii=False) for document in documents)
+    lines = (json.dumps(document._asdict(), ensure_ascii=False) for document in documents)
     with replacing(path) as temporary:
         temporary.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
-
-
-def _part(documents: list[Document], split: str) -> LabelledCorpus:
-    chosen = [document for document in documents if document.split == split]
-    labels: list[Label] = [document.label for document in chosen]
-    return LabelledCorpus([document.text for document in chosen], labels, is_multilabel=False)

@@ -4,13 +4,13 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from wordclass.corpus import Dataset
-from wordclass.datasets import _members, _xml
-from wordclass.datasets._documents import Document, to_dataset
+from wordclass.checks import check_int
+from wordclass.corpus import Dataset, Record
+from wordclass.datasets import _xml
 from wordclass.datasets._download import Download
 from wordclass.datasets._members import Member
 from wordclass.datasets._source import Sizes, Source
-from wordclass.errors import FormatError, InputError
+from wordclass.errors import FormatError
 
 _URL = "https://wt-public.emm4u.eu/Acquis/JRC-Acquis.3.0/corpus/jrc-en.tgz"
 
@@ -19,10 +19,6 @@ SOURCE = Source(
     title="European Union law to 2006 by EuroVoc descriptor, English",
     url="https://joint-research-centre.ec.europa.eu/language-technology-resources/jrc-acquis_en",
     license="free for research, with acknowledgement of the European Union as the source",
-    how_to_get=(
-        "Run `wordclass datasets jrc_acquis --download`, or fetch the English part of version "
-        f"3.0, jrc-en.tgz, from {_URL}"
-    ),
     sizes=Sizes(n_train=13_137, n_test=7_233, n_classes=2_706),
     files=(
         "jrc-en.tgz",
@@ -31,7 +27,7 @@ SOURCE = Source(
         "jrc-en/[12][0-9][0-9][0-9]",
         "jrc-en/en/[12][0-9][0-9][0-9]",
     ),
-    downloads=(Download("jrc-en.tgz", (_URL,)),),
+    download=Download("jrc-en.tgz", (_URL,)),
 )
 
 _TEST_YEAR = 2006
@@ -48,30 +44,31 @@ def load(home: Path, *, first_year: int | None = None, min_docs_per_class: int =
 
     Parameters
     ----------
-    home
+    home : Path
         Where corpora live.
-    first_year
+    first_year : int, optional
         Leave out training documents of earlier years.
-    min_docs_per_class
+    min_docs_per_class : int, default=1
         Leave out descriptors with fewer training documents, in both parts, and documents that
         have no other; 0 keeps all. The published runs had `first_year=1986,
         min_docs_per_class=2`.
     """
-    if min_docs_per_class < 0:
-        raise InputError(f"min_docs_per_class is {min_docs_per_class}; expected 0 or more")
-    paths = SOURCE.require(home)
-    train: list[tuple[str, Document]] = []
-    test: list[tuple[str, Document]] = []
-    for member in _members.read(paths, lambda name: bool(_FILE.search(name)), "reading jrc_acquis"):
+    check_int("min_docs_per_class", min_docs_per_class, 0)
+    found: list[tuple[str, Record]] = []
+    for member in SOURCE.members(home, lambda name: bool(_FILE.search(name))):
         year = _year_of(member)
-        if year > _TEST_YEAR or (year < _TEST_YEAR and year < (first_year or 0)):
-            continue
-        document = _read(member)
-        if document.text and document.labels:
-            (test if year == _TEST_YEAR else train).append((member.stem, document))
-    frequent = _frequent_classes(train, test, min_docs_per_class)
-    parts = [_with_classes(part, frequent) for part in (train, test)]
-    return to_dataset("jrc_acquis", paths[0], *parts, is_multilabel=True)
+        if (first_year or 0) <= year < _TEST_YEAR or year == _TEST_YEAR:
+            record = _read(member, "test" if year == _TEST_YEAR else "train")
+            if record.text and record.labels:
+                found.append((member.stem, record))
+    training = (record.labels for _, record in found if record.split == "train")
+    counts = Counter(label for labels in training for label in labels)
+    kept = []
+    for name, record in found:
+        labels = [label for label in record.labels if counts[label] >= min_docs_per_class]
+        if labels:
+            kept.append((name, record._replace(labels=labels)))
+    return SOURCE.to_dataset(home, kept, is_multilabel=True)
 
 
 def _year_of(member: Member) -> int:
@@ -81,28 +78,10 @@ def _year_of(member: Member) -> int:
     return int(found[1] or found[2])
 
 
-def _read(member: Member) -> Document:
+def _read(member: Member, split: str) -> Record:
     root = _xml.parse(member)
     if root.find("./text/body") is None:
         raise FormatError(member.place, None, "no <text> with a <body>: not of JRC-Acquis")
     codes = root.findall("./teiHeader/profileDesc/textClass/classCode[@scheme='eurovoc']")
     paragraphs = _xml.texts_of(root.findall("./text/body/div[@type='body']/p"))
-    return Document("\n".join(paragraphs), sorted(set(_xml.texts_of(codes))))
-
-
-def _frequent_classes(
-    train: list[tuple[str, Document]], test: list[tuple[str, Document]], min_docs: int
-) -> set[str]:
-    counts = Counter(label for _, document in train for label in document.labels)
-    known = {label for _, document in (*train, *test) for label in document.labels}
-    return {label for label in known if counts[label] >= min_docs}
-
-
-def _with_classes(documents: list[tuple[str, Document]], classes: set[str]) -> list[Document]:
-    """Sort by name, keep only these classes, and only documents that have one."""
-    kept = []
-    for _, document in sorted(documents, key=lambda pair: pair[0]):
-        labels = [label for label in document.labels if label in classes]
-        if labels:
-            kept.append(Document(document.text, labels))
-    return kept
+    return Record("\n".join(paragraphs), sorted(set(_xml.texts_of(codes))), split)

@@ -5,9 +5,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from wordclass.corpus import Dataset
-from wordclass.datasets import _members
-from wordclass.datasets._documents import Document, to_dataset
+from wordclass.corpus import Dataset, Record
 from wordclass.datasets._download import Download
 from wordclass.datasets._source import Sizes, Source
 
@@ -16,10 +14,6 @@ SOURCE = Source(
     title="MEDLINE abstracts of 1991 by cardiovascular disease",
     url="http://disi.unitn.it/moschitti/corpora.htm",
     license="free for research on information retrieval (Hersh et al. 1994)",
-    how_to_get=(
-        "Run `wordclass datasets ohsumed --download`, or fetch ohsumed-all-docs.tar.gz from "
-        "http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz"
-    ),
     sizes=Sizes(n_train=24_061, n_test=10_328, n_classes=23),
     files=(
         "ohsumed-all-docs.tar.gz",
@@ -27,11 +21,9 @@ SOURCE = Source(
         "ohsumed-all/C[0-2][0-9]",
         "ohsumed-all-docs/C[0-2][0-9]",
     ),
-    downloads=(
-        Download(
-            "ohsumed-all-docs.tar.gz",
-            ("http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz",),
-        ),
+    download=Download(
+        "ohsumed-all-docs.tar.gz",
+        ("http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz",),
     ),
 )
 
@@ -47,25 +39,23 @@ def load(home: Path, *, seed: int = 0) -> Dataset:
 
     Parameters
     ----------
-    home
+    home : Path
         Where corpora live.
-    seed
+    seed : int, default=0
         Chooses the documents of the two parts.
     """
-    paths = SOURCE.require(home)
     texts: dict[str, str] = {}
     labels: defaultdict[str, set[str]] = defaultdict(set)
-    for file in _members.read(paths, lambda name: bool(_FILE.search(name)), "reading ohsumed"):
+    for file in SOURCE.members(home, lambda name: bool(_FILE.search(name))):
         label, number = file.parts[-2:]
         texts[number] = file.data.decode("latin-1")
         labels[number].add(label)
     training = _choose_training(labels, seed)
-    documents = {
-        number: Document(texts[number], sorted(labels[number])) for number in sorted(texts)
-    }
-    train = [document for number, document in documents.items() if number in training]
-    test = [document for number, document in documents.items() if number not in training]
-    return to_dataset("ohsumed", paths[0], train, test, is_multilabel=True)
+    records = (
+        (number, Record(text, sorted(labels[number]), "train" if number in training else "test"))
+        for number, text in texts.items()
+    )
+    return SOURCE.to_dataset(home, records, is_multilabel=True)
 
 
 def _choose_training(labels: dict[str, set[str]], seed: int) -> set[str]:

@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from wordclass.corpus import Dataset
-from wordclass.datasets import _members, _xml
-from wordclass.datasets._documents import Document, to_dataset
+from wordclass.corpus import Dataset, Record
+from wordclass.datasets import _xml
 from wordclass.datasets._download import Download
 from wordclass.datasets._members import Member
 from wordclass.datasets._source import Sizes, Source
@@ -21,7 +20,7 @@ SOURCE = Source(
     title="news agency stories of 1996 and 1997 by topic, LYRL2004 split",
     url="https://trec.nist.gov/data/reuters/reuters.html",
     license="research only, after signing NIST's agreements for organization and individual",
-    how_to_get=(
+    advice=(
         "Nobody may pass the texts on: sign the agreements on "
         "https://trec.nist.gov/data/reuters/reuters.html, and NIST sends RCV1 (365 zip files, "
         "19960820.zip to 19970819.zip, or rcv1.tar.xz). The topics as corrected for RCV1-v2, "
@@ -37,17 +36,15 @@ SOURCE = Source(
         f"*/{_DAY}",
     ),
     companions=("rcv1-v2.topics.qrels.gz", "rcv1-v2.topics.qrels"),
-    downloads=(
-        Download(
+    download=Download(
+        "rcv1-v2.topics.qrels.gz",
+        (
+            "https://ndownloader.figshare.com/files/5976048",
+            "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a/a08-topic-qrels/"
             "rcv1-v2.topics.qrels.gz",
-            (
-                "https://ndownloader.figshare.com/files/5976048",
-                "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a/a08-topic-qrels/"
-                "rcv1-v2.topics.qrels.gz",
-            ),
-            # as scikit-learn publishes it
-            sha256="2a98e5e5d8b770bded93afc8930d88299474317fe14181aee1466cc754d0d1c1",
         ),
+        # as scikit-learn publishes it
+        sha256="2a98e5e5d8b770bded93afc8930d88299474317fe14181aee1466cc754d0d1c1",
     ),
 )
 
@@ -62,18 +59,14 @@ def load(home: Path) -> Dataset:
     that it lists belong to the data set. Without it they are those in the stories, as in the runs
     of the paper, and stories without a topic are left out.
     """
-    paths = SOURCE.require(home)
     companion = SOURCE.find_companion(home)
     topics = _read_topics(companion) if companion else None
-    found: dict[int, Document] = {}
-    for member in _members.read(paths, _is_story_of_split, "reading rcv1"):
-        number, document = _read(member, topics)
-        if document.labels:
-            found[number] = document
-    numbers = sorted(found)
-    train = [found[number] for number in numbers if number <= _LAST_TRAINING]
-    test = [found[number] for number in numbers if number > _LAST_TRAINING]
-    return to_dataset("rcv1", paths[0], train, test, is_multilabel=True)
+    found: dict[int, Record] = {}
+    for member in SOURCE.members(home, _is_story_of_split):
+        number, record = _read(member, topics)
+        if record.labels:
+            found[number] = record
+    return SOURCE.to_dataset(home, found.items(), is_multilabel=True)
 
 
 def _is_story_of_split(name: str) -> bool:
@@ -81,13 +74,14 @@ def _is_story_of_split(name: str) -> bool:
     return item is not None and _FIRST <= int(item[1]) <= _LAST
 
 
-def _read(member: Member, topics: Mapping[int, list[str]] | None) -> tuple[int, Document]:
+def _read(member: Member, topics: Mapping[int, list[str]] | None) -> tuple[int, Record]:
     root = _xml.parse(member)
-    number = root.get("itemid", "")
-    if root.tag != "newsitem" or not number.isdecimal():
+    item = root.get("itemid", "")
+    if root.tag != "newsitem" or not item.isdecimal():
         raise FormatError(member.place, None, "no <newsitem> with an itemid: not of RCV1")
+    number = int(item)
     if topics is not None:
-        labels = topics.get(int(number), [])
+        labels = topics.get(number, [])
     else:
         codes = root.iterfind("./metadata/codes[@class='bip:topics:1.0']/code")
         labels = sorted({code.get("code", "") for code in codes} - {""})
@@ -95,7 +89,8 @@ def _read(member: Member, topics: Mapping[int, list[str]] | None) -> tuple[int, 
     # the title is the headline with the country before it, as a rule
     heads = [title] if headline in title else [title, headline]
     paragraphs = _xml.texts_of(root.findall("./text/p"))
-    return int(number), Document("\n".join([each for each in heads if each] + paragraphs), labels)
+    text = "\n".join([each for each in heads if each] + paragraphs)
+    return number, Record(text, [*labels], "train" if number <= _LAST_TRAINING else "test")
 
 
 def _read_topics(path: Path) -> dict[int, list[str]]:

@@ -9,9 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordclass.corpus import Dataset
-from wordclass.datasets import _members
-from wordclass.datasets._documents import Document, to_dataset
+from wordclass.corpus import Dataset, Record
 from wordclass.datasets._download import Download
 from wordclass.datasets._members import Member
 from wordclass.datasets._source import Sizes, Source
@@ -22,20 +20,14 @@ SOURCE = Source(
     title="news agency stories of 1987 by topic, ModApte split",
     url="http://www.daviddlewis.com/resources/testcollections/reuters21578/",
     license="free for research; copyright of Reuters Ltd. and Carnegie Group, Inc.",
-    how_to_get=(
-        "Run `wordclass datasets reuters21578 --download`, or fetch reuters21578.tar.gz from "
-        "https://kdd.ics.uci.edu/databases/reuters21578/reuters21578.tar.gz"
-    ),
     sizes=Sizes(n_train=9_603, n_test=3_299, n_classes=115),
     files=("reuters21578.tar.gz", "reut2-*.sgm", "reuters21578/reut2-*.sgm"),
-    downloads=(
-        Download(
+    download=Download(
+        "reuters21578.tar.gz",
+        (
+            "https://kdd.ics.uci.edu/databases/reuters21578/reuters21578.tar.gz",
+            "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/"
             "reuters21578.tar.gz",
-            (
-                "https://kdd.ics.uci.edu/databases/reuters21578/reuters21578.tar.gz",
-                "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/"
-                "reuters21578.tar.gz",
-            ),
         ),
     ),
     is_verified_here=True,
@@ -60,22 +52,10 @@ def load(home: Path) -> Dataset:
     A text is title, body and what was left unprocessed (tables), each on lines of its own.
     Documents that were read by an indexer who found no topic have no label.
     """
-    paths = SOURCE.require(home)
-    found: dict[str, list[tuple[int, Document]]] = {"train": [], "test": []}
-    files = list(_members.read(paths, _is_file, "reading reuters21578"))
-    _check_none_is_missing(files, paths[0])
-    for file in files:
-        for split, number, document in _read(file):
-            found[split].append((number, document))
-    train, test = (
-        [document for _, document in sorted(part, key=lambda pair: pair[0])]
-        for part in found.values()
-    )
-    return to_dataset("reuters21578", paths[0], train, test, is_multilabel=True)
-
-
-def _is_file(name: str) -> bool:
-    return _FILE.search(name) is not None
+    files = list(SOURCE.members(home, lambda name: bool(_FILE.search(name))))
+    _check_none_is_missing(files, SOURCE.require(home)[0])
+    records = [pair for file in files for pair in _read(file)]
+    return SOURCE.to_dataset(home, records, is_multilabel=True)
 
 
 def _check_none_is_missing(files: list[Member], origin: Path) -> None:
@@ -86,20 +66,22 @@ def _check_none_is_missing(files: list[Member], origin: Path) -> None:
             raise FormatError(origin, None, f"reut2-{number:03}.sgm is missing; get it again")
 
 
-def _read(file: Member) -> Iterator[tuple[str, int, Document]]:
-    """Give split, number and document of the records that belong to the ModApte split."""
+def _read(file: Member) -> Iterator[tuple[int, Record]]:
+    """Give number and record of the documents that belong to the ModApte split."""
     text = file.data.decode("latin-1")
     end = 0
-    for record in _RECORD.finditer(text):
-        end = record.end()
-        _check_complete(file, text, record)
-        attributes = dict(_ATTRIBUTE.findall(record[1]))
+    for found in _RECORD.finditer(text):
+        end = found.end()
+        if inner := _START.search(found[2]):
+            line = _line(text, found.start(2) + inner.start())
+            raise FormatError(file.place, line, "a record begins before the last one has ended")
+        attributes = dict(_ATTRIBUTE.findall(found[1]))
         number = attributes.get("NEWID", "")
         if not number.isdecimal():
-            raise FormatError(file.place, _line(text, record.start()), "a record has no NEWID")
+            raise FormatError(file.place, _line(text, found.start()), "a record has no NEWID")
         split = _SPLITS.get(attributes.get("LEWISSPLIT", ""))
         if split and attributes.get("TOPICS") == "YES":
-            yield split, int(number), _to_document(record[2])
+            yield int(number), _to_record(found[2], split)
     rest = _START.search(text, end)
     if rest or not end:
         line = _line(text, rest.start() if rest else 0)
@@ -107,25 +89,18 @@ def _read(file: Member) -> Iterator[tuple[str, int, Document]]:
         raise FormatError(file.place, line, f"{reason}: damaged, or no file of this corpus")
 
 
-def _check_complete(file: Member, text: str, record: re.Match[str]) -> None:
-    if inner := _START.search(record[2]):
-        line = _line(text, record.start(2) + inner.start())
-        raise FormatError(file.place, line, "a record begins before the last one has ended")
-
-
-def _to_document(record: str) -> Document:
+def _to_record(content: str, split: str) -> Record:
     # two documents have a topic twice
-    topics = dict.fromkeys(map(html.unescape, _TOPIC.findall(_first(_TOPICS, record))))
-    body = _SPACE.sub(" ", html.unescape(_first(_BODY, record)))
+    topics = dict.fromkeys(map(html.unescape, _TOPIC.findall(_first(_TOPICS, content))))
     # references to control characters, such as &#3; at the end of each story, become nothing
-    title, unprocessed = (
-        html.unescape(_first(pattern, record)) for pattern in (_TITLE, _UNPROCESSED)
+    title, body, unprocessed = (
+        html.unescape(_first(pattern, content)) for pattern in (_TITLE, _BODY, _UNPROCESSED)
     )
-    return Document(f"{title}\n{body}\n{unprocessed}", list(topics))
+    return Record(f"{title}\n{_SPACE.sub(' ', body)}\n{unprocessed}", list(topics), split)
 
 
-def _first(pattern: re.Pattern[str], record: str) -> str:
-    found = pattern.search(record)
+def _first(pattern: re.Pattern[str], content: str) -> str:
+    found = pattern.search(content)
     return found[1] if found else ""
 
 

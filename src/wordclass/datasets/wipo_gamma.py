@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from wordclass.corpus import Dataset
-from wordclass.datasets import _members, _xml
-from wordclass.datasets._documents import Document, to_dataset
+from wordclass.checks import check_one_of
+from wordclass.corpus import Dataset, Record
+from wordclass.datasets import _xml
 from wordclass.datasets._members import Member
 from wordclass.datasets._source import Sizes, Source
-from wordclass.errors import FormatError, InputError
+from wordclass.errors import FormatError
 
 _PAGE = "https://www.wipo.int/classifications/ipc/en/ITsupport/Categorization/dataset/"
 
@@ -20,7 +20,7 @@ SOURCE = Source(
     title="patent abstracts by IPC subclass, official split",
     url=_PAGE,
     license="research only, by agreement with WIPO",
-    how_to_get=(
+    advice=(
         f"Nobody may pass it on: ask WIPO for the English part of WIPO-gamma, {_PAGE}, which are "
         "11 files, EnglishWipoGamma1.zip to EnglishWipoGamma11.zip"
     ),
@@ -38,8 +38,7 @@ _SYMBOLS = (
 _SYMBOL = re.compile(r"\s*([A-H]\d\d[A-Z])\s*(?:(\d{1,4})\s*/|(\d*))")
 
 
-@dataclass(frozen=True)
-class _Listed:
+class _Listed(NamedTuple):
     """What the official list of a part says about a document."""
 
     split: str
@@ -53,28 +52,23 @@ def load(home: Path, *, labels: str = "main", level: str = "subclass") -> Datase
 
     Parameters
     ----------
-    home
+    home : Path
         Where corpora live.
-    labels
+    labels : {"main", "all"}, default="main"
         "main" gives each document its main class, "all" makes the data set multilabel.
-    level
+    level : {"subclass", "main_group"}, default="subclass"
         "subclass" has classes such as "A61K", "main_group" such as "A61K 31/00". Each level has
         a split of its own.
     """
-    _check_option("labels", labels, ("main", "all"))
-    _check_option("level", level, tuple(_LISTS))
-    paths = SOURCE.require(home)
-    listed = _read_lists(paths, _LISTS[level])
-    found: dict[str, list[tuple[str, Document]]] = {"train": [], "test": []}
-    for member in _members.read(paths, lambda name: _id_of(name) in listed, "reading wipo_gamma"):
-        document = _read(member, listed[member.stem], level, labels == "main")
-        if document.text:
-            found[listed[member.stem].split].append((member.stem, document))
-    train, test = (
-        [document for _, document in sorted(part, key=lambda pair: pair[0])]
-        for part in found.values()
-    )
-    return to_dataset("wipo_gamma", paths[0], train, test, is_multilabel=labels == "all")
+    check_one_of("labels", labels, ("main", "all"))
+    check_one_of("level", level, tuple(_LISTS))
+    listed = _read_lists(home, _LISTS[level])
+    found: list[tuple[str, Record]] = []
+    for member in SOURCE.members(home, lambda name: _id_of(name) in listed):
+        record = _read(member, listed[member.stem], level, labels == "main")
+        if record.text:
+            found.append((member.stem, record))
+    return SOURCE.to_dataset(home, found, is_multilabel=labels == "all")
 
 
 def class_of(symbol: str, level: str) -> str | None:
@@ -98,29 +92,24 @@ def class_of(symbol: str, level: str) -> str | None:
     return f"{subclass} {int(group)}/00" if group else None
 
 
-def _check_option(name: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise InputError(f"{name} is {given!r}; expected {' or '.join(map(repr, known))}")
-
-
 def _id_of(name: str) -> str:
     path = PurePosixPath(name)
     return path.stem if path.suffix.lower() == ".xml" else ""
 
 
-def _read_lists(paths: list[Path], level: str) -> dict[str, _Listed]:
-    """Read `trainset_en_sc.parts` and its like: a file and its symbols, with commas, a line."""
+def _read_lists(home: Path, level: str) -> dict[str, _Listed]:
+    """Read `trainset_en_sc.parts` and its like: a file and its symbols, with commas, per line."""
     names = {f"{split}set_en_{level}.parts": split for split in ("train", "test")}
     listed: dict[str, _Listed] = {}
     missing = set(names)
-    step = "reading the split of wipo_gamma"
-    for member in _members.read(paths, lambda name: PurePosixPath(name).name in names, step):
-        name = PurePosixPath(member.name).name
-        missing.discard(name)
+    step = "reading the split of"
+    for member in SOURCE.members(home, lambda name: PurePosixPath(name).name in names, step):
+        missing.discard(member.parts[-1])
         for document, symbols in _lines(member):
-            listed[document] = _Listed(names[name], symbols)
+            listed[document] = _Listed(names[member.parts[-1]], symbols)
     if missing:
-        raise FormatError(paths[0], None, f"the lists {', '.join(sorted(missing))} are missing")
+        place = SOURCE.require(home)[0]
+        raise FormatError(place, None, f"the lists {', '.join(sorted(missing))} are missing")
     return listed
 
 
@@ -134,7 +123,7 @@ def _lines(member: Member) -> Iterator[tuple[str, list[str]]]:
         yield place.replace("\\", "/").rpartition("/")[2].removesuffix(".xml"), symbols
 
 
-def _read(member: Member, listed: _Listed, level: str, only_main: bool) -> Document:
+def _read(member: Member, listed: _Listed, level: str, only_main: bool) -> Record:
     shortened = Member(member.name, _LONG_PARTS.sub(b"", member.data), member.origin)
     root = _xml.parse(shortened)
     main: list[str] = []
@@ -149,7 +138,7 @@ def _read(member: Member, listed: _Listed, level: str, only_main: bool) -> Docum
     if not main:
         raise FormatError(member.place, None, "no main IPC symbol, neither here nor in the list")
     labels = main[:1] if only_main else sorted({*main, *others})
-    return Document("\n".join(_abstracts(root)), labels)
+    return Record("\n".join(_abstracts(root)), [*labels], listed.split)
 
 
 def _abstracts(root: Element) -> list[str]:

@@ -1,72 +1,140 @@
-"""Features of training documents that do not give away the documents' own labels."""
+"""Vectors and features that do not give away the labels of the documents they are made for.
 
-from collections.abc import Callable, Iterable
+The documents of a fold are read with embeddings of all other documents. Sums over documents can be
+subtracted, so one set of sums per fold serves every choice of folds to leave out.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, dense, rows_of
+from wordclass.correlations import dot
 from wordclass.counts import WordClassCounts
-from wordclass.embedding.documents import hash_text, seed_key
+from wordclass.embedding.vectors import FactoredVectors
+
+Count = Callable[[Sparse, Sparse], WordClassCounts]
+Embed = Callable[[WordClassCounts], Floats]
+
+_MOST_DENSE_CELLS = 1 << 23  # v x m up to which dense sums are faster
+STEP = "cross-fitting"
 
 
-def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
-    """Return the fold of each text: a hash of seed and text, so that order does not matter."""
-    key = seed_key(seed)
-    return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
+class FoldCounts:
+    """The sums of documents by fold.
+
+    Parameters
+    ----------
+    X, Y : sparse matrices of shape (n, v) and (n, m)
+        Weights and labels.
+    folds : array of shape (n,)
+        The fold of each document, from 0 up; documents with -1 are left out.
+    n_folds : int
+        How many folds there are; some may be empty.
+    count : callable
+        From X and Y to sums.
+    """
+
+    def __init__(self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, count: Count) -> None:
+        self.rows = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
+        self._of_fold = [count(X[rows], Y[rows]) for rows in self.rows]
+        inside = np.flatnonzero(folds >= 0)
+        self.everything = count(X, Y) if len(inside) == len(folds) else count(X[inside], Y[inside])
+
+    def without(
+        self, folds: Sequence[int], given: WordClassCounts | None = None
+    ) -> WordClassCounts:
+        """Return the sums of all documents, or those given, less the sums of these folds."""
+        rest = self.everything if given is None else given
+        return reduce(lambda left, fold: left - self._of_fold[fold], folds, rest)
 
 
-def cross_fit(
-    X: Sparse,
-    Y: Sparse,
-    folds: Ints,
-    count: Callable[[Sparse, Sparse], WordClassCounts],
-    embed: Callable[[WordClassCounts], Floats],
-) -> Floats32:
+def cross_fit(X: Sparse, Y: Sparse, folds: Ints, count: Count, embed: Embed) -> Floats32:
     """Multiply each row of X by the S of the documents outside its fold.
 
     Parameters
     ----------
-    X, Y
-        Weights (n, v) and labels (n, m) of the training documents.
-    folds
-        (n,) the fold of each document.
-    count, embed
-        From documents to sums, and from sums to S (v, r). The sums outside a fold are the sums of
-        all documents less those of the fold, so one pass serves all folds.
+    X, Y, folds, count
+        As `FoldCounts` has them.
+    embed : callable
+        From sums to S (v, r).
 
     Returns
     -------
     features : float32 array of shape (n, r)
     """
-    everything = count(X, Y)
-    features: Floats32 | None = None
-    for fold in progress.over(np.unique(folds).tolist(), "cross-fitting"):
-        inside = np.flatnonzero(folds == fold)
-        S = embed(everything - count(X[inside], Y[inside]))
-        if features is None:
+    n_folds = int(folds.max(initial=-1)) + 1
+    counts = FoldCounts(X, Y, folds, n_folds, count)
+    features = np.zeros((X.shape[0], 0), np.float32)
+    for fold in progress.over([k for k in range(n_folds) if len(counts.rows[k])], STEP):
+        S = embed(counts.without([fold]))
+        if not features.size:
             features = np.zeros((X.shape[0], S.shape[1]), np.float32)
-        features[inside] = X[inside] @ S
-    return np.zeros((0, 0), np.float32) if features is None else features
+        features[counts.rows[fold]] = X[counts.rows[fold]] @ S
+    return features
 
 
-def vectors_without(
-    X: Sparse,
-    Y: Sparse,
-    folds: Ints,
-    counts: WordClassCounts,
-    count: Callable[[Sparse, Sparse], WordClassCounts],
-    embed: Callable[[WordClassCounts], Floats],
-) -> Floats32:
-    """Return the S (folds, v, r) of the documents outside each fold.
+class FoldScores:
+    """Makes the word-class scores of training documents by the dot product, and S for new ones.
+
+    The same numbers as `cross_fit` with `correlations/dot`, without ever making S: see
+    `FactoredVectors`. One set of sums serves every shrinkage.
 
     Parameters
     ----------
-    counts
-        The sums of the documents in any fold; see `cross_fit` for the rest.
+    X, Y, folds, n_folds
+        As `FoldCounts` has them.
+    sample_weight : array of shape (n,), optional
+        How much each document counts; by default all the same.
     """
-    made = []
-    for fold in progress.over(range(int(folds.max(initial=-1)) + 1), "cross-fitting"):
-        inside = np.flatnonzero(folds == fold)
-        made.append(embed(counts - count(X[inside], Y[inside])).astype(np.float32))
-    return np.array(made)
+
+    def __init__(
+        self,
+        X: Sparse,
+        Y: Sparse,
+        folds: Ints,
+        n_folds: int,
+        sample_weight: Floats | None = None,
+    ) -> None:
+        counted = X
+        if sample_weight is not None:
+            counted = X.copy()
+            counted.data = X.data * sample_weight[rows_of(X)]
+        self._shape = Y.shape
+        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts)
+        self._parts = [X[rows] for rows in self._counts.rows]
+
+    def scores(
+        self, shrinkages: Collection[float], held_out: Iterable[int] = ()
+    ) -> dict[float, Floats32]:
+        """Return the scores (n, m) of all documents, for each shrinkage.
+
+        The documents of a fold are scored without their fold, and without those that are held
+        out; these are scored by what all others tell.
+        """
+        away = sorted(held_out)
+        base = self._counts.without(away)
+        made = {each: np.zeros(self._shape, np.float32) for each in shrinkages}
+        groups = [[fold] for fold in range(len(self._parts)) if fold not in away]
+        for scored in progress.over([away, *groups] if away else groups, STEP):
+            counts = base if scored is away else self._counts.without(scored, base)
+            for shrinkage, table in made.items():
+                S = FactoredVectors.of(counts, shrinkage)
+                for fold in scored:
+                    table[self._counts.rows[fold]] = S.times(self._parts[fold])
+        return made
+
+    def embedding(self, shrinkage: float) -> Floats32:
+        """Return S (v, m) of all documents."""
+        return FactoredVectors.of(self._counts.everything, shrinkage).dense()
+
+
+def _dot_counts(X: Sparse, Y: Sparse) -> WordClassCounts:
+    """Count what the dot product needs, in a dense table where that is small."""
+    counts = WordClassCounts.of(X, Y, dot.NEEDS)
+    if counts.n_terms * counts.n_classes > _MOST_DENSE_CELLS:
+        return counts
+    return replace(counts, joints={name: dense(joint) for name, joint in counts.joints.items()})

@@ -1,6 +1,6 @@
 """Word-class embeddings, as a scikit-learn transformer of texts."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.corpus import Label, check_lengths, list_texts
-from wordclass.counts import WordClassCounts
 from wordclass.embedding import wce_file
-from wordclass.embedding.cross_fit import cross_fit, fold_numbers, vectors_without
-from wordclass.embedding.learning import Learned, Learner
-from wordclass.embedding.projection import Projection
-from wordclass.embedding.recipe import Correlate, Recipe
-from wordclass.embedding.structural_problems import with_structural_columns
+from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
+from wordclass.embedding.state import Learned, Learner, with_structural_columns
+from wordclass.embedding.vectors import Correlate, Projection, Recipe
 from wordclass.errors import InputError
+from wordclass.folds import fold_numbers
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode, unknown_name
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import DocumentVectorizer, Weight
+from wordclass.text.counting import Weight
+from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
@@ -69,6 +69,8 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         The columns of `class_vectors_`: the classes, then structural columns as "has term".
     vectors_ : float32 array of shape (v, r)
         The embeddings.
+    vectorizer_ : DocumentVectorizer
+        Fitted: makes X.
     class_vectors_ : float32 array of shape (v, columns)
         The same before projection.
     """
@@ -126,7 +128,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         """
         listed, encoded = _read(texts, labels, class_names)
         check_class_count(encoded.codeframe)
-        self._adopt(self._learner().learn_sums(listed, encoded))
+        self._adopt(self._learner().learn(listed, encoded))
         return self
 
     def fit_blocks(self, blocks: Iterable[tuple[Iterable[str], Labels]]) -> Self:
@@ -138,7 +140,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
             Pairs of texts and labels. They are gone through twice, so it must be a list, or an
             object that starts anew each time it is iterated over; a generator does not.
             Labels that come as lists are multilabel, unless the object has an attribute
-            `is_multilabel` that says otherwise afterwards, as `CorpusBlocks` has.
+            `is_multilabel` that says otherwise afterwards, as `CorpusReader` has.
         """
         if iter(blocks) is blocks:
             raise InputError("blocks can be gone through only once; expected a list, or the like")
@@ -163,8 +165,8 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         listed, encoded = _read(texts, labels, class_names)
         check_class_count(encoded.codeframe)
         learner = self._learner()
-        learned, X = learner.learn(listed, encoded)
-        embed = self._embedder(self._adopt(learned))
+        learned, X = learner.learn_weighted(listed, encoded)
+        embed = self._adopt(learned)
         folds = fold_numbers(listed, self.folds, self.seed)
         Y = with_structural_columns(X, encoded.Y, learned.structural)
         return cross_fit(X, Y, folds, learner.recipe.count, embed)
@@ -181,12 +183,13 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         listed, encoded = _read(texts, labels, None)
         check_class_count(encoded.codeframe)
         learner = replace(self._learner(), keep_documents=False)
-        learned, X = learner.learn(listed, encoded)
+        learned, X = learner.learn_weighted(listed, encoded)
         Y = with_structural_columns(X, encoded.Y, learned.structural)
-        held_out = np.flatnonzero(folds < 0)
-        counts = learned.counts - learner.recipe.count(X[held_out], Y[held_out])
-        embed = self._embedder(self._adopt(replace(learned, counts=counts)))
-        return vectors_without(X, Y, folds, counts, learner.recipe.count, embed)
+        n_folds = int(folds.max(initial=-1)) + 1
+        counts = FoldCounts(X, Y, folds, n_folds, learner.recipe.count)
+        embed = self._adopt(replace(learned, counts=counts.everything))
+        without = (counts.without([fold]) for fold in progress.over(range(n_folds), STEP))
+        return np.array([embed(rest).astype(np.float32) for rest in without])
 
     def partial_fit(
         self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
@@ -197,7 +200,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         if hasattr(self, "learned_"):
             self._adopt(learner.add(self.learned_, listed, encoded))
         else:
-            self._adopt(learner.learn_sums(listed, encoded))
+            self._adopt(learner.learn(listed, encoded))
         return self
 
     def merge(self, other: "WordClassEmbeddings") -> Self:
@@ -240,7 +243,11 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         check_int("folds", self.folds, 2)
         check_int("structural_problems", self.structural_problems, 0)
         check_int("seed", self.seed)
-        vectorizer = DocumentVectorizer(
+        recipe = Recipe.of(self.correlation, self.shrinkage)
+        return Learner(self._vectorizer(), recipe, self.structural_problems, self.keep_documents)
+
+    def _vectorizer(self) -> DocumentVectorizer:
+        return DocumentVectorizer(
             weighting=self.weighting,
             min_docs=self.min_docs,
             ngrams=self.ngrams,
@@ -249,25 +256,24 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
             stop_words=self.stop_words,
             n_jobs=self.n_jobs,
         )
-        recipe = Recipe.of(self.correlation, self.shrinkage)
-        return Learner(vectorizer, recipe, self.structural_problems, self.keep_documents)
 
-    def _adopt(self, learned: Learned) -> Projection:
-        """Make the embeddings of what was learned; nothing of ours is changed before that."""
-        S = Recipe.of(self.correlation, self.shrinkage).embed(learned.counts)
+    def _adopt(self, learned: Learned) -> Embed:
+        """Make the embeddings of what was learned; nothing of ours is changed before that.
+
+        Returns what makes the vectors of other counts in the same way, projection included.
+        """
+        recipe = Recipe.of(self.correlation, self.shrinkage)
         projection = Projection(self.projector, self.max_dims, self.seed)
+        S = recipe.embed(learned.counts)
         vectors = projection.fit(S, learned.counts.known)
         class_vectors = S.astype(np.float32)
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
-        return projection
-
-    def _embedder(self, projection: Projection) -> Callable[[WordClassCounts], Floats]:
-        embed = Recipe.of(self.correlation, self.shrinkage).embed
-        return lambda counts: projection.of(embed(counts), counts.known)
+        return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
     def _set(self, learned: Learned, class_vectors: Floats32, vectors: Floats | Floats32) -> None:
         """Set the fitted attributes; the two arrays are one where nothing was projected."""
         self.learned_ = learned
+        self.vectorizer_ = self._vectorizer().with_vocabulary(learned.vocabulary)
         self.terms_ = learned.vocabulary.terms
         self.classes_ = list(learned.codeframe.classes)
         self.columns_ = self.classes_ + [f"has {self.terms_[j]}" for j in learned.structural]
@@ -278,14 +284,9 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     def transform(self, texts: Iterable[str]) -> Floats32:
         """Return the features (n, r) of texts: their weights times the embeddings."""
+        check_is_fitted(self)
         X = self.vectorizer_.transform(texts).astype(np.float32)
         return (X @ self.vectors_).astype(np.float32, copy=False)
-
-    @property
-    def vectorizer_(self) -> DocumentVectorizer:
-        """The fitted vectorizer that makes X."""
-        check_is_fitted(self)
-        return self._learner().vectorizer.with_vocabulary(self.learned_.vocabulary)
 
     def top_terms(self, name: Label, n: int = 10) -> list[tuple[str, float]]:
         """Return the terms that speak most for a class, best first, with their scores."""

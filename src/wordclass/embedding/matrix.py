@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from math import sqrt
 from typing import Any, Self
 
@@ -12,18 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import tensor_file
 from wordclass.arrays import Floats32, Ints
+from wordclass.checks import check_int
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.random_vectors import random_vectors
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
-from wordclass.text.analyzer import Analyze, Analyzer, choose_analyzer
-from wordclass.text.sequences import IdBatch, Sequences, Side, index_texts
+from wordclass.text.analyzer import Analyze, Analyzer
+from wordclass.text.counting import index_texts
+from wordclass.text.sequences import IdBatch, Sequences, Side
 from wordclass.vector_checks import first_not_finite, list_terms
 from wordclass.vocabulary import Vocabulary
 from wordclass.word_vectors import WordVectors
 
 _BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copied twice
+_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +142,8 @@ class EmbeddingMatrix:
         if random_dims:
             _fill_random(matrix[:, blocks["random"]], [*terms, None, None, *unseen_terms], seed)
             matrix[len(terms) + 1] = 0
-        made = cls(terms, unseen_terms, matrix, blocks, _analyzer(analyzer, wce))
+        own = Analyzer() if wce is None else wce.vectorizer_.build_analyzer()
+        made = cls(terms, unseen_terms, matrix, blocks, analyzer or own)
         if (bad := first_not_finite(matrix)) is not None:
             raise InputError(f"the vector of {made._name(bad)!r} holds a NaN or an infinity")
         return made
@@ -281,11 +285,8 @@ def _check(U: object, wce: object, random_dims: object, seed: object) -> None:
                 f"wce is a {type(wce).__name__}; expected WordClassEmbeddings, or None"
             )
         check_is_fitted(wce)
-    for name, value in (("random_dims", random_dims), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise InputError(f"{name} is {value!r}; expected an int")
-    if random_dims < 0:  # type: ignore[operator]
-        raise InputError(f"random_dims is {random_dims}; expected 0 or more")
+    check_int("random_dims", random_dims, 0)
+    check_int("seed", seed)
     if U is None and wce is None and not random_dims:
         raise InputError("there are no vectors: give U, wce or random_dims")
 
@@ -356,12 +357,30 @@ def _fill_random(target: Floats32, terms: list[str | None], seed: int) -> None:
         target[start : start + _BLOCK] = width * drawn
 
 
-def _analyzer(analyzer: Analyze | None, wce: WordClassEmbeddings | None) -> Analyze:
-    if analyzer is not None or wce is None:
-        return analyzer or Analyzer()
-    return choose_analyzer(
-        wce.analyzer,
-        ngrams=wce.ngrams,
-        stop_words=wce.stop_words,
-        mask_numbers=wce.mask_numbers,
-    )
+def random_vectors(terms: Iterable[str | None], n_dims: int, seed: int) -> Floats32:
+    """Return numbers between -1 and 1 (len(terms), n_dims) that only seed and term decide.
+
+    A hash of both starts the generator splitmix64. None stands for all unknown terms together.
+
+    Examples
+    --------
+    >>> together, alone = random_vectors(["moon", "tax"], 3, seed=1), random_vectors(["tax"], 3, 1)
+    >>> bool((together[1] == alone[0]).all())
+    True
+    """
+    starts = np.frombuffer(b"".join(_hashed(term, str(int(seed))) for term in terms), "<u8")
+    steps = np.arange(1, n_dims + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+    bits = starts[:, None] + steps
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(_FIRST)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(_SECOND)
+    bits ^= bits >> np.uint64(31)
+    drawn: Floats32 = (bits >> np.uint64(40)).astype(np.float32)  # all that float32 holds
+    drawn *= np.float32(2**-23)
+    drawn -= np.float32(1)
+    return drawn
+
+
+def _hashed(term: str | None, seed: str) -> bytes:
+    person = b"unknown" if term is None else b""
+    written = (term or "").encode("utf-8", "surrogatepass")
+    return blake2b(written, digest_size=8, key=seed.encode()[:64], person=person).digest()

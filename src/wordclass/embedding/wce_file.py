@@ -12,11 +12,11 @@ from scipy import sparse
 from wordclass import tensor_file
 from wordclass.arrays import Floats32, Sparse
 from wordclass.counts import WordClassCounts
-from wordclass.embedding.documents import CountedDocuments
-from wordclass.embedding.learning import Learned
+from wordclass.embedding.state import CountedDocuments, Learned
 from wordclass.errors import FormatError
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.stored_options import Functions, restored, storable
+from wordclass.text.counting import CountedTexts
 from wordclass.vocabulary import Vocabulary
 
 KIND = "wce"
@@ -128,20 +128,20 @@ def _restored_matrix(name: str, arrays: _Arrays) -> Sparse:
 
 
 def _flattened_documents(documents: CountedDocuments) -> _Arrays:
-    terms, ends = tensor_file.pack_strings(documents.terms)
+    terms, ends = tensor_file.pack_strings(documents.counted.terms)
     return {
         "document_terms": terms,
         "document_term_ends": ends,
         "fingerprints": documents.fingerprints,
-        **_flattened("occurrences", documents.occurrences),
+        **_flattened("occurrences", documents.counted.occurrences),
         **_flattened("document_labels", documents.labels.Y),
     }
 
 
 def _restored_documents(codeframe: Codeframe, arrays: _Arrays) -> CountedDocuments:
+    terms = tensor_file.unpack_strings(arrays["document_terms"], arrays["document_term_ends"])
     return CountedDocuments(
-        tensor_file.unpack_strings(arrays["document_terms"], arrays["document_term_ends"]),
-        _restored_matrix("occurrences", arrays),
+        CountedTexts(terms, _restored_matrix("occurrences", arrays)),
         EncodedLabels(codeframe, _restored_matrix("document_labels", arrays)),
         arrays["fingerprints"],
     )

@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.embedding.documents import fingerprint_texts
+from wordclass.folds import fingerprint_texts
 
 
 @dataclass(frozen=True, eq=False)

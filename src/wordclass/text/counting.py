@@ -1,31 +1,107 @@
 """From texts to counted terms: by the native engine where it serves, else by plain Python.
 
-Two questions are answered here: which terms occur how often in each text, and the same for terms
-that are given. Plain Python is the specification; the engine is tested against it.
+Three questions are answered here: which terms occur how often in each text (`count`, or
+`term_counter` for texts that come block by block), the same for a fixed vocabulary
+(`count_known`), and which terms follow each other (`index_texts`). Plain Python is the
+specification; the engine is tested against it. What either of them counted answers the same
+questions, so that nobody has to ask which one it was.
 """
 
+import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import native, progress
-from wordclass.arrays import Flags, Ints, Sparse, to_sparse
+from wordclass.arrays import Flags, Ints, Sparse, csr
+from wordclass.counts import WordClassCounts, fits_dense_table, label_arrays
 from wordclass.errors import InputError
-from wordclass.text import native_counting
-from wordclass.text.analyzer import Analyze, Analyzer
-from wordclass.text.native_counting import NativeCountedTexts, NativeTermCounter
+from wordclass.native import n_threads
+from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
 from wordclass.vocabulary import TermCounts, Vocabulary
+from wordclass.weightings import tfidf
+
+Weight = Callable[[Sparse, Vocabulary], Sparse]
 
 _BLOCK = 2_000  # documents between two reports of progress, and the unit of parallel work
+_STEP = "counting words"
 
-Counted = TypeVar("Counted")
+
+def count(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> "Counted":
+    """Count every term of every text."""
+    if isinstance(analyze, Analyzer) and serves(analyze):
+        # the engine says nothing on the way; a bar shows at least that it is at work
+        progress.report(_STEP, 0, 1)
+        counted = NativeCountedTexts(texts, analyze, n_jobs)
+        progress.report(_STEP, 1, 1)
+        return counted
+    native.warn_if_missing()
+    return count_in_python(texts, analyze, n_jobs)
+
+
+def term_counter(analyze: Analyze, n_jobs: int | None) -> "PythonTermCounter | NativeTermCounter":
+    """Return a counter of terms for texts that are not all at hand at once."""
+    if isinstance(analyze, Analyzer) and serves(analyze):
+        return NativeTermCounter(analyze, n_jobs)
+    native.warn_if_missing()
+    return PythonTermCounter(analyze)
+
+
+def count_known(
+    texts: list[str], analyze: Analyze, vocabulary: Vocabulary, n_jobs: int | None = None
+) -> Sparse:
+    """Count the terms of each text that are in the vocabulary; all others are passed over.
+
+    Returns
+    -------
+    occurrences : sparse int32 matrix of shape (n, v)
+        Rows sorted.
+    """
+    if isinstance(analyze, Analyzer) and serves(analyze):
+        with _told_as_input_errors():
+            documents = _documents(texts, analyze)
+            parts = _fixed(vocabulary, analyze).count(documents, n_threads(n_jobs))
+        return csr(parts, (len(texts), len(vocabulary)))
+    native.warn_if_missing()
+    return count_known_in_python(texts, analyze, vocabulary.index, n_jobs)
+
+
+def index_texts(
+    texts: list[str], analyze: Analyze, vocabulary: Vocabulary, n_jobs: int | None = None
+) -> tuple[NDArray[np.int32], Ints]:
+    """Return the column of every token, text after text, and where each text ends.
+
+    Returns
+    -------
+    columns : int32 array
+        -1 for a token outside the vocabulary.
+    ends : int64 array of shape (n + 1,)
+        The first is 0.
+    """
+    if isinstance(analyze, Analyzer):
+        if analyze.ngrams != (1, 1):  # n-grams of a text are in no one order
+            raise InputError(f"texts are sequences of single words, not of ngrams={analyze.ngrams}")
+        if serves(analyze):
+            with _told_as_input_errors():
+                documents = _documents(texts, analyze)
+                indexed: tuple[NDArray[np.int32], Ints] = _fixed(vocabulary, analyze).index(
+                    documents, n_threads(n_jobs)
+                )
+            return indexed
+    native.warn_if_missing()
+    return index_in_python(texts, analyze, vocabulary.index)
+
+
+# --- plain Python, with any analyzer ------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,22 +113,22 @@ class CountedTexts:
 
     @property
     def n_docs(self) -> int:
-        """How many texts."""
+        """Number of texts."""
         return int(self.occurrences.shape[0])
 
     @cached_property
     def doc_freq(self) -> Ints:
-        """In how many texts each term occurs."""
+        """Number of texts in which each term occurs."""
         return np.bincount(self.occurrences.indices, minlength=len(self.terms)).astype(np.int64)
 
     @cached_property
     def term_freq(self) -> Ints:
-        """How often each term occurs in all texts."""
+        """Number of occurrences of each term in all texts."""
         columns, counts = self.occurrences.indices, self.occurrences.data
         return np.bincount(columns, counts, minlength=len(self.terms)).astype(np.int64)
 
     def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
-        """Return the kept terms, sorted by code point, and their places here."""
+        """Return the kept terms, sorted by code point, and their places."""
         places = np.flatnonzero(kept)
         return [self.terms[j] for j in places], places
 
@@ -60,25 +136,20 @@ class CountedTexts:
         """Return the occurrences (n, len(places)) of terms."""
         return self.occurrences[:, places]
 
+    def weigh(self, places: Ints, vocabulary: Vocabulary, weight: Weight) -> Sparse:
+        """Return X (n, v) of the vocabulary, whose terms have these places."""
+        return weight(self.occurrences_of(places), vocabulary)
 
-def count(
-    texts: list[str], analyze: Analyze, n_jobs: int | None = None
-) -> CountedTexts | NativeCountedTexts:
-    """Count every term of every text."""
-    if isinstance(analyze, Analyzer) and native_counting.serves(analyze):
-        # the engine says nothing on the way; a bar shows at least that it is at work
-        progress.report("counting words", 0, 1)
-        counted = NativeCountedTexts(texts, analyze, n_jobs)
-        progress.report("counting words", 1, 1)
-        return counted
-    native.warn_if_missing()
-    return count_in_python(texts, analyze, n_jobs)
-
-
-def count_in_python(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> CountedTexts:
-    """Count every term of every text, with any analyzer."""
-    blocks = _over_blocks(texts, lambda block: _count_block(block, analyze), n_jobs)
-    return merge_counted(blocks)
+    def sums(
+        self,
+        places: Ints,
+        vocabulary: Vocabulary,
+        weight: Weight,
+        Y: Sparse,
+        needs: Collection[str],
+    ) -> WordClassCounts:
+        """Return the sums over X and Y (n, m) that a correlation needs."""
+        return WordClassCounts.of(self.weigh(places, vocabulary, weight), Y, needs)
 
 
 class PythonTermCounter:
@@ -106,44 +177,34 @@ class PythonTermCounter:
         doc_freq = np.fromiter((self._doc_freq[term] for term in terms), np.int64, len(terms))
         term_freq = np.fromiter((self._term_freq[term] for term in terms), np.int64, len(terms))
         counts = TermCounts(self._n_docs, terms, doc_freq, term_freq)
-        return counts.vocabulary(min_docs, max_df, max_terms)
+        return Vocabulary.of(counts, min_docs, max_df, max_terms)[0]
 
 
-def term_counter(analyze: Analyze, n_jobs: int | None) -> PythonTermCounter | NativeTermCounter:
-    """Return a counter of terms for texts that are not all at hand at once."""
-    if isinstance(analyze, Analyzer) and native_counting.serves(analyze):
-        return NativeTermCounter(analyze, n_jobs)
-    native.warn_if_missing()
-    return PythonTermCounter(analyze)
-
-
-def count_known(
-    texts: list[str], analyze: Analyze, vocabulary: Vocabulary, n_jobs: int | None = None
-) -> Sparse:
-    """Count the terms of each text that are in the vocabulary; all others are passed over.
-
-    Returns
-    -------
-    occurrences : sparse int32 matrix of shape (n, v)
-        Rows sorted.
-    """
-    if isinstance(analyze, Analyzer) and native_counting.serves(analyze):
-        return native_counting.count_known(texts, analyze, vocabulary, n_jobs)
-    native.warn_if_missing()
-    return count_known_in_python(texts, analyze, vocabulary.index, n_jobs)
+def count_in_python(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> CountedTexts:
+    """Count every term of every text, with any analyzer."""
+    return merge_counted(_over_blocks(texts, lambda block: _count_block(block, analyze), n_jobs))
 
 
 def count_known_in_python(
     texts: list[str], analyze: Analyze, index: Mapping[str, int], n_jobs: int | None = None
 ) -> Sparse:
     """Count the terms that have a column, with any analyzer."""
-    blocks = _over_blocks(texts, lambda block: _count_known(block, analyze, index), n_jobs)
-    return _stacked(blocks, len(index))
+
+    def count_block(block: list[str]) -> Sparse:
+        return _matrix(*_columns(block, analyze, index.get), len(index))
+
+    return _stacked(_over_blocks(texts, count_block, n_jobs), len(index))
 
 
-def merge_counted(blocks: Iterable[CountedTexts]) -> CountedTexts:
+def index_in_python(
+    texts: list[str], analyze: Analyze, index: Mapping[str, int]
+) -> tuple[NDArray[np.int32], Ints]:
+    """Return the column of every token, with any analyzer; -1 for one that has none."""
+    return _columns(texts, analyze, lambda token: index.get(token, -1))
+
+
+def merge_counted(parts: list[CountedTexts]) -> CountedTexts:
     """Put counted texts below each other, with one sorted list of terms for all of them."""
-    parts = list(blocks)
     terms = sorted(set().union(*(part.terms for part in parts)))
     column = {term: j for j, term in enumerate(terms)}
     moved = []
@@ -163,59 +224,234 @@ def _count_block(texts: list[str], analyze: Analyze) -> CountedTexts:
     """Count a few texts; the terms are in the order in which they came."""
     index: defaultdict[str, int] = defaultdict()
     index.default_factory = index.__len__  # a new term gets the next number
-    occurrences = _counted(texts, analyze, index.__getitem__)
-    return CountedTexts(list(index), _matrix(*occurrences, len(index)))
+    columns, ends = _columns(texts, analyze, index.__getitem__)
+    return CountedTexts(list(index), _matrix(columns, ends, len(index)))
 
 
-def _count_known(texts: list[str], analyze: Analyze, index: Mapping[str, int]) -> Sparse:
-    occurrences = _counted(texts, analyze, index.get)
-    return _matrix(*occurrences, len(index))
-
-
-def _counted(
+def _columns(
     texts: list[str], analyze: Analyze, column_of: Callable[[str], int | None]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the column of every known token, text after text, and where each text ends."""
-    columns = array("i")
-    ends = array("q", [0])
+) -> tuple[NDArray[np.int32], Ints]:
+    """Return the column of every token that has one, text after text, and the texts' ends."""
+    columns, ends = array("i"), array("q", [0])
     for k, text in enumerate(texts):
         try:
             # 0 is a column too, so None is sifted out by identity, not by truth
-            found = [j for j in map(column_of, analyze(text)) if j is not None]
+            columns.extend([j for j in map(column_of, analyze(text)) if j is not None])
         except TypeError as error:
             raise InputError(
                 f"the analyzer must return a sequence of str for every text; for text {k} it "
                 f"did not ({error})"
             ) from error
-        columns.extend(found)
         ends.append(len(columns))
-    return np.frombuffer(columns, np.int32), np.frombuffer(ends, np.int64)
+    return np.array(columns, np.int32), np.array(ends, np.int64)
 
 
-def _matrix(columns: NDArray[np.int32], ends: NDArray[np.int64], n_terms: int) -> Sparse:
+def _matrix(columns: NDArray[np.int32], ends: Ints, n_terms: int) -> Sparse:
     ones = np.ones(len(columns), np.int32)
-    matrix = sparse.csr_matrix((ones, columns.copy(), ends), shape=(len(ends) - 1, n_terms))
+    matrix = sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, n_terms))
     matrix.sum_duplicates()  # sorts the rows on the way
     return matrix
 
 
-def _stacked(blocks: Iterable[Sparse], n_terms: int) -> Sparse:
-    parts = list(blocks)
+def _stacked(parts: list[Sparse], n_terms: int) -> Sparse:
     if not parts:
-        return to_sparse(np.zeros((0, n_terms))).astype(np.int32)
+        return sparse.csr_matrix(np.zeros((0, n_terms), np.int32))
     return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
 
 
+_Made = TypeVar("_Made")
+
+
 def _over_blocks(
-    texts: list[str], work: Callable[[list[str]], Counted], n_jobs: int | None
-) -> list[Counted]:
+    texts: list[str], work: Callable[[list[str]], _Made], n_jobs: int | None
+) -> list[_Made]:
     """Do the work for each block of texts, in order; in several processes where asked."""
     blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
-    if n_jobs in (None, 1) or len(blocks) == 1:
-        return [work(block) for block in progress.over(blocks, "counting words")]
-    import joblib
+    results: Iterable[_Made] = map(work, blocks)
+    if n_jobs not in (None, 1) and len(blocks) > 1:
+        import joblib
 
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    results = parallel(joblib.delayed(work)(block) for block in blocks)
-    steps = progress.over(blocks, "counting words")
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+        results = parallel(joblib.delayed(work)(block) for block in blocks)
+    steps = progress.over(blocks, _STEP)
     return [result for _, result in zip(steps, results, strict=True)]
+
+
+# --- the native engine --------------------------------------------------------------------------
+
+_LONGEST_NGRAM = 3
+_WORD = re.compile(r"\w")
+_WIDTH_ENDS = {1: 0x100, 2: 0x10000, 4: 0x110000}  # the characters of texts, by bytes of each
+_learned = 0x80  # ASCII is known to the engine
+_learning = Lock()
+
+
+def serves(analyze: Analyzer) -> bool:
+    """Whether the engine gives the same tokens as this analyzer."""
+    return (
+        native.engine is not None
+        and type(analyze) is Analyzer  # a subclass may cut texts in another way
+        and analyze.token_pattern == TOKEN_PATTERN
+        and analyze.strip_accents is None
+        and analyze.ngrams[1] <= _LONGEST_NGRAM
+    )
+
+
+class NativeCountedTexts:
+    """Every term of every text, its place an id in no order.
+
+    What the texts contain is handed over once: by `occurrences_of`, `weigh` or `sums`.
+    """
+
+    def __init__(self, texts: list[str], analyze: Analyzer, n_jobs: int | None) -> None:
+        with _told_as_input_errors():
+            self._counted = native.engine.CountedTexts(  # type: ignore[union-attr]
+                _documents(texts, analyze), _options(analyze), n_threads(n_jobs)
+            )
+        self.n_docs: int = self._counted.n_docs
+        self.doc_freq: Ints = self._counted.doc_freq()
+        self.term_freq: Ints = self._counted.term_freq()
+
+    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
+        """Return the kept terms, sorted by code point, and their ids."""
+        ids, terms = self._counted.sorted(np.flatnonzero(kept))
+        return terms, ids
+
+    def occurrences_of(self, places: Ints) -> Sparse:
+        """Return the occurrences (n, len(places)) of terms."""
+        with _told_as_input_errors():
+            parts = self._counted.occurrences(self._columns(places), len(places))
+        return csr(parts, (self.n_docs, len(places)))
+
+    def weigh(self, places: Ints, vocabulary: Vocabulary, weight: Weight) -> Sparse:
+        """Return X (n, v) of the vocabulary; tf-idf is made in one go."""
+        if weight is not tfidf.weight:
+            return weight(self.occurrences_of(places), vocabulary)
+        tables = vocabulary.idf, tfidf.damped_counts(self._counted.max_count)
+        with _told_as_input_errors():
+            parts = self._counted.tfidf_rows(self._columns(places), *tables)
+        return csr(parts, (self.n_docs, len(places)))
+
+    def sums(
+        self,
+        places: Ints,
+        vocabulary: Vocabulary,
+        weight: Weight,
+        Y: Sparse,
+        needs: Collection[str],
+    ) -> WordClassCounts:
+        """Return the sums over X and Y (n, m); those of tf-idf are made without X."""
+        if weight is not tfidf.weight or not fits_dense_table(len(vocabulary), Y.shape[1]):
+            return WordClassCounts.of(self.weigh(places, vocabulary, weight), Y, needs)
+        sums = self._counted.tfidf_sums(
+            self._columns(places),
+            vocabulary.idf,
+            tfidf.damped_counts(self._counted.max_count),
+            *label_arrays(Y),
+            Y.shape[1],
+            *("joint_weight" in needs, "joint_docs" in needs),
+        )
+        return WordClassCounts.of_sums(Y, sums)
+
+    def _columns(self, places: Ints) -> NDArray[np.int32]:
+        columns = np.full(len(self.doc_freq), -1, np.int32)
+        columns[places] = np.arange(len(places), dtype=np.int32)
+        return columns
+
+
+class NativeTermCounter:
+    """Counts the terms of texts that come block by block, and forgets the texts."""
+
+    def __init__(self, analyze: Analyzer, n_jobs: int | None) -> None:
+        self._analyze = analyze
+        self._counter = native.engine.TermCounter(_options(analyze), n_threads(n_jobs))  # type: ignore[union-attr]
+
+    def add(self, texts: list[str]) -> None:
+        """Count some more texts."""
+        with _told_as_input_errors():
+            self._counter.add(_documents(texts, self._analyze))
+
+    def vocabulary(
+        self, min_docs: int | float, max_df: int | float, max_terms: int | None
+    ) -> Vocabulary:
+        """Return the terms to keep; no texts can be added afterwards."""
+        self._counter.finish()
+        self.n_docs: int = self._counter.n_docs
+        self.doc_freq: Ints = self._counter.doc_freq()
+        self.term_freq: Ints = self._counter.term_freq()
+        return Vocabulary.of(self, min_docs, max_df, max_terms)[0]
+
+    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
+        """Return the kept terms, sorted by code point, and their ids."""
+        ids, terms = self._counter.sorted(np.flatnonzero(kept))
+        return terms, ids
+
+
+Counted = CountedTexts | NativeCountedTexts
+
+
+def _documents(texts: list[str], analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+    documents = native.engine.Documents(texts)  # type: ignore[union-attr]
+    _learn_characters(_WIDTH_ENDS[documents.width()])
+    if analyze.lowercase:
+        # their lower case is not made character by character: only Python knows
+        for k in documents.special():
+            documents.replace(k, mask_and_lower(texts[k], analyze.mask_numbers))
+    return documents
+
+
+def _learn_characters(end: int) -> None:
+    """Tell the engine which characters make words, and their lower case, up to `end`."""
+    global _learned
+    if end > _learned:
+        with _learning:  # each range is written once, before anybody reads it
+            if end > _learned:
+                folded = folded_characters(_learned, end)
+                native.engine.learn_characters(_learned, folded)  # type: ignore[union-attr]
+                _learned = end
+
+
+def folded_characters(first: int, end: int) -> NDArray[np.uint32]:
+    """Return the lower case of each character as this Python has it; 0 for no word character.
+
+    The two characters without a lower case of their own stay what they are.
+    """
+    everything = "".join(map(chr, range(first, end)))
+    folded = np.zeros(end - first, np.uint32)
+    for match in _WORD.finditer(everything):
+        lower = match[0].lower()
+        folded[match.start()] = ord(lower) if len(lower) == 1 else ord(match[0])
+    return folded
+
+
+def _options(analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+    stop_words = sorted(word for word in analyze.stop_words if _can_be_met(word))
+    return native.engine.options(  # type: ignore[union-attr]
+        analyze.mask_numbers, analyze.lowercase, *analyze.ngrams, stop_words
+    )
+
+
+def _fixed(vocabulary: Vocabulary, analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+    """Return the engine's form of a vocabulary, made once."""
+    if analyze not in vocabulary.native_forms:
+        # the column of a term that is never met stays empty
+        terms = [term if _can_be_met(term) else "" for term in vocabulary.terms]
+        made = native.engine.FixedVocabulary(terms, _options(analyze))  # type: ignore[union-attr]
+        vocabulary.native_forms[analyze] = made
+    return vocabulary.native_forms[analyze]
+
+
+def _can_be_met(term: str) -> bool:
+    """Whether the engine could meet a term: no token has a NUL or a lone surrogate."""
+    try:
+        return b"\0" not in term.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+
+
+@contextmanager
+def _told_as_input_errors() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(str(error)) from error

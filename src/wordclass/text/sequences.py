@@ -1,19 +1,13 @@
 """From texts to the numbers of their tokens, in order: what networks read."""
 
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wordclass import native
 from wordclass.arrays import Ints
 from wordclass.errors import InputError
-from wordclass.text import native_counting
-from wordclass.text.analyzer import Analyze, Analyzer
-from wordclass.vocabulary import Vocabulary
 
 Side = Literal["left", "right"]
 
@@ -128,41 +122,3 @@ class Sequences:
 
     def __len__(self) -> int:
         return len(self.ends) - 1
-
-
-def index_texts(
-    texts: list[str], analyze: Analyze, vocabulary: Vocabulary, n_jobs: int | None = None
-) -> tuple[NDArray[np.int32], Ints]:
-    """Return the column of every token, text after text, and where each text ends.
-
-    Returns
-    -------
-    columns : int32 array
-        -1 for a token outside the vocabulary.
-    ends : int64 array of shape (n + 1,)
-        The first is 0.
-    """
-    if isinstance(analyze, Analyzer):
-        if analyze.ngrams != (1, 1):
-            raise InputError(f"texts are sequences of single words, not of ngrams={analyze.ngrams}")
-        if native_counting.serves(analyze):
-            return native_counting.index_texts(texts, analyze, vocabulary, n_jobs)
-    native.warn_if_missing()
-    return index_in_python(texts, analyze, vocabulary.index)
-
-
-def index_in_python(
-    texts: list[str], analyze: Analyze, index: Mapping[str, int]
-) -> tuple[NDArray[np.int32], Ints]:
-    """Do the same with any analyzer."""
-    columns, ends = array("i"), array("q", [0])
-    for k, text in enumerate(texts):
-        try:
-            columns.extend(index.get(token, -1) for token in analyze(text))
-        except TypeError as error:
-            raise InputError(
-                f"the analyzer must return a sequence of str for every text; for text {k} it "
-                f"did not ({error})"
-            ) from error
-        ends.append(len(columns))
-    return np.array(columns, np.int32), np.array(ends, np.int64)

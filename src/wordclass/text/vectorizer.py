@@ -1,6 +1,6 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass import naming
 from wordclass.arrays import Ints, Sparse, to_sparse
 from wordclass.corpus import list_texts
+from wordclass.counts import WordClassCounts
 from wordclass.errors import InputError
 from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
-from wordclass.text.native_counting import NativeCountedTexts
-from wordclass.vocabulary import Vocabulary, kept_terms, most_frequent
-
-Weight = Callable[[Sparse, Vocabulary], Sparse]
-Counted = counting.CountedTexts | NativeCountedTexts
+from wordclass.text.counting import Counted, Weight
+from wordclass.vocabulary import Vocabulary
 
 
 class DocumentVectorizer(TransformerMixin, BaseEstimator):
@@ -93,7 +91,13 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> Sparse:
         """Learn the terms and return X (n, v), reading the texts once."""
-        return self.fit_transform_counted(self.count(list_texts(texts)))
+        return self.fit_counted(self.count(list_texts(texts)))
+
+    def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
+        """Learn the terms and return sums over X and Y (n, m), without X where that can be."""
+        counted = self.count(texts)
+        places = self._choose_terms(counted)
+        return counted.sums(places, self.vocabulary_, self._weight(), Y, needs)
 
     def fit_blocks(self, blocks: Iterable[Iterable[str]]) -> Self:
         """Learn the terms of texts that come block by block; only their counts are held."""
@@ -107,24 +111,15 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         """Count all terms of texts, unweighted, whatever their frequency."""
         return counting.count(texts, self.build_analyzer(), self.n_jobs)
 
-    def fit_transform_counted(self, counted: Counted) -> Sparse:
+    def fit_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
-        places = self.fit_counted(counted)
-        if self.weighting == "tfidf" and isinstance(counted, NativeCountedTexts):
-            return self._typed(counted.tfidf_of(places, self.vocabulary_))
-        return self._weighted(counted.occurrences_of(places))
+        places = self._choose_terms(counted)
+        return self._typed(counted.weigh(places, self.vocabulary_, self._weight()))
 
-    def fit_counted(self, counted: Counted) -> Ints:
+    def _choose_terms(self, counted: Counted) -> Ints:
         """Learn which of the counted terms to keep; return their places in what was counted."""
-        kept = kept_terms(counted.n_docs, counted.doc_freq, self.min_docs, self.max_df)
-        terms, places = counted.sorted_terms(kept)
-        all_terms = np.ones(len(terms), bool)
-        chosen = most_frequent(all_terms, counted.term_freq[places], self.max_terms)
-        if not chosen.all():
-            terms = [term for term, is_chosen in zip(terms, chosen, strict=True) if is_chosen]
-            places = places[chosen]
-        self.vocabulary_ = Vocabulary(
-            terms, counted.doc_freq[places], counted.term_freq[places], counted.n_docs
+        self.vocabulary_, places = Vocabulary.of(
+            counted, self.min_docs, self.max_df, self.max_terms
         )
         return places
 
@@ -137,10 +132,10 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
     def transform(self, texts: Iterable[str]) -> Sparse:
         """Return X (n, v) for texts; words outside the vocabulary do not count."""
         check_is_fitted(self)
-        counted = counting.count_known(
+        occurrences = counting.count_known(
             list_texts(texts), self.build_analyzer(), self.vocabulary_, self.n_jobs
         )
-        return self._weighted(counted)
+        return self._typed(self._weight()(occurrences, self.vocabulary_))
 
     def inverse_transform(self, X: Sparse) -> list[NDArray[np.str_]]:
         """Return the terms of each row that have a weight."""
@@ -166,16 +161,18 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
             strip_accents=self.strip_accents,
         )
 
-    def _weighted(self, occurrences: Sparse) -> Sparse:
-        if callable(self.weighting):
-            weights = _checked(self.weighting(occurrences, self.vocabulary_), occurrences)
-        else:
-            entry = naming.entry("weightings", self.weighting)
-            weights = entry.weight(occurrences, self.vocabulary_)
-        return self._typed(weights)
+    def _weight(self) -> Weight:
+        """Return the weighting that was asked for; one of the user's is checked."""
+        weighting = self.weighting
+        if not callable(weighting):
+            weight: Weight = naming.entry("weightings", weighting).weight
+            return weight
+        return lambda occurrences, vocabulary: _checked(
+            weighting(occurrences, vocabulary), occurrences
+        )
 
     def _typed(self, X: Sparse) -> Sparse:
-        return sparse.csr_matrix(X, dtype=np.dtype(self.dtype))
+        return X if X.dtype == self.dtype else X.astype(np.dtype(self.dtype))
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
         tags = super().__sklearn_tags__()

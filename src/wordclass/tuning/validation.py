@@ -7,9 +7,8 @@ from hashlib import blake2b
 import numpy as np
 
 from wordclass.arrays import Flags
-from wordclass.embedding.documents import fingerprint_texts
 from wordclass.errors import InputError
-from wordclass.folds import stratified_folds
+from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import EncodedLabels
 
 _MOST_FOLDS = 20

@@ -16,7 +16,7 @@ def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
     A document without a known term keeps a row of zeros. Equal to scikit-learn's TfidfVectorizer
     with `sublinear_tf=True`.
     """
-    idf = inverse_document_frequency(vocabulary)
+    idf = vocabulary.idf
     if native.engine is not None and occurrences.indices.dtype == np.int32:
         return _weight_natively(native.engine, occurrences, idf)
     weights = (1 + np.log(occurrences.data)) * idf[occurrences.indices]
@@ -26,11 +26,6 @@ def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
     # for any others
     parts = (weights / lengths[rows], occurrences.indices, occurrences.indptr)
     return sparse.csr_matrix(parts, shape=occurrences.shape)
-
-
-def inverse_document_frequency(vocabulary: Vocabulary) -> Floats:
-    """Return the smoothed idf of each term (v,)."""
-    return np.log((1 + vocabulary.n_docs) / (1 + vocabulary.doc_freq)) + 1
 
 
 def damped_counts(largest: int) -> Floats:

@@ -1,0 +1,246 @@
+"""What embeddings are made of, and how documents are added to it and taken out: all exact.
+
+Nothing is changed in place: each step returns a new `Learned`, so one that fails changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordclass.arrays import Sparse, to_sparse
+from wordclass.correlations import information_gain
+from wordclass.counts import WordClassCounts
+from wordclass.embedding.vectors import Recipe
+from wordclass.errors import InputError
+from wordclass.folds import fingerprint_texts
+from wordclass.labels import Codeframe, EncodedLabels
+from wordclass.text.counting import CountedTexts, merge_counted
+from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.vocabulary import Vocabulary
+
+Block = tuple[list[str], EncodedLabels]
+
+_NOT_FITTED = "with their labels, are not among those that were fitted; nothing was removed"
+
+
+@dataclass(frozen=True, eq=False)
+class CountedDocuments:
+    """Documents that are kept: counted texts, labels, and a fingerprint of each text."""
+
+    counted: CountedTexts  # with all terms, also the rare ones
+    labels: EncodedLabels
+    fingerprints: NDArray[np.uint64]  # (n,)
+
+    def __add__(self, other: "CountedDocuments") -> "CountedDocuments":
+        codeframe = self.labels.codeframe | other.labels.codeframe
+        Y = sparse.vstack([self.labels.over(codeframe), other.labels.over(codeframe)], format="csr")
+        return CountedDocuments(
+            merge_counted([self.counted, other.counted]),
+            EncodedLabels(codeframe, Y),
+            np.concatenate([self.fingerprints, other.fingerprints]),
+        )
+
+    def without(self, removed: "CountedDocuments") -> "CountedDocuments":
+        """Take documents out, each once: those with the same text and the same labels.
+
+        Terms and classes that no document has any more are gone too, as in a fresh fit; but the
+        columns of a label matrix stay, since the user named them.
+        """
+        leaving = Counter(removed._keys())
+        kept = []
+        for k, key in enumerate(self._keys()):
+            if leaving[key] > 0:
+                leaving[key] -= 1
+            else:
+                kept.append(k)
+        if n_strange := leaving.total():
+            n_removed = len(removed.fingerprints)
+            raise InputError(f"{n_strange} of the {n_removed} documents to remove, {_NOT_FITTED}")
+        rest = CountedTexts(self.counted.terms, self.counted.occurrences[kept])
+        terms, places = rest.sorted_terms(rest.doc_freq > 0)
+        codeframe, Y = self.labels.codeframe, self.labels.Y[kept]
+        if codeframe.kind != "matrix":
+            is_gone = np.bincount(Y.indices, minlength=len(codeframe.classes)) == 0
+            codeframe, Y = codeframe.without(is_gone), Y[:, np.flatnonzero(~is_gone)]
+        return CountedDocuments(
+            CountedTexts(terms, rest.occurrences_of(places)),
+            EncodedLabels(codeframe, Y),
+            self.fingerprints[kept],
+        )
+
+    def _keys(self) -> Iterator[tuple[int, tuple[object, ...]]]:
+        """Give what makes documents the same: the fingerprint of the text, and the labels."""
+        classes, Y = self.labels.codeframe.classes, self.labels.Y
+        for k, fingerprint in enumerate(self.fingerprints.tolist()):
+            given = Y.indices[Y.indptr[k] : Y.indptr[k + 1]]
+            yield fingerprint, tuple(classes[j] for j in sorted(given))
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """All that was learned from documents; the embeddings follow from it.
+
+    The columns of the counts are the classes of the codeframe, then one for each structural term.
+    `documents` are the counted documents themselves, where they are to be kept.
+    """
+
+    vocabulary: Vocabulary
+    codeframe: Codeframe
+    structural: tuple[int, ...]  # columns of X
+    counts: WordClassCounts
+    documents: CountedDocuments | None = None
+
+    def plus(self, counts: WordClassCounts, codeframe: Codeframe) -> "Learned":
+        """Add counts over another codeframe, but the same vocabulary."""
+        larger = replace(self, codeframe=self.codeframe | codeframe)
+        ours = larger._widened(self.counts, self.codeframe)
+        return replace(larger, counts=ours + larger._widened(counts, codeframe))
+
+    def minus(self, counts: WordClassCounts, codeframe: Codeframe) -> "Learned":
+        """Subtract counts; classes that no document has any more are gone.
+
+        The columns of a label matrix stay, since the user named them.
+        """
+        left = self.counts - self._widened(counts, codeframe)
+        if left.has_negative():
+            raise InputError(f"some of the documents to remove, {_NOT_FITTED}")
+        if self.codeframe.kind == "matrix":
+            return replace(self, counts=left)
+        is_gone = left.class_docs == 0
+        n_classes = len(self.codeframe.classes)
+        is_gone[n_classes:] = False  # structural columns stay
+        remaining = self.codeframe.without(is_gone[:n_classes])
+        return replace(self, codeframe=remaining, counts=left.without_classes(is_gone))
+
+    def _widened(self, counts: WordClassCounts, codeframe: Codeframe) -> WordClassCounts:
+        """Move the columns of counts over `codeframe` to those of this codeframe, a larger one."""
+        n_classes, n_structural = len(self.codeframe.classes), len(self.structural)
+        columns = [self.codeframe.column(label) for label in codeframe.classes]
+        behind = range(n_classes, n_classes + n_structural)
+        return counts.with_classes([*columns, *behind], n_classes + n_structural)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Learns from labelled texts, by these options."""
+
+    vectorizer: DocumentVectorizer
+    recipe: Recipe
+    structural_problems: int
+    keep_documents: bool
+
+    def learn(self, texts: list[str], labels: EncodedLabels) -> Learned:
+        """Learn everything; X is not made where its sums can be had without it."""
+        if self.keep_documents or self.structural_problems:
+            return self.learn_weighted(texts, labels)[0]
+        counts = self.vectorizer.fit_sums(texts, labels.Y, self.recipe.needs)
+        return Learned(self.vectorizer.vocabulary_, labels.codeframe, (), counts)
+
+    def learn_weighted(self, texts: list[str], labels: EncodedLabels) -> tuple[Learned, Sparse]:
+        """Learn everything, vocabulary included; return it with the X of the texts."""
+        if self.keep_documents:
+            return self._learn_again(self._documents(texts, labels))
+        return self._learn(self.vectorizer.fit_transform(texts), labels)
+
+    def learn_blocks(self, blocks: Callable[[], Iterable[Block]]) -> Learned:
+        """Learn from texts that come block by block, in two passes; only sums are held.
+
+        The first pass finds the vocabulary and the classes, the second makes the sums.
+        """
+        codeframe = Codeframe((), "single")
+
+        def texts_of_blocks() -> Iterator[list[str]]:
+            nonlocal codeframe
+            for texts, labels in blocks():
+                codeframe = codeframe | labels.codeframe if codeframe.classes else labels.codeframe
+                yield texts
+
+        vocabulary = self.vectorizer.fit_blocks(texts_of_blocks()).vocabulary_
+        nothing = self.recipe.count(
+            to_sparse(np.zeros((0, len(vocabulary)))),
+            to_sparse(np.zeros((0, len(codeframe.classes)))),
+        )
+        learned = Learned(vocabulary, codeframe, (), nothing)
+        for texts, labels in blocks():
+            learned = self.add(learned, texts, labels)
+        return learned
+
+    def add(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
+        """Learn from more texts; their classes may be new."""
+        if learned.documents is not None:
+            return self._learn_again(learned.documents + self._documents(texts, labels))[0]
+        return learned.plus(self._counts(learned, texts, labels), labels.codeframe)
+
+    def merge(self, learned: Learned, other: Learned) -> Learned:
+        """Join what was learned from two sets of documents."""
+        if learned.documents is not None and other.documents is not None:
+            return self._learn_again(learned.documents + other.documents)[0]
+        if not learned.vocabulary.agrees_with(other.vocabulary):
+            raise InputError(
+                "the two embeddings have different vocabularies or document frequencies, so their "
+                "sums do not add up; fit both with keep_documents=True, or grow one by partial_fit"
+            )
+        if learned.structural != other.structural:
+            raise InputError("the two embeddings have different structural columns")
+        return learned.plus(other.counts, other.codeframe)
+
+    def remove(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
+        """Take texts out, as if they had never been there."""
+        if len(texts) >= learned.counts.n_docs:
+            raise InputError(
+                f"{len(texts)} documents are to be removed of {learned.counts.n_docs:g}: none "
+                "would be left"
+            )
+        if learned.documents is not None:
+            rest = learned.documents.without(self._documents(texts, labels))
+            return self._learn_again(rest)[0]
+        return learned.minus(self._counts(learned, texts, labels), labels.codeframe)
+
+    def _documents(self, texts: list[str], labels: EncodedLabels) -> CountedDocuments:
+        """Count texts so that they can be kept: all terms, and a fingerprint of each text."""
+        counted = self.vectorizer.count(texts)
+        terms, places = counted.sorted_terms(counted.doc_freq > 0)
+        kept = CountedTexts(terms, counted.occurrences_of(places))
+        return CountedDocuments(kept, labels, fingerprint_texts(texts))
+
+    def _learn_again(self, documents: CountedDocuments) -> tuple[Learned, Sparse]:
+        X = self.vectorizer.fit_counted(documents.counted)
+        learned, X = self._learn(X, documents.labels)
+        return replace(learned, documents=documents), X
+
+    def _learn(self, X: Sparse, labels: EncodedLabels) -> tuple[Learned, Sparse]:
+        vocabulary = self.vectorizer.vocabulary_
+        structural = tuple(telling_terms(X, labels.Y, self.structural_problems))
+        counts = self.recipe.count(X, with_structural_columns(X, labels.Y, structural))
+        return Learned(vocabulary, labels.codeframe, structural, counts), X
+
+    def _counts(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> WordClassCounts:
+        """Count texts with the vocabulary, document frequencies and structural terms there are."""
+        X = self.vectorizer.with_vocabulary(learned.vocabulary).transform(texts)
+        return self.recipe.count(X, with_structural_columns(X, labels.Y, learned.structural))
+
+
+def telling_terms(X: Sparse, Y: Sparse, n_terms: int) -> list[int]:
+    """Return the columns of X most correlated with the task, best first.
+
+    By information gain, summed over the classes; ties by column. (In the paper's "Known
+    limitations", after the structural learning of Ando and Zhang.)
+    """
+    if not n_terms:
+        return []
+    counts = WordClassCounts.of(X, Y, information_gain.NEEDS)
+    gain = information_gain.correlate(counts).sum(axis=1)  # (v,)
+    return [int(j) for j in np.argsort(-gain.round(12), kind="stable")[:n_terms]]
+
+
+def with_structural_columns(X: Sparse, Y: Sparse, columns: Sequence[int]) -> Sparse:
+    """Put behind Y (n, m) one 0/1 column per chosen term: whether the document has it."""
+    if not columns:
+        return Y
+    weights: Sparse = X[:, list(columns)].copy()
+    weights.data = (weights.data != 0).astype(np.float64)
+    return to_sparse(sparse.hstack([Y, weights]))

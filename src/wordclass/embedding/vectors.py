@@ -1,0 +1,242 @@
+"""From sums over documents to word-class vectors: shrink, correlate, standardize, project."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from wordclass import naming
+from wordclass.arrays import Flags, Floats, Floats32, Matrix, Sparse
+from wordclass.checks import check_int, check_number
+from wordclass.counts import JOINTS, WordClassCounts
+from wordclass.errors import InputError
+
+Correlate = Callable[[WordClassCounts], Floats]
+
+SMALLEST_DEVIATION = 1e-5  # the paper's runs divided by no less
+_BLOCK_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The steps from counts to S, with the sums they need."""
+
+    correlate: Correlate
+    needs: frozenset[str]
+    shrinkage: float
+
+    @classmethod
+    def of(cls, correlation: str | Correlate, shrinkage: float) -> "Recipe":
+        """Look up a correlation by name; a function of the user's may say what it `NEEDS`."""
+        strength = check_number("shrinkage", shrinkage)
+        if callable(correlation):
+            return cls(correlation, frozenset(getattr(correlation, "NEEDS", JOINTS)), strength)
+        entry = naming.entry("correlations", correlation)
+        return cls(entry.correlate, entry.NEEDS, strength)
+
+    def count(self, X: Sparse, Y: Sparse) -> WordClassCounts:
+        """Make the sums of these documents that the correlation needs."""
+        return WordClassCounts.of(X, Y, self.needs)
+
+    def embed(self, counts: WordClassCounts) -> Floats:
+        """Return S (v, m): correlations of shrunken counts, standardized over the known terms."""
+        A = np.asarray(self.correlate(shrink(counts, self.shrinkage)), dtype=np.float64)
+        if A.shape != (counts.n_terms, counts.n_classes):
+            raise InputError(
+                f"the correlation returned an array of shape {A.shape}; expected "
+                f"{(counts.n_terms, counts.n_classes)}: a row per term, a column per class"
+            )
+        if not np.isfinite(A).all():
+            raise InputError("the correlation returned NaN or infinite values")
+        return standardize(A, counts.known)
+
+
+def shrink(counts: WordClassCounts, strength: float) -> WordClassCounts:
+    """Give every term `strength` pseudo-occurrences that know nothing of the term.
+
+    Each has the mean non-zero weight w of X and is spread over the classes as everything is: the
+    weights as the classes share all weight, p, the documents as the classes share all documents.
+    For the dot product this is A = (X'Y + m w p) / (colsum + m w), with m the strength; the other
+    correlations see the same documents added. A term with many occurrences hardly moves, a term
+    with few tells little, whatever the chance of its few occurrences was.
+
+    Returns
+    -------
+    counts : WordClassCounts
+        With dense joint sums; unchanged where the strength is 0.
+    """
+    if strength == 0 or not counts.term_docs.any():
+        return counts
+    mean_weight = _mean_weight(counts)
+    class_share = counts.class_docs / counts.n_docs  # (m,)
+    joints: dict[str, Matrix] = {}
+    if "joint_weight" in counts.joints:
+        joints["joint_weight"] = counts.joint_weight
+        joints["joint_weight"] += strength * mean_weight * _weight_share(counts)
+    if "joint_docs" in counts.joints:
+        joints["joint_docs"] = counts.joint_docs
+        joints["joint_docs"] += strength * class_share
+    return replace(
+        counts,
+        n_docs=counts.n_docs + strength,
+        class_docs=counts.class_docs + strength * class_share,
+        term_docs=np.where(counts.known, counts.term_docs + strength, 0.0),
+        term_weight=counts.term_weight + strength * mean_weight,
+        term_squares=counts.term_squares + strength * mean_weight**2,
+        joints=joints,
+    )
+
+
+def _mean_weight(counts: WordClassCounts) -> float:
+    """Return the mean non-zero weight of X; 0 where there is none."""
+    return float(counts.term_weight.sum() / max(counts.term_docs.sum(), 1.0))
+
+
+def _weight_share(counts: WordClassCounts) -> Floats:
+    """Return the share of all weight that each class has (m,)."""
+    of_class: Floats = np.asarray(counts.joints["joint_weight"].sum(axis=0)).ravel()
+    return of_class / max(float(counts.term_weight.sum()), 1e-300)
+
+
+def standardize(A: Floats, known: Flags) -> Floats:
+    """Return the z-scores of each column of A (v, m), deviations with v - 1 (eq. 3 to 5).
+
+    Terms that are not `known` (they occur in none of the documents at hand) get zeros and stay out
+    of mean and deviation. A constant column becomes zeros.
+    """
+    S = np.zeros_like(A)
+    values = A[known]
+    if len(values):
+        mean = values.mean(axis=0)
+        values -= mean
+        S[known] = values * _inverse_deviation((values**2).sum(axis=0), mean, len(values))
+    return S
+
+
+def _inverse_deviation(squares: Floats, mean: Floats, n_terms: int) -> Floats:
+    """Return 1 over the deviation of columns (m,), or 0 for a column to be set to zero.
+
+    Parameters
+    ----------
+    squares : array of shape (m,)
+        Sums of squared differences from the mean.
+    mean : array of shape (m,)
+        A column whose deviation is tiny beside its mean is constant: its values differ by rounding
+        only, which must not be blown up.
+    n_terms : int
+        How many values a column has; one alone has no deviation.
+    """
+    if n_terms < 2:
+        return np.zeros_like(squares)
+    deviation = np.sqrt(squares / (n_terms - 1))
+    is_constant = deviation <= 1e-13 * np.abs(mean)
+    return np.where(is_constant, 0.0, 1 / np.maximum(deviation, SMALLEST_DEVIATION))
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredVectors:
+    """S of the dot product in parts, which multiply documents without S ever being made.
+
+    With r = 1 over a term's weight, J the weight of terms in classes and q what shrinkage adds,
+    A is r (J + q), so X·A is (X r)·J + (X·r) q; mean and deviation of A's columns are sums over
+    the cells of J. Where J is sparse (many classes, many terms) that is far less than S.
+    """
+
+    joint: Matrix  # (v, m)
+    known: Floats  # (v,) 1 or 0
+    inverse: Floats  # (v,) 1 over a term's weight; 0 where it is not known
+    added: Floats  # (m,) what shrinkage adds to J
+    mean: Floats  # (m,)
+    scale: Floats  # (m,) 1 over the deviation; 0 for a constant column
+
+    @classmethod
+    def of(cls, counts: WordClassCounts, shrinkage: float) -> "FactoredVectors":
+        """Make the S that `Recipe.of("dot", shrinkage)` makes of these counts."""
+        joint, known = counts.joints["joint_weight"], counts.known
+        n_known, pseudo_weight = int(known.sum()), shrinkage * _mean_weight(counts)
+        added = pseudo_weight * _weight_share(counts)
+        inverse = np.zeros(len(known))
+        np.divide(1.0, counts.term_weight + pseudo_weight, out=inverse, where=known)
+        squared = joint.multiply(joint) if sparse.issparse(joint) else joint**2
+        mean = (inverse @ joint + added * inverse.sum()) / max(n_known, 1)
+        square_sum = inverse**2 @ squared + 2 * added * (inverse**2 @ joint)
+        square_sum += added**2 * (inverse**2).sum()
+        # A is at most 1, so what this difference loses is far below the smallest deviation
+        squares = np.maximum(square_sum - n_known * mean**2, 0.0)
+        scale = _inverse_deviation(squares, mean, n_known)
+        return cls(joint, known.astype(np.float64), inverse, added, mean, scale)
+
+    def times(self, X: Sparse) -> Floats32:
+        """Return X·S (n, m)."""
+        weighted = X.copy()
+        weighted.data = X.data * self.inverse[X.indices]
+        product = weighted @ self.joint
+        raw = product.toarray() if sparse.issparse(product) else product  # (n, m)
+        raw += np.outer(X @ self.inverse, self.added)
+        raw -= np.outer(X @ self.known, self.mean)
+        return np.asarray(raw * self.scale, dtype=np.float32)
+
+    def dense(self) -> Floats32:
+        """Return S (v, m), made some rows at a time."""
+        n_terms, n_classes = self.joint.shape
+        S = np.empty((n_terms, n_classes), np.float32)
+        step = max(_BLOCK_CELLS // max(n_classes, 1), 1)
+        for start in range(0, n_terms, step):
+            rows = slice(start, start + step)
+            joint = self.joint[rows]
+            A = joint.toarray() if sparse.issparse(joint) else joint.copy()
+            A = (A + self.added) * self.inverse[rows, None]
+            S[rows] = (A - self.mean) * self.scale * self.known[rows, None]
+        return S
+
+
+@dataclass
+class Projection:
+    """A projector that is used only where there are more columns than allowed.
+
+    Parameters
+    ----------
+    projector : str or object
+        A file name in `projectors/`, or an object with `fit_transform` and `transform`, which is
+        copied, not changed.
+    max_dims : int or None
+        How many columns there may be; None: any number.
+    seed : int
+        Of a random projector.
+    """
+
+    projector: Any
+    max_dims: int | None
+    seed: int
+    _fitted: Any = field(init=False, default=None, repr=False)
+
+    def fit(self, S: Floats, known: Flags) -> Floats:
+        """Learn the projection of S (v, columns); return S itself, or its projection (v, r)."""
+        if self.max_dims is not None:
+            check_int("max_dims", self.max_dims, 1)
+        if isinstance(self.projector, str):
+            make = naming.entry("projectors", self.projector).make
+        elif all(hasattr(self.projector, name) for name in ("fit_transform", "transform")):
+            make = self._copied
+        else:
+            raise InputError(
+                f"projector is {self.projector!r}; expected one of "
+                f"{', '.join(naming.names('projectors'))}, or an object with fit_transform and "
+                "transform"
+            )
+        if self.max_dims is None or S.shape[1] <= self.max_dims:
+            return S
+        self._fitted = make(self.max_dims, self.seed)
+        return np.where(known[:, None], np.asarray(self._fitted.fit_transform(S)), 0.0)
+
+    def of(self, S: Floats, known: Flags) -> Floats:
+        """Project another S with what was learned; terms that are not known keep zeros."""
+        if self._fitted is None:
+            return S
+        return np.where(known[:, None], np.asarray(self._fitted.transform(S)), 0.0)
+
+    def _copied(self, _max_dims: int, _seed: int) -> Any:  # noqa: ANN401 - any such object
+        return copy.deepcopy(self.projector)
