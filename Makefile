@@ -7,7 +7,7 @@ NATIVE := $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
 # one BLAS thread a process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: setup demo check lint types test test-slow cover bench results network-results docs clean
+.PHONY: setup demo check lint types test test-slow sanitize cover bench results network-results docs clean
 
 setup: $(VENV)/.ready
 
@@ -44,6 +44,10 @@ test: lint types
 
 test-slow: setup
 	$(TESTS) -n $(JOBS) -m slow
+
+# the native code built with sanitizers: addresses, undefined behavior, threads
+sanitize: setup
+	$(TESTS) -m slow tests/native/test_sanitizers.py
 
 cover: setup
 	$(TESTS) -q -n $(JOBS) --cov --cov-report=html:.cache/coverage --cov-report=term

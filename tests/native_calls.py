@@ -563,11 +563,11 @@ def with_interrupts():
     found = {}
     for n_threads in (1, 3):
         for call in long_calls(n_threads):
-            found[f"{call.name}, {n_threads}"] = _interrupted(call)
+            found[f"{call.name}, {n_threads}"] = interrupted(call)
     return found
 
 
-def _interrupted(call):
+def interrupted(call):
     # what ends by itself leaves a result, as no Python runs between a call of `map` and the next
     function, arguments, results = call.make(), [[each] for each in call.arguments.values()], []
     start, sent = time.process_time(), []

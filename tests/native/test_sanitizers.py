@@ -72,7 +72,7 @@ for what, call, _ in native_calls.spoiled_calls():
         pass
 for call in native_calls.long_calls(3):
     if call.name in ("solver.solve", "solver.validate_products", "engine.CountedTexts"):
-        assert native_calls._interrupted(call)[0] == 0, call.name
+        assert native_calls.interrupted(call)[0] == 0, call.name
 print("all the same")
 """
 

@@ -1090,10 +1090,14 @@ public:
             });
         }
         Output<int64_t> order(found.size());
-        nb::list names;
+        auto names = nb::steal<nb::list>(PyList_New(Py_ssize_t(found.size())));
+        if (!names.is_valid()) throw nb::python_error();
         for (size_t j = 0; j < found.size(); ++j) {
             order.data()[j] = found[j].id;
-            names.append(nb::str(found[j].term.data(), found[j].term.size()));
+            const std::string& term = found[j].term;
+            PyObject* name = PyUnicode_FromStringAndSize(term.data(), Py_ssize_t(term.size()));
+            if (!name) throw nb::python_error();
+            PyList_SET_ITEM(names.ptr(), Py_ssize_t(j), name);
         }
         return nb::make_tuple(order.handed_over(), names);
     }
