@@ -18,11 +18,11 @@ from results_measuring import cpu_seconds
 from results_rows import CORPORA, DATA, ROOT, VECTORS
 
 import wordclass as wc
-from wordclass import tensor_file
 from wordclass.arrays import Floats32, Sparse
 from wordclass.measures import Scores
 from wordclass.network import prediction
 from wordclass.network.embedding_layer import EmbeddingLayer
+from wordclass.storage.parts import Parts
 from wordclass.thresholds import best_thresholds
 
 FOLDER = ROOT / ".cache" / "results"
@@ -138,8 +138,8 @@ class _Watch:
         self.macro: dict[str, float | None] = {}  # by epoch
         self._best = -1.0
         if checkpoint.exists() and self.path.exists():
-            header, _ = tensor_file.read(checkpoint, "training")
-            n_epochs = len(header["state"]["history"])  # one more may have been scored
+            state = Parts.read(checkpoint, "training").facts["state"]
+            n_epochs = len(state["history"])  # one more may have been scored
             self._best, kept = json.loads(self.path.read_text())
             self.macro = {epoch: kept[epoch] for epoch in list(kept)[:n_epochs]}
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 import wordclass as wc
 from wordclass.measures import DroppedLabelsWarning, precision_at
-from wordclass.stored_options import storable
+from wordclass.storage.facts import storable
 
 _EPOCHS = 200  # of fastText from random vectors, by default
 _TOO_LONG = 900.0  # seconds

@@ -3,7 +3,7 @@ import pytest
 from made_up import corpus, multilabel_corpus
 
 from wordclass.errors import InputError
-from wordclass.folds import Holdout, stratified_folds
+from wordclass.folds import Holdout, TrainingData, stratified_folds
 from wordclass.labels import encode
 
 
@@ -68,6 +68,21 @@ def test_a_seed_may_be_an_integer_of_numpy_but_not_larger_than_16_bytes():
     assert same.tolist() == stratified_folds(texts, Y, 5, 3).tolist()
     with pytest.raises(InputError, match=r"seed is 16069.*; expected one between"):
         stratified_folds(texts, Y, 5, 1 << 200)
+
+
+def test_the_fingerprint_does_not_depend_on_the_order_but_on_every_text():
+    one = TrainingData.of(["a", "b", "b"])
+    assert one.n_docs == 3
+    assert one.fingerprint == TrainingData.of(["b", "a", "b"]).fingerprint
+    assert one.fingerprint != TrainingData.of(["a", "b"]).fingerprint
+    assert one.fingerprint != TrainingData.of(["a", "b", "c"]).fingerprint
+    assert (np.diff(one.fingerprints.astype(object)) >= 0).all()
+
+
+def test_shared_texts_are_counted_and_blank_ones_are_not():
+    known = TrainingData.of(["moon", "rose", "", "\ud800"])
+    assert known.n_shared(["moon", "moon", "sun", "", "  ", "\ud800"]) == 3
+    assert known.n_shared([]) == 0
 
 
 TEXTS = [f"text {k}" for k in range(5_000)]

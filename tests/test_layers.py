@@ -14,8 +14,7 @@ ROWS = [
     {"errors"},
     {
         "arrays", "checks", "corpus", "counts", "folds", "labels", "measures", "naming", "native",
-        "neighbors", "progress", "storage", "stored_options", "subwords", "tensor_file",
-        "vector_cache", "vector_checks", "vector_files", "vocabulary", "word_vectors",
+        "progress", "storage", "subwords", "vector_cache", "vocabulary", "word_vectors",
     },
     {
         "corpus_formats", "correlations", "encoders", "linear_solver", "projectors",

@@ -50,7 +50,7 @@ def test_contributions_and_intercept_sum_to_the_scores():
         )
 
 
-def test_what_was_packed_scores_the_same_to_the_bit():
+def test_what_was_stored_scores_the_same_to_the_bit():
     made = scorer()
-    again = LinearScorer.unpacked(DocumentVectorizer(min_docs=2), *made.packed())
+    again = LinearScorer.from_parts(DocumentVectorizer(min_docs=2), made.to_parts())
     np.testing.assert_array_equal(again.scores(TEXTS), made.scores(TEXTS))

@@ -4,6 +4,7 @@ import struct
 import subprocess
 import sys
 from contextlib import contextmanager
+from hashlib import blake2b
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from wordclass import vector_cache
 from wordclass.errors import FormatError, StorageError
 from wordclass.subwords import Subwords
-from wordclass.vector_formats import glove_text
+from wordclass.vector_formats import glove_text, word2vec_binary, word2vec_text
 from wordclass.word_vectors import WordVectors
 
 N_TERMS, N_DIMS = 300, 7
@@ -188,7 +189,7 @@ def test_blocks_of_the_middle_are_looked_at_in_large_files(tmp_path):
         changed[place] = 1
         path.write_bytes(changed)
         os.utime(path, ns=(5, 5))
-        keys.add(vector_cache.look_at("glove_text", [path]).key)
+        keys.add(vector_cache.key_of("glove_text", [path]))
     assert len(keys) == 3
 
 
@@ -211,25 +212,47 @@ def test_a_cache_cut_short_anywhere_is_made_anew(path, reads):
     assert len(reads) == 1 + len(cuts)
 
 
-def test_damage_outside_the_numbers_is_noticed(path, reads):
+def test_no_byte_of_a_cache_changes_unnoticed(path, reads):
     expected = WordVectors.load(path)
     content = cache_of(path).read_bytes()
-    _, n_header, n_terms_bytes, _ = struct.unpack_from("<8sQQ16s", content)
-    n_checked = 40 + n_header + n_terms_bytes
-    places = [*range(60), *range(60, n_checked, 37), n_checked - 1]
+    places = [*range(0, len(content), 37), *range(len(content) - 30, len(content))]
     for place in places:
         damaged = bytearray(content)
         damaged[place] ^= 0x10
         cache_of(path).write_bytes(damaged)
         assert_same(WordVectors.load(path), expected)
+        assert cache_of(path).read_bytes() == content
     cache_of(path).write_bytes(content + b"\0\0\0\0")
     assert_same(WordVectors.load(path), expected)
     assert len(reads) == 2 + len(places)
 
 
+@pytest.mark.parametrize("n_bytes", [1, 4095, 4096, 4097, 3 * 4096, 10_000])
+def test_the_checksum_knows_every_byte_and_the_order_of_pages(n_bytes):
+    content = np.random.default_rng(0).integers(0, 256, n_bytes, dtype=np.uint8)
+    expected = vector_cache._checksum(content)
+    for place in {*range(0, n_bytes, 101), n_bytes - 1}:
+        changed = content.copy()
+        changed[place] ^= 1
+        assert vector_cache._checksum(changed) != expected
+    assert vector_cache._checksum(content[:-1]) != expected
+    if n_bytes > 4096:
+        assert vector_cache._checksum(np.roll(content, 4096)) != expected
+
+
+def test_a_cache_of_version_0_1_0_is_replaced(path, reads):
+    header = b'{"key": "[1]", "shape": [1, 1], "dimension_names": null, "subwords": null}'
+    digest = blake2b(header + b"a", digest_size=16).digest()
+    old = struct.pack("<8sQQ16s", b"wcache\n\0", len(header), 1, digest) + header + b"a"
+    cache_of(path).write_bytes(old + bytes(-len(old) % 64) + struct.pack("<f", 1))
+    for _ in range(2):
+        assert_same(WordVectors.load(path), WordVectors.of(TERMS, MATRIX))
+    assert reads == [None]
+
+
 def test_a_cache_of_a_later_version_is_not_read(path, reads, monkeypatch):
     WordVectors.load(path)
-    monkeypatch.setattr(vector_cache, "_VERSION", 2)
+    monkeypatch.setattr(vector_cache, "_VERSION", vector_cache._VERSION + 1)
     WordVectors.load(path)
     assert reads == [None, None]
 
@@ -284,14 +307,16 @@ def test_where_nothing_can_be_written_vectors_are_read_each_time(
     assert reads == [None, None]
 
 
-def test_terms_that_no_cache_can_hold_are_read_each_time(tmp_path):
-    path = tmp_path / "out.bin"
-    path.write_bytes(b"1 1\na\nb " + struct.pack("<f", 2))
-    for _ in range(2):
-        assert WordVectors.load(path).terms == ["a\nb"]
+def test_terms_of_any_kind_and_none_at_all_are_kept(tmp_path, monkeypatch):
+    (tmp_path / "out.bin").write_bytes(b"1 1\na\nb " + struct.pack("<f", 2))
     (tmp_path / "none.vec").write_text("0 3\n")
+    for name, module in [("out.bin", word2vec_binary), ("none.vec", word2vec_text)]:
+        first = WordVectors.load(tmp_path / name)
+        with monkeypatch.context() as context:
+            context.setattr(module, "read", None)
+            assert_same(WordVectors.load(tmp_path / name), first)
+    assert WordVectors.load(tmp_path / "out.bin").terms == ["a\nb"]
     assert WordVectors.load(tmp_path / "none.vec").matrix.shape == (0, 3)
-    assert {file.suffix for file in tmp_path.iterdir()} == {".bin", ".vec"}
 
 
 def test_a_damaged_file_leaves_no_cache(path):
@@ -329,14 +354,15 @@ def test_subwords_are_kept_with_the_vectors(tmp_path):
     pieces = np.arange(12, dtype=np.float32).reshape(4, 3)
     path = tmp_path / "model.bin"
     path.touch()
-    source = vector_cache.look_at("fasttext_binary", [path])
+    key = vector_cache.key_of("fasttext_binary", [path])
     matrix = np.eye(2, 3, dtype=np.float32)
-    vector_cache.keep(source, vector_cache.Kept(["a", "b"], matrix, None, Subwords(pieces, 2, 5)))
-    kept = vector_cache.find(source)
-    assert kept.matrix.tolist() == matrix.tolist()
-    assert kept.subwords.matrix.tolist() == pieces.tolist()
-    assert (kept.subwords.shortest, kept.subwords.longest) == (2, 5)
-    assert is_mapped(kept.subwords.matrix)
+    vector_cache.keep(path, key, (["a", "\ud800"], matrix, None, Subwords(pieces, 2, 5)))
+    terms, found, names, subwords = vector_cache.find(path, key)
+    assert (terms, names) == (["a", "\ud800"], None)
+    assert found.tolist() == matrix.tolist()
+    assert subwords.matrix.tolist() == pieces.tolist()
+    assert (subwords.shortest, subwords.longest) == (2, 5)
+    assert is_mapped(subwords.matrix)
 
 
 WORKER = """

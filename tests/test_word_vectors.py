@@ -154,9 +154,9 @@ def test_neighbors_agree_with_a_sort_of_all_cosines(matrix, query, n):
     assert [cosine for _, cosine in found] == pytest.approx([-c for c, _ in expected], abs=1e-8)
 
 
-@pytest.mark.parametrize("n", [0, -1, 2.0, None])
+@pytest.mark.parametrize("n", [0, -1, 2.0, None, True])
 def test_n_is_a_whole_number_from_one(n):
-    with pytest.raises(InputError, match="whole number"):
+    with pytest.raises(InputError, match="an int from 1 up"):
         VECTORS.nearest("moon", n=n)
 
 
@@ -236,6 +236,12 @@ def test_bytes_without_a_known_ending_are_no_format(tmp_path):
     with pytest.raises(InputError, match=r"out\.w2v.*\.bin \(word2vec_binary\)"):
         WordVectors.load(tmp_path / "out.w2v")
     assert WordVectors.load(tmp_path / "out.w2v", format="word2vec_binary").terms == VECTORS.terms
+
+
+def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
+    (tmp_path / "out").write_bytes("caf\u00e9 1 2\n".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"out, line 1: .*not UTF-8"):
+        WordVectors.load(tmp_path / "out")
 
 
 def test_an_empty_file_holds_no_vectors(tmp_path):

@@ -6,12 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from wordclass.errors import InputError
+
 Floats: TypeAlias = NDArray[np.float64]
 Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 Sparse: TypeAlias = sparse.csr_matrix[Any]
 Matrix: TypeAlias = Sparse | Floats
+
+NOT_FINITE = "a NaN, an infinity or a number too large for float32"  # what vectors must not hold
 
 
 def to_sparse(matrix: Any) -> Sparse:  # noqa: ANN401 - whatever scipy turns into a matrix
@@ -35,3 +39,36 @@ def csr(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Sparse:
 def rows_of(matrix: Sparse) -> NDArray[np.intp]:
     """Return the row number of every stored value of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def unit(rows: Floats) -> Floats:
+    """Divide rows by their lengths; rows of zeros stay zeros."""
+    lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    units: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return units
+
+
+def as_float32(matrix: object) -> Floats32:
+    """Return a read-only float32 matrix in C order, the caller's own memory where it is so."""
+    try:
+        given = np.asarray(matrix)
+    except ValueError as error:
+        raise InputError("the vectors differ in length; expected a matrix of numbers") from error
+    if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "fiu":
+        raise InputError(
+            f"the matrix has shape {given.shape} and type {given.dtype}; expected numbers, "
+            "one row per term and at least one column"
+        )
+    with np.errstate(over="ignore"):  # an infinity then, which is refused
+        rows = np.ascontiguousarray(given, dtype=np.float32).view()
+    rows.flags.writeable = False
+    return rows
+
+
+def first_not_finite(matrix: Floats32) -> int | None:
+    """Return the first row that holds a NaN or an infinity, or None."""
+    with np.errstate(invalid="ignore"):
+        # finite float32 values never add up to an infinity in float64, and no mask is needed
+        sums = matrix.sum(axis=1, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(sums))
+    return int(bad[0]) if len(bad) else None

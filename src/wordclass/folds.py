@@ -14,11 +14,45 @@ from numpy.typing import NDArray
 from wordclass.arrays import Flags, Ints, Sparse, rows_of
 from wordclass.checks import check_number
 from wordclass.errors import InputError
+from wordclass.storage.parts import digest
 
 
 def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each text, the same on every machine."""
     return np.fromiter((hash_text(text) for text in texts), np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Which texts a model was trained on, without the texts.
+
+    Parameters
+    ----------
+    fingerprints : array of shape (n_docs,)
+        A 64-bit hash of each text, sorted.
+    """
+
+    fingerprints: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "TrainingData":
+        """Take the fingerprints of texts."""
+        return cls(np.sort(fingerprint_texts(texts)))
+
+    @property
+    def n_docs(self) -> int:
+        """Number of texts."""
+        return len(self.fingerprints)
+
+    @property
+    def fingerprint(self) -> str:
+        """One checksum of all texts, whatever their order."""
+        return digest(self.fingerprints.astype("<u8").tobytes())
+
+    def n_shared(self, texts: Iterable[str]) -> int:
+        """Count the given texts that are among the training texts; blank ones do not count."""
+        hashes = fingerprint_texts(text for text in texts if text.strip())
+        return int(np.isin(hashes, self.fingerprints).sum())
 
 
 def seed_key(seed: int) -> bytes:

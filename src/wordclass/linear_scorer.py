@@ -7,19 +7,18 @@ sparse product, and the contribution of a term to a score is exact.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wordclass import tensor_file
 from wordclass.arrays import Floats32
 from wordclass.corpus import list_texts
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
+from wordclass.storage.parts import Parts
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.vocabulary import Vocabulary
 
 _BLOCK = 8192  # documents scored at once
+_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,30 +60,12 @@ class LinearScorer:
         added: Floats32 = X.data[:, None].astype(np.float32) * self.weights[X.indices]
         return terms, added
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything but the vectorizer's options, as facts and arrays."""
-        vocabulary = self.vectorizer.vocabulary_
-        terms, ends = tensor_file.pack_strings(vocabulary.terms)
-        arrays: dict[str, NDArray[Any]] = {
-            "terms": terms,
-            "term_ends": ends,
-            "doc_freq": vocabulary.doc_freq,
-            "term_freq": vocabulary.term_freq,
-            "weights": self.weights,
-            "intercept": self.intercept,
-        }
-        return {"vocabulary_docs": vocabulary.n_docs}, arrays
+    def to_parts(self) -> Parts:
+        """Return what is stored of it: everything but the vectorizer's options."""
+        return self.vectorizer.vocabulary_.to_parts() | Parts.of_fields(self, _LAYOUT)
 
     @classmethod
-    def unpacked(
-        cls, vectorizer: DocumentVectorizer, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> "LinearScorer":
-        """Return the scorer that was packed; the vectorizer brings the options."""
-        vocabulary = Vocabulary(
-            tensor_file.unpack_strings(arrays["terms"], arrays["term_ends"]),
-            arrays["doc_freq"],
-            arrays["term_freq"],
-            facts["vocabulary_docs"],
-        )
-        fitted = vectorizer.with_vocabulary(vocabulary)
-        return cls(fitted, arrays["weights"], arrays["intercept"])
+    def from_parts(cls, vectorizer: DocumentVectorizer, parts: Parts) -> "LinearScorer":
+        """Return the scorer that was stored; the vectorizer brings the options."""
+        fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(parts))
+        return cls(fitted, **parts.take(**_LAYOUT))

@@ -9,8 +9,6 @@ from scipy import sparse
 
 from wordclass.arrays import Floats32, Ints
 
-# around a word, so that the pieces at its start and end differ from those inside
-_START, _END = b"<", b">"
 _END_OF_SENTENCE = b"</s>"  # fastText's own mark for it, which has no pieces
 _FNV_BASIS, _FNV_PRIME = 2166136261, 16777619
 _BLOCK = 10_000  # words whose pieces are held at a time
@@ -22,10 +20,9 @@ class Subwords:
 
     Parameters
     ----------
-    matrix
-        Float32 of shape (n_buckets, n_dims), n_buckets at least 1; pieces whose hashes fall into
-        the same bucket share its row.
-    shortest, longest
+    matrix : float32 array of shape (n_buckets, n_dims)
+        At least one bucket; pieces whose hashes fall into the same bucket share its row.
+    shortest, longest : int
         How many characters a piece has.
 
     Examples
@@ -52,68 +49,49 @@ class Subwords:
 
         Returns
         -------
-        sums : float32 of shape (n_words, n_dims)
-        n_pieces : int64 of shape (n_words,)
+        sums : float32 array of shape (n_words, n_dims)
+        n_pieces : int64 array of shape (n_words,)
         """
         sums = np.zeros((len(words), self.matrix.shape[1]), dtype=np.float32)
         n_pieces = np.zeros(len(words), dtype=np.int64)
         for start in range(0, len(words), _BLOCK):
-            block = slice(start, min(start + _BLOCK, len(words)))
-            sums[block], n_pieces[block] = self._block_sums(words[block])
+            block = slice(start, start + _BLOCK)
+            of_word, hashes = map(np.concatenate, zip(*self._pieces(words[block]), strict=True))
+            buckets = (hashes % np.uint32(len(self.matrix))).astype(np.int64)
+            counts: sparse.csr_matrix[np.float32] = sparse.csr_matrix(
+                (np.ones(len(buckets), dtype=np.float32), (of_word, buckets)),
+                shape=(len(words[block]), len(self.matrix)),
+            )
+            sums[block] = counts @ self.matrix
+            n_pieces[block] = np.bincount(of_word, minlength=len(words[block]))
         return sums, n_pieces
 
-    def _block_sums(self, words: Sequence[bytes]) -> tuple[Floats32, Ints]:
-        found = list(self._pieces(words))
-        rows = np.concatenate([rows for rows, _ in found]) if found else np.zeros(0, np.int64)
-        hashes = np.concatenate([each for _, each in found]) if found else np.zeros(0, np.uint32)
-        buckets = (hashes % np.uint32(len(self.matrix))).astype(np.int64)
-        counts: sparse.csr_matrix[np.float32] = sparse.csr_matrix(
-            (np.ones(len(rows), dtype=np.float32), (rows, buckets)),
-            shape=(len(words), len(self.matrix)),
-        )
-        return counts @ self.matrix, np.bincount(rows, minlength=len(words))
-
     def _pieces(self, words: Sequence[bytes]) -> Iterator[tuple[Ints, NDArray[np.uint32]]]:
-        """Give the pieces of every length: the number of their word, and their hash."""
-        text = _Characters(words)
-        starts = np.arange(len(text.word_of))  # the characters that pieces start at
+        """Give the pieces of every length: the number of their word, and their hash (FNV-1a)."""
+        # marks around a word, so that the pieces at its start and end differ from those inside
+        marked = [b"" if word == _END_OF_SENTENCE else b"<%s>" % word for word in words]
+        # signed, as fastText takes bytes: those from 128 on set the upper bits of a hash as well
+        units = np.frombuffer(b"".join(marked), dtype=np.int8).astype(np.int32).view(np.uint32)
+        # bytes 10xxxxxx go on with a character, all others start one
+        firsts = np.flatnonzero((units & 0xC0) != 0x80)
+        n_bytes = np.diff(firsts, append=len(units))
+        of_word = np.repeat(np.arange(len(words)), [len(word) for word in marked])[firsts]
+        ends = np.cumsum(np.bincount(of_word, minlength=len(words)))
+        is_inside = (np.diff(of_word, prepend=-1) == 0) & (np.diff(of_word, append=-1) == 0)
+        starts = np.arange(len(firsts))  # the characters that pieces start at
         hashes = np.full(len(starts), _FNV_BASIS, dtype=np.uint32)
+        yield of_word[:0], hashes[:0]  # there may be no pieces at all
         for length in range(1, self.longest + 1):
-            last = starts + length - 1
-            fits = last < text.ends[text.word_of[starts]]
-            starts, hashes, last = starts[fits], hashes[fits], last[fits]
+            fits = starts + length <= ends[of_word[starts]]
+            starts, hashes = starts[fits], hashes[fits]
             if not len(starts):
                 return
-            text.hash_on(hashes, last)
+            last = starts + length - 1
+            for k in range(int(n_bytes[last].max())):  # one more character
+                more = np.flatnonzero(n_bytes[last] > k)
+                hashes[more] = (hashes[more] ^ units[firsts[last[more]] + k]) * np.uint32(
+                    _FNV_PRIME
+                )
             if length >= self.shortest:
-                # a mark alone is no piece
-                is_piece = (length > 1) | ~text.is_mark[last]
-                yield text.word_of[starts[is_piece]], hashes[is_piece]
-
-
-class _Characters:
-    """The characters of many words in a row, a mark before and behind each word."""
-
-    def __init__(self, words: Sequence[bytes]) -> None:
-        marked = [b"" if w == _END_OF_SENTENCE else _START + w + _END for w in words]
-        self._bytes = np.frombuffer(b"".join(marked), dtype=np.uint8)
-        sizes = np.array([len(word) for word in marked], dtype=np.int64)
-        word_of_byte = np.repeat(np.arange(len(words)), sizes)
-        # bytes 10xxxxxx go on with a character, all others start one
-        self._firsts = np.flatnonzero((self._bytes & 0xC0) != 0x80)
-        self._sizes = np.diff(self._firsts, append=len(self._bytes))
-        self.word_of: Ints = word_of_byte[self._firsts]
-        self.ends: Ints = np.cumsum(np.bincount(self.word_of, minlength=len(words)))
-        self.is_mark = np.zeros(len(self._firsts), dtype=bool)
-        self.is_mark[self.ends[sizes > 0] - 1] = True
-        self.is_mark[np.flatnonzero(np.diff(self.word_of, prepend=-1))] = True
-
-    def hash_on(self, hashes: NDArray[np.uint32], characters: Ints) -> None:
-        """Take one more character, of one byte or several, into each hash (FNV-1a)."""
-        sizes = self._sizes[characters]
-        for k in range(int(sizes.max(initial=0))):
-            more = np.flatnonzero(sizes > k)
-            # fastText takes bytes as signed, so those from 128 on set the upper bits as well
-            signed = self._bytes[self._firsts[characters[more]] + k].view(np.int8)
-            mixed = hashes[more] ^ signed.astype(np.int32).view(np.uint32)
-            hashes[more] = mixed * np.uint32(_FNV_PRIME)
+                is_piece = is_inside[last] | (length > 1)  # a mark alone is none
+                yield of_word[starts[is_piece]], hashes[is_piece]

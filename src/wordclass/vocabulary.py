@@ -10,6 +10,7 @@ import numpy as np
 from wordclass.arrays import Flags, Floats, Ints
 from wordclass.checks import check_int
 from wordclass.errors import InputError
+from wordclass.storage.parts import Parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,9 @@ class TermCounts:
         """Return the kept terms, sorted by code point, and their places."""
         places = np.flatnonzero(kept)
         return [self.terms[j] for j in places], places
+
+
+_LAYOUT = {"terms": "str terms", "doc_freq": "int64 terms", "term_freq": "int64 terms"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +121,15 @@ class Vocabulary(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self.terms)
+
+    def to_parts(self) -> Parts:
+        """Return what is stored of it."""
+        return Parts.of({"vocabulary_docs": self.n_docs}) | Parts.of_fields(self, _LAYOUT)
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> "Vocabulary":
+        """Return the vocabulary that was stored; its size is that of `terms` from then on."""
+        return cls(**parts.take(**_LAYOUT), n_docs=parts.facts["vocabulary_docs"])
 
     def agrees_with(self, other: "Vocabulary") -> bool:
         """Whether X would be the same: equal terms and equal document frequencies."""

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 import wordclass as wc
-from wordclass import naming, persistence
+from wordclass import folds, naming
 from wordclass.classifiers._text_classifier import TextClassifier
 
 NAMES = naming.names("classifiers")
@@ -257,7 +257,7 @@ def test_a_fit_that_fails_leaves_what_was_fitted(classifier, error, monkeypatch)
     def fail(*_given):
         raise error
 
-    monkeypatch.setattr(persistence.TrainingData, "of", fail)
+    monkeypatch.setattr(folds.TrainingData, "of", fail)
     for again in (learned, clone(classifier)):
         with pytest.raises(error):
             again.fit(*corpus(30))

@@ -171,9 +171,9 @@ def test_texts_are_cut_as_the_embeddings_cut_them():
     assert cased.index(["Moon moon"]).ids.tolist() == [[cased.unknown, 1]]
 
 
-def test_what_was_packed_or_pickled_is_the_same_matrix(E):
+def test_what_was_stored_or_pickled_is_the_same_matrix(E):
     for again in (
-        wc.EmbeddingMatrix.unpacked(E.analyze, *E.packed()),
+        wc.EmbeddingMatrix.from_parts(E.analyze, E.to_parts()),
         pickle.loads(pickle.dumps(E)),
     ):
         np.testing.assert_array_equal(again.matrix, E.matrix)

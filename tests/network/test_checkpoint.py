@@ -14,10 +14,10 @@ from made_up import corpus, multilabel_corpus
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
-from wordclass import tensor_file  # noqa: E402
 from wordclass.classifiers import _network_classifier  # noqa: E402
 from wordclass.network import checkpoint  # noqa: E402
 from wordclass.network.checkpoint import Checkpoint, CheckpointError, State  # noqa: E402
+from wordclass.storage.parts import Parts  # noqa: E402
 
 TEXTS, LABELS = corpus(30)
 OPTIONS = {
@@ -216,7 +216,7 @@ def test_a_damaged_checkpoint_is_refused(half_way, tmp_path, damage):
         content[-100] ^= 1
     path.write_bytes({"cut": content[:-50], "empty": b"", "text": b"moon"}.get(damage, content))
     if damage == "other kind":
-        tensor_file.write(path, "model", {}, {"a": np.zeros(3)})
+        Parts.of(a=np.zeros(3)).write(path, "model")
     with pytest.raises(CheckpointError, match="delete it to begin anew") as error:
         make(checkpoint=path).fit(TEXTS, LABELS)
     assert str(path) in str(error.value)

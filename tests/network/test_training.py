@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from torch.nn import functional  # noqa: E402
 
 import wordclass as wc  # noqa: E402
-from wordclass import progress, tensor_file  # noqa: E402
+from wordclass import progress  # noqa: E402
 from wordclass.encoders import encoder  # noqa: E402
 from wordclass.folds import stratified_folds  # noqa: E402
 from wordclass.labels import encode  # noqa: E402
@@ -27,6 +27,7 @@ from wordclass.network.checkpoint import Checkpoint  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
 from wordclass.network.text_classifier import TextClassifier  # noqa: E402
 from wordclass.network.training import Schedule, Training  # noqa: E402
+from wordclass.storage.parts import Parts  # noqa: E402
 
 TEXTS, LABELS = corpus()
 WCE = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
@@ -251,7 +252,7 @@ def test_an_epoch_has_as_many_batches_as_are_asked_for_and_there(tmp_path, limit
     schedule = Schedule(batch_size=8, max_epochs=2, batches_per_epoch=limit)
     path = tmp_path / "state"
     Training(network_of(), data, None, schedule, honest, checkpoint=Checkpoint(path, "key")).run()
-    _, arrays = tensor_file.read(path, "training")
+    arrays = Parts.read(path, "training").arrays
     assert int(arrays["optimizer.0.step"][0]) == 2 * n_steps
 
 

@@ -249,7 +249,7 @@ def test_words_that_are_not_utf8_are_escaped(tmp_path):
         (packed(version=10), "version 10"),
         (packed(version=13), "version 13"),
         (packed(n_dims=0), "0 dimensions"),
-        (packed(n_rows=4), r"a matrix of \(4, 2\), expected \(5, 2\)"),
+        (packed(n_rows=4), r"a matrix of \[4, 2\], expected \[5, 2\]"),
         (packed(quantized=1), "quantized"),
         (packed(pruned=0), "quantized"),
         (packed(words=((b"a", 1), (b"b", 0))), "entry 1 of the dictionary"),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from wordclass import progress
-from wordclass.errors import FormatError, InputError
-from wordclass.vector_formats import _lines, glove_text
+from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.vector_formats import _text, glove_text
 from wordclass.word_vectors import WordVectors
 
 
@@ -130,9 +130,21 @@ def test_the_names_of_dimensions_have_a_file_of_their_own(tmp_path):
     assert json.loads((tmp_path / "out.txt.classes.json").read_text()) == ["x", 3]
 
 
+def test_names_of_other_vectors_that_cannot_be_removed_are_an_error(tmp_path):
+    (tmp_path / "out.txt.classes.json").mkdir()
+    with pytest.raises(StorageError, match="names other vectors; remove it"):
+        glove_text.write(tmp_path / "out.txt", WordVectors.of(["a"], [[1.0, 2.0]]))
+
+
 @pytest.mark.parametrize(
     ("names", "reason"),
-    [('["x"]', "1 dimension names for 2"), ("[1.5, 2]", "JSON list"), ("{", "no JSON")],
+    [
+        ('["x"]', "1 dimension names for 2"),
+        ("[1.5, 2]", "JSON list"),
+        ("{", "no JSON"),
+        ('"xy"', "JSON list"),
+        ('{"x": 1, "y": 2}', "JSON list"),
+    ],
 )
 def test_names_that_do_not_fit_are_an_error(tmp_path, names, reason):
     path = file_of(tmp_path, "a 1 2\n")
@@ -143,7 +155,7 @@ def test_names_that_do_not_fit_are_an_error(tmp_path, names, reason):
 
 
 def test_progress_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(_lines, "_BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(_text, "_BLOCK_BYTES", 1 << 16)
     heard = []
     path = file_of(tmp_path, "".join(f"t{k} 1\n" for k in range(20_000)))
     with progress.told_to(lambda *told: heard.append(told)):

@@ -5,7 +5,7 @@ import pytest
 
 from wordclass import progress
 from wordclass.errors import FormatError, InputError
-from wordclass.vector_formats import word2vec_binary
+from wordclass.vector_formats import _file, word2vec_binary
 from wordclass.word_vectors import WordVectors
 
 VECTORS = WordVectors.of(["moon", "caf\u00e9", "a\u0085b"], [[0.1, -2.5], [1e-30, 3], [7, 8]])
@@ -30,7 +30,7 @@ def test_files_with_and_without_newlines_are_read(tmp_path, between):
 
 
 def test_files_larger_than_a_chunk_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_binary, "_CHUNK", 7)
+    monkeypatch.setattr(_file, "_CHUNK", 7)
     word2vec_binary.write(tmp_path / "out.bin", VECTORS)
     again = word2vec_binary.read(tmp_path / "out.bin")
     assert again.terms == VECTORS.terms

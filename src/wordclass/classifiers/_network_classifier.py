@@ -15,7 +15,7 @@ from wordclass.arrays import Floats, Floats32, Sparse, to_sparse
 from wordclass.classifiers import _network_options
 from wordclass.classifiers._network_texts import TrainingTexts
 from wordclass.classifiers._own_embeddings import own_embeddings
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import TextClassifier
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -30,6 +30,7 @@ from wordclass.network.processes import processes
 from wordclass.network.text_classifier import TextClassifier as Network
 from wordclass.network.training import Judge, Schedule, Training, threads
 from wordclass.network.weights import packed, unpack
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -353,22 +354,14 @@ class NetworkClassifier(TextClassifier):
         )  # fmt: skip
         export.export(self.network_, path, about=about)
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.embedding_.packed()
+    def _to_parts(self) -> Parts:
         weights = {f"network.{name}": each for name, each in packed(self.network_).items()}
         told = {"history": self.history_, "best_epoch": self.best_epoch_}
-        return {**facts, **told}, {**arrays, **weights}
+        return self.embedding_.to_parts() | Parts.of(told, **weights)
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        E = EmbeddingMatrix.unpacked(self._analyzer(), facts, arrays)
-        if len(E.terms) + len(E.unseen_terms) + 2 != len(E.matrix):
-            raise ValueError(
-                f"{len(E.matrix)} rows for {len(E.terms) + len(E.unseen_terms)} words, an unknown "
-                "one and padding: vocabulary and vectors are not of the same model"
-            )
+    def _from_parts(self, parts: Parts) -> None:
+        E = EmbeddingMatrix.from_parts(self._analyzer(), parts)
         network = self._around(EmbeddingLayer(E, False, None), len(self.classes_))
-        start = "network."
-        own = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
-        unpack(network, own)
-        self.history_, self.best_epoch_ = facts["history"], facts["best_epoch"]
+        unpack(network, parts.under("network."))
+        self.history_, self.best_epoch_ = parts.facts["history"], parts.facts["best_epoch"]
         self._adopt(E, network)

@@ -15,7 +15,7 @@ from wordclass.labels import EncodedLabels
 from wordclass.network import memory
 from wordclass.network.batches import FoldVectors, LabelledSequences
 from wordclass.network.embedding_layer import EmbeddingLayer
-from wordclass.stored_options import storable
+from wordclass.storage.facts import storable
 from wordclass.text.sequences import Sequences
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors

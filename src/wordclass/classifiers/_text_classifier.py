@@ -1,6 +1,6 @@
 """What all classifiers of texts share: how labels go in, how they come out, scikit-learn's manners.
 
-A kind of classifier defines `_learn`, `decision_function`, `_packed` and `_unpack`.
+A kind of classifier defines `_learn`, `decision_function`, `_to_parts` and `_from_parts`.
 """
 
 from abc import abstractmethod
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,13 +21,21 @@ from wordclass.corpus import Label, check_lengths, list_texts
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
+from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
 from wordclass.measures import evaluate
 from wordclass.probabilities import Calibration
+from wordclass.storage.facts import storable
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze, choose_analyzer
 from wordclass.text.vectorizer import DocumentVectorizer
 
-Arrays = dict[str, NDArray[Any]]
+_FINGERPRINTS = "training.fingerprints"
+_LAYOUT = {
+    "thresholds": "float64? classes",
+    "calibration": "float64? classes 2",
+    _FINGERPRINTS: "uint64 texts",
+}
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
@@ -47,6 +55,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     """
 
     name: ClassVar[str]  # in the catalogue
+    version: ClassVar[int] = 1  # of what is stored: higher where older code cannot read it
     packages: ClassVar[tuple[str, ...]] = ()  # that it needs beside the usual ones
 
     codeframe_: Codeframe
@@ -86,7 +95,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         try:
             self._learn(listed, encoded, weights)
             self._set_codeframe(encoded.codeframe)
-            self.training_ = persistence.TrainingData.of(listed)
+            self.training_ = TrainingData.of(listed)
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise
@@ -187,39 +196,46 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             What is known of the model's quality, to be kept with it.
         """
         check_is_fitted(self)
-        facts, arrays = self._packed()
-        if self.thresholds_ is not None:
-            arrays["thresholds"] = self.thresholds_
-        if self.calibration_ is not None:
-            arrays["calibration"] = self.calibration_.parameters
-        model = persistence.SavedModel(
-            self.name, self.get_params(deep=False), self.codeframe_, self.training_, facts, arrays,
-            dict(scores or {}), self.packages,
-        )  # fmt: skip
-        persistence.write(Path(path), model)
+        codeframe, training, calibration = self.codeframe_, self.training_, self.calibration_
+        parts = self._to_parts() | Parts.of(
+            thresholds=self.thresholds_,
+            calibration=None if calibration is None else calibration.parameters,
+            **{_FINGERPRINTS: training.fingerprints},
+        )
+        about = {
+            "classifier": self.name,
+            "classifier_version": self.version,
+            "settings": storable(self.get_params(deep=False)),
+            "labels": codeframe.kind,
+            "classes": codeframe.classes,
+            "matrix_columns": codeframe.matrix_columns,
+            "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
+            "scores": dict(scores or {}),
+        }
+        persistence.write(Path(path), about, parts, self.packages)
 
     @classmethod
-    def restore(cls, model: persistence.SavedModel, options: dict[str, Any]) -> Self:
+    def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
         """Return the classifier that was saved; see `wordclass.load`."""
         classifier = cls(**options)
-        classifier._set_codeframe(model.codeframe)
-        thresholds, calibration = model.arrays.get("thresholds"), model.arrays.get("calibration")
-        classifier._unpack(model.facts, model.arrays)
-        classifier.thresholds_ = thresholds
+        classifier._set_codeframe(codeframe)
+        parts.sizes["classes"] = len(codeframe.classes)
+        classifier._from_parts(parts)
+        found = parts.take(**_LAYOUT)
+        classifier.thresholds_, calibration = found["thresholds"], found["calibration"]
         classifier.calibration_ = None
         if calibration is not None:
-            is_single = not model.codeframe.is_multilabel
-            classifier.calibration_ = Calibration(calibration, is_single)
-        classifier.training_ = model.training
+            classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)
+        classifier.training_ = TrainingData(found[_FINGERPRINTS])
         return classifier
 
     @abstractmethod
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what was learned as facts that JSON can hold, and arrays."""
+    def _to_parts(self) -> Parts:
+        """Return what is stored of what was learned."""
 
     @abstractmethod
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        """Set the fitted attributes from what `_packed` returned; `codeframe_` is set already."""
+    def _from_parts(self, parts: Parts) -> None:
+        """Set the fitted attributes from what `_to_parts` returned; `codeframe_` is set already."""
 
     def _set_codeframe(self, codeframe: Codeframe) -> None:
         self.codeframe_ = codeframe

@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wordclass import tensor_file
 from wordclass.arrays import Floats, Floats32, Sparse
 from wordclass.corpus import list_texts
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import count_known
 from wordclass.vocabulary import Vocabulary
 
 _BLOCK = 8192  # documents scored at once
+_LAYOUT = {
+    "word_vectors": "float32 words dimensions",
+    "end_vector": "float32 dimensions",
+    "class_vectors": "float32 classes dimensions",
+    "offset": "float32 classes",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,27 +77,15 @@ class WordAverage:
     def _count(self, texts: list[str], n_jobs: int | None) -> Sparse:
         return count_known(texts, self.analyze, self.vocabulary, n_jobs)
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything but the analyzer, as facts and arrays."""
-        words, ends = tensor_file.pack_strings(self.vocabulary.terms)
-        arrays: dict[str, NDArray[Any]] = {
-            "words": words,
-            "word_ends": ends,
-            "word_vectors": self.word_vectors,
-            "end_vector": self.end_vector,
-            "class_vectors": self.class_vectors,
-            "offset": self.offset,
-        }
-        return {}, arrays
+    def to_parts(self) -> Parts:
+        """Return what is stored of it: everything but the analyzer."""
+        return Parts.of(words=self.vocabulary.terms) | Parts.of_fields(self, _LAYOUT)
 
     @classmethod
-    def unpacked(
-        cls, analyze: Analyze, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> "WordAverage":
-        """Return what was packed; the analyzer comes from elsewhere."""
-        words = tensor_file.unpack_strings(arrays["words"], arrays["word_ends"])
-        names = ("word_vectors", "end_vector", "class_vectors", "offset")
-        return cls(analyze, fixed_vocabulary(words), *(arrays[name] for name in names))
+    def from_parts(cls, analyze: Analyze, parts: Parts) -> "WordAverage":
+        """Return what was stored; the analyzer comes from elsewhere."""
+        words = parts.take(words="str words")["words"]
+        return cls(analyze, fixed_vocabulary(words), **parts.take(**_LAYOUT))
 
 
 def fixed_vocabulary(terms: list[str]) -> Vocabulary:

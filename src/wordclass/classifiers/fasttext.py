@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -14,7 +13,7 @@ from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.classifiers._fasttext_training import DivergedError, Settings, Trained, train
 from wordclass.classifiers._own_embeddings import own_embeddings
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import TextClassifier
 from wordclass.classifiers._word_average import WordAverage, fixed_vocabulary
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -22,6 +21,7 @@ from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
 from wordclass.labels import EncodedLabels
 from wordclass.native import n_threads
+from wordclass.storage.parts import Parts
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze
 from wordclass.thresholds import best_thresholds
@@ -280,13 +280,12 @@ class FastTextClassifier(TextClassifier):
     def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
         return self.model_.contributions(text)
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.model_.packed()
-        return {**facts, "loss": self.loss_}, arrays
+    def _to_parts(self) -> Parts:
+        return self.model_.to_parts() | Parts.of({"loss": self.loss_})
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        self.model_ = WordAverage.unpacked(self._analyzer(), facts, arrays)
-        self.loss_ = facts["loss"]
+    def _from_parts(self, parts: Parts) -> None:
+        self.model_ = WordAverage.from_parts(self._analyzer(), parts)
+        self.loss_ = parts.facts["loss"]
 
 
 def _part(

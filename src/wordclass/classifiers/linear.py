@@ -1,7 +1,7 @@
 """The default: tf-idf beside cross-fitted word-class scores, one linear model a class."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +24,7 @@ from wordclass.classifiers._linear_search import (
     held_out_scores,
     n_rotations,
 )
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import TextClassifier
 from wordclass.corpus import Label
 from wordclass.errors import InputError
 from wordclass.folds import stratified_folds
@@ -33,6 +33,7 @@ from wordclass.linear_scorer import LinearScorer
 from wordclass.measures import Target
 from wordclass.native import n_threads
 from wordclass.probabilities import Calibration
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import tuned_thresholds
@@ -279,15 +280,16 @@ class LinearClassifier(TextClassifier):
     def _analyzer(self) -> Analyze:
         return self.scorer_.vectorizer.build_analyzer()
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.scorer_.packed()
-        return {**facts, "settings": self.settings_, "trials": self.trials_}, arrays
+    def _to_parts(self) -> Parts:
+        told = {"settings": self.settings_, "trials": self.trials_}
+        return self.scorer_.to_parts() | Parts.of(told)
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
+    def _from_parts(self, parts: Parts) -> None:
+        facts = parts.facts
         self.settings_ = {**facts["settings"], "ngrams": tuple(facts["settings"]["ngrams"])}
         self.trials_ = [{**trial, "ngrams": tuple(trial["ngrams"])} for trial in facts["trials"]]
         vectorizer = self._vectorizer(self.settings_["ngrams"])
-        self.scorer_ = LinearScorer.unpacked(vectorizer, facts, arrays)
+        self.scorer_ = LinearScorer.from_parts(vectorizer, parts)
 
 
 def _number(name: str, value: object, *, above: bool) -> float:

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
 from wordclass.linear_scorer import LinearScorer
 from wordclass.probabilities import Calibration
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.thresholds import best_thresholds
@@ -114,11 +115,11 @@ class NearestClassifier(TextClassifier):
         scorer = LinearScorer(self.embeddings_.vectorizer_, S, np.zeros(S.shape[1], np.float32))
         return *scorer.contributions(text), scorer.intercept
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        return self.embeddings_.packed()
+    def _to_parts(self) -> Parts:
+        return self.embeddings_.to_parts()
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        self.embeddings_ = self._embeddings().unpack(self.codeframe_, facts, arrays)
+    def _from_parts(self, parts: Parts) -> None:
+        self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
 
 
 make = NearestClassifier

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.classifiers._penalty_search import SCORINGS, Chosen, PenaltySearch, Weigh
 from wordclass.classifiers._svm_documents import SummedDocuments, TermDocuments
-from wordclass.classifiers._text_classifier import Arrays, TextClassifier
+from wordclass.classifiers._text_classifier import TextClassifier
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
@@ -21,6 +21,7 @@ from wordclass.linear_scorer import LinearScorer
 from wordclass.linear_solver.one_vs_rest import Costs
 from wordclass.native import n_threads
 from wordclass.probabilities import Calibration
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -245,13 +246,12 @@ class SvmClassifier(TextClassifier):
     def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
         return *self.scorer_.contributions(text), self.scorer_.intercept
 
-    def _packed(self) -> tuple[dict[str, Any], Arrays]:
-        facts, arrays = self.scorer_.packed()
-        return facts, {**arrays, "C": self.C_}
+    def _to_parts(self) -> Parts:
+        return self.scorer_.to_parts() | Parts.of(C=self.C_)
 
-    def _unpack(self, facts: dict[str, Any], arrays: Arrays) -> None:
-        self.scorer_ = LinearScorer.unpacked(self._vectorizer(), facts, arrays)
-        self.C_ = arrays["C"]
+    def _from_parts(self, parts: Parts) -> None:
+        self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
+        self.C_ = parts.take(C="float64 machines")["C"]
 
 
 def _check_one_of(name: str, value: object, allowed: Sequence[str | None]) -> None:

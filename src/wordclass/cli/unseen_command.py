@@ -61,7 +61,7 @@ def unseen(
 def _check_choices(settings: Settings, regressor: str, output: Path | None) -> None:
     """Refuse what cannot be done or written, before any work is."""
     from wordclass import naming
-    from wordclass.vector_files import format_to_write
+    from wordclass.word_vectors import format_to_write
 
     naming.entry("regressors", regressor)
     if output is not None:

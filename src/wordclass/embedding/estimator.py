@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from importlib import metadata
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -15,13 +16,15 @@ from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.corpus import Label, check_lengths, list_texts
-from wordclass.embedding import wce_file
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
 from wordclass.embedding.vectors import Correlate, Projection, Recipe
 from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode, unknown_name
+from wordclass.storage import understanding
+from wordclass.storage.facts import codeframe_of, restored, storable
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -350,8 +353,16 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file with everything inside; it appears when it is complete."""
-        check_is_fitted(self)
-        wce_file.write(Path(path), self.get_params(), self.learned_, self._vectors())
+        parts = self.to_parts()
+        codeframe = self.learned_.codeframe
+        told = {
+            "options": storable(self.get_params()),
+            "classes": codeframe.classes,
+            "kind": codeframe.kind,
+            "matrix_columns": codeframe.matrix_columns,
+            "wordclass": metadata.version("wordclass"),
+        }
+        (Parts.of(told) | parts).write(Path(path), "wce")
 
     @classmethod
     def load(cls, path: str | PathLike[str], **functions: object) -> "WordClassEmbeddings":
@@ -360,27 +371,28 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         A function (`analyzer`, `weighting`, `correlation`) or projector of the user's own is not
         in the file, only its name: it must be given again, as `load(path, analyzer=...)`.
         """
-        options, learned, vectors = wce_file.read(Path(path), functions)
-        return cls(**options)._filled(learned, vectors)
+        place = Path(path)
+        parts = Parts.read(place, "wce")
+        with understanding(place, "not complete"):
+            told = parts.facts
+            options = restored(place, told["options"], functions)
+            codeframe = codeframe_of(told["classes"], told["kind"], told["matrix_columns"])
+            return cls(**options).from_parts(codeframe, parts)
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything but options and codeframe, as facts that JSON can hold, and arrays."""
+    def to_parts(self) -> Parts:
+        """Return what is stored of these embeddings beside options and codeframe."""
         check_is_fitted(self)
-        return wce_file.packed(self.learned_, self._vectors())
+        vectors = self.vectors_ if self._is_projected else None
+        own = Parts.of(class_vectors=self.class_vectors_, vectors=vectors)
+        return self.learned_.to_parts() | own
 
-    def unpack(
-        self, codeframe: Codeframe, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> Self:
-        """Become fitted by what `packed` returned."""
-        return self._filled(*wce_file.unpacked(codeframe, facts, arrays))
-
-    def _vectors(self) -> dict[str, Floats32]:
-        vectors = {"class_vectors": self.class_vectors_}
-        return {**vectors, "vectors": self.vectors_} if self._is_projected else vectors
-
-    def _filled(self, learned: Learned, vectors: dict[str, Floats32]) -> Self:
-        class_vectors = vectors["class_vectors"]
-        self._set(learned, class_vectors, vectors.get("vectors", class_vectors))
+    def from_parts(self, codeframe: Codeframe, parts: Parts) -> Self:
+        """Become fitted by what `to_parts` returned."""
+        learned = Learned.from_parts(codeframe, parts)
+        class_vectors, vectors = parts.take(
+            class_vectors="float32 terms columns", vectors="float32? terms dimensions"
+        ).values()
+        self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type

@@ -8,22 +8,20 @@ from math import sqrt
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import tensor_file
-from wordclass.arrays import Floats32, Ints
+from wordclass.arrays import Floats32, Ints, first_not_finite
 from wordclass.checks import check_int
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
+from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze, Analyzer
 from wordclass.text.counting import index_texts
 from wordclass.text.sequences import IdBatch, Sequences, Side
-from wordclass.vector_checks import first_not_finite, list_terms
 from wordclass.vocabulary import Vocabulary
-from wordclass.word_vectors import WordVectors
+from wordclass.word_vectors import WordVectors, list_terms
 
 _BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copied twice
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -235,24 +233,23 @@ class EmbeddingMatrix:
     def _name(self, row: int) -> str:
         return [*self.terms, "unknown", "padding", *self.unseen_terms][row]
 
-    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything but the analyzer, as facts that JSON can hold, and arrays."""
-        terms, ends = tensor_file.pack_strings([*self.terms, *self.unseen_terms])
-        facts = {
-            "row_vocabulary": len(self.terms),
-            "row_blocks": [[name, place.start, place.stop] for name, place in self.blocks.items()],
-        }
-        return facts, {"row_terms": terms, "row_term_ends": ends, "rows": self.matrix}
+    def to_parts(self) -> Parts:
+        """Return what is stored of it: everything but the analyzer."""
+        blocks = [[name, place.start, place.stop] for name, place in self.blocks.items()]
+        return Parts.of(
+            {"row_vocabulary": len(self.terms), "row_blocks": blocks},
+            row_terms=[*self.terms, *self.unseen_terms],
+            rows=self.matrix,
+        )
 
     @classmethod
-    def unpacked(
-        cls, analyze: Analyze, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> Self:
-        """Return the matrix that was packed; the analyzer comes from elsewhere."""
-        terms = tensor_file.unpack_strings(arrays["row_terms"], arrays["row_term_ends"])
-        n_terms = facts["row_vocabulary"]
-        blocks = {name: slice(start, stop) for name, start, stop in facts["row_blocks"]}
-        return cls(terms[:n_terms], terms[n_terms:], arrays["rows"], blocks, analyze)
+    def from_parts(cls, analyze: Analyze, parts: Parts) -> Self:
+        """Return the matrix that was stored; the analyzer comes from elsewhere."""
+        terms = parts.take(row_terms="str row_terms")["row_terms"]
+        rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]
+        n_terms = parts.facts["row_vocabulary"]
+        blocks = {name: slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
+        return cls(terms[:n_terms], terms[n_terms:], rows, blocks, analyze)
 
     def __len__(self) -> int:
         return len(self.matrix)

@@ -8,12 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from wordclass import naming, progress
-from wordclass.arrays import Floats, Floats32, Ints
+from wordclass.arrays import Floats, Floats32, Ints, first_not_finite, unit
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
-from wordclass.neighbors import unit
 from wordclass.regressors import regressor as regressor_named
-from wordclass.vector_checks import first_not_finite
 from wordclass.word_vectors import WordVectors
 
 _ASIDE = 0.1  # of the shared terms, to measure with

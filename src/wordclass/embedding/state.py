@@ -18,12 +18,19 @@ from wordclass.embedding.vectors import Recipe
 from wordclass.errors import InputError
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import Codeframe, EncodedLabels
+from wordclass.storage.parts import Parts
 from wordclass.text.counting import CountedTexts, merge_counted
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.vocabulary import Vocabulary
 
 Block = tuple[list[str], EncodedLabels]
 
+_SUMS = {
+    "class_docs": "float64 columns",
+    "term_docs": "float64 terms",
+    "term_weight": "float64 terms",
+    "term_squares": "float64 terms",
+}
 _NOT_FITTED = "with their labels, are not among those that were fitted; nothing was removed"
 
 
@@ -79,6 +86,26 @@ class CountedDocuments:
             given = Y.indices[Y.indptr[k] : Y.indptr[k + 1]]
             yield fingerprint, tuple(classes[j] for j in sorted(given))
 
+    def to_parts(self) -> Parts:
+        """Return what is stored of them: everything but the codeframe."""
+        return Parts.of(
+            document_terms=self.counted.terms,
+            occurrences=self.counted.occurrences,
+            document_labels=self.labels.Y,
+            fingerprints=self.fingerprints,
+        )
+
+    @classmethod
+    def from_parts(cls, codeframe: Codeframe, parts: Parts) -> "CountedDocuments":
+        """Return the documents that were stored."""
+        terms, occurrences, Y, fingerprints = parts.take(
+            document_terms="str document_terms",
+            occurrences="csr:int32|int64 documents document_terms",
+            document_labels=f"csr:float64 documents {len(codeframe.classes)}",
+            fingerprints="uint64 documents",
+        ).values()
+        return cls(CountedTexts(terms, occurrences), EncodedLabels(codeframe, Y), fingerprints)
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -122,6 +149,31 @@ class Learned:
         columns = [self.codeframe.column(label) for label in codeframe.classes]
         behind = range(n_classes, n_classes + n_structural)
         return counts.with_classes([*columns, *behind], n_classes + n_structural)
+
+    def to_parts(self) -> Parts:
+        """Return what is stored of it: everything but the codeframe."""
+        facts = {
+            "structural": [int(j) for j in self.structural],
+            "n_docs": self.counts.n_docs,
+            "joints": sorted(self.counts.joints),
+            "keeps_documents": self.documents is not None,
+        }
+        joints = {name: to_sparse(joint) for name, joint in self.counts.joints.items()}
+        sums = Parts.of(facts, **joints) | Parts.of_fields(self.counts, _SUMS)
+        parts = self.vocabulary.to_parts() | sums
+        return parts if self.documents is None else parts | self.documents.to_parts()
+
+    @classmethod
+    def from_parts(cls, codeframe: Codeframe, parts: Parts) -> "Learned":
+        """Return what was learned and stored."""
+        facts = parts.facts
+        vocabulary, structural = Vocabulary.from_parts(parts), tuple(facts["structural"])
+        parts.sizes["columns"] = len(codeframe.classes) + len(structural)
+        joints = parts.take(**dict.fromkeys(facts["joints"], "csr:float64 terms columns"))
+        counts = WordClassCounts(facts["n_docs"], **parts.take(**_SUMS), joints=joints)
+        keeps = facts["keeps_documents"]
+        documents = CountedDocuments.from_parts(codeframe, parts) if keeps else None
+        return cls(vocabulary, codeframe, structural, counts, documents)
 
 
 @dataclass(frozen=True)

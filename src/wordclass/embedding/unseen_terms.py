@@ -8,14 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass.arrays import Floats32, Ints
+from wordclass.arrays import Floats32, Ints, first_not_finite
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.shared_terms import ChosenRows, HeldOutQuality, SharedTerms, predictions
 from wordclass.errors import InputError
 from wordclass.labels import unknown_name
-from wordclass.vector_checks import first_not_finite, list_terms
-from wordclass.word_vectors import WordVectors
+from wordclass.word_vectors import WordVectors, list_terms
 
 
 @dataclass(frozen=True, eq=False, repr=False)

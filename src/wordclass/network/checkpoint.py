@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn, optim
 
-from wordclass import tensor_file
 from wordclass.errors import FormatError, InputError
 from wordclass.network.weights import trained
 from wordclass.storage import is_there
+from wordclass.storage.parts import Parts
 
 _KIND = "training"
 
@@ -102,7 +102,7 @@ class Checkpoint:
             }
         with suppress(OSError):  # writing tells what is wrong
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        tensor_file.write(self.path, _KIND, {"key": self.key, "state": asdict(state)}, arrays)
+        Parts.of({"key": self.key, "state": asdict(state)}, **arrays).write(self.path, _KIND)
         self._written = time.monotonic()
 
     def read(
@@ -121,21 +121,21 @@ class Checkpoint:
             return State(), {kind: {} for kind in kept}
         _sweep(self.path)
         try:
-            header, arrays = tensor_file.read(self.path, _KIND)
+            parts = Parts.read(self.path, _KIND)
         except FormatError as error:
             raise CheckpointError(f"{error}; delete it to begin anew") from error
-        if header["key"] != self.key:
+        if parts.facts["key"] != self.key:
             raise CheckpointError(
                 f"{self.path} is the checkpoint of another training: the texts, the vectors or the "
                 "options differ; delete it to begin anew, or name another file"
             )
-        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        tensors = {name: torch.from_numpy(array) for name, array in parts.arrays.items()}
         with torch.no_grad():
             for name, weight in trained(network).items():
                 weight.copy_(tensors[f"network.{name}"])
         _restore(optimizer, _under("optimizer", tensors))
         self._written = time.monotonic()
-        return _state(header["state"]), {kind: _under(kind, tensors) for kind in kept}
+        return _state(parts.facts["state"]), {kind: _under(kind, tensors) for kind in kept}
 
 
 def remove(path: Path) -> None:

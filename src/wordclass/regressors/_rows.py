@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from wordclass.arrays import Floats, Floats32
+from wordclass.arrays import NOT_FINITE, Floats, Floats32, as_float32, first_not_finite
 from wordclass.errors import InputError
-from wordclass.vector_checks import as_float32, first_not_finite
 
 _BLOCK = 4096  # rows held in float64 at a time
 
@@ -67,7 +66,5 @@ def _checked(name: str, given: object) -> Floats32:
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     if (bad := first_not_finite(rows)) is not None:
-        raise InputError(
-            f"row {bad} of {name} holds a NaN, an infinity or a number too large for float32"
-        )
+        raise InputError(f"row {bad} of {name} holds {NOT_FINITE}")
     return rows

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from wordclass import persistence, storage, tensor_file
-from wordclass.stored_options import shown
+from wordclass import persistence, storage
+from wordclass.storage.facts import shown
+from wordclass.storage.parts import Parts
 from wordclass.word_vectors import WordVectors
 
 
@@ -23,8 +24,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _describe_model(folder: Path) -> dict[str, Any]:
-    manifest = persistence.read_manifest(folder)
-    persistence.check_arrays(folder, manifest)
+    manifest, _ = persistence.read(folder)
     training = manifest["training"]
     return {
         "what": "model",
@@ -63,7 +63,8 @@ def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_embeddings(path: Path) -> dict[str, Any]:
-    header, arrays = tensor_file.read(path, "wce")
+    parts = Parts.read(path, "wce")
+    header, arrays = parts.facts, parts.arrays
     matrix = arrays.get("vectors", arrays["class_vectors"])
     return {
         "what": "word-class embeddings",

@@ -8,8 +8,7 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from wordclass import progress
-from wordclass.arrays import Floats, Ints
-from wordclass.neighbors import unit
+from wordclass.arrays import Floats, Ints, unit
 
 PERPLEXITY = 18.0  # the paper's
 N_NEIGHBORS = 10

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from threadpoolctl import threadpool_limits
 
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, unit
 from wordclass.errors import InputError
-from wordclass.neighbors import unit
 from wordclass.word_vectors import WordVectors
 
 _USUAL_VECTORS = "glove.6B.100d.npz"

@@ -3,12 +3,13 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from wordclass import storage
-from wordclass.errors import FormatError, StorageError
+from wordclass.errors import FormatError
 
 
 @dataclass
@@ -17,9 +18,9 @@ class Journal:
 
     Parameters
     ----------
-    path
+    path : Path or None
         The file; None: nothing is kept.
-    kept
+    kept : dict
         The trials of the file by their key, which stands for data and settings: what has another
         key, of other data maybe, stays in the file and is of no concern.
     """
@@ -30,51 +31,32 @@ class Journal:
     @classmethod
     def open(cls, path: Path | None) -> "Journal":
         """Read a journal, if it is there; a last line that was never finished is taken off."""
-        journal = cls(path)
         if path is None or not storage.is_there(path):
-            return journal
-        with storage.reading(path) as stream:
-            content = stream.read()
+            return cls(path)
+        content = storage.content_of(path)
         whole = content[: content.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), start=1):
-            found = _trial(path, number, line)
-            journal.kept[found["key"]] = found
+        trials = [_trial(path, k, line) for k, line in enumerate(whole.splitlines(), start=1)]
         if len(whole) < len(content):
-            _cut(path, len(whole))
-        return journal
+            with storage.accessing(path, "written"):
+                os.truncate(path, len(whole))
+        return cls(path, {trial["key"]: trial for trial in trials})
 
     def add(self, key: str, trial: Mapping[str, Any]) -> None:
         """Add a trial; it is on disk when this returns."""
         if self.path is None:
             return
         line = json.dumps({"key": key, **trial}) + "\n"
-        try:
+        with storage.accessing(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab", buffering=0) as file:  # one write: whole, or cut at its end
                 file.write(line.encode())
                 os.fsync(file.fileno())
-        except OSError as error:
-            raise _not_writable(self.path, error) from error
 
 
 def _trial(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
+    with suppress(ValueError):
         found = json.loads(line)
-    except ValueError:
-        found = None
-    is_trial = isinstance(found, dict) and {"key", "settings", "status", "seconds"} <= found.keys()
-    if not is_trial:
-        raise FormatError(path, number, "no trial; choose another file for the trials")
-    trial: dict[str, Any] = found
-    return trial
-
-
-def _cut(path: Path, n_bytes: int) -> None:
-    try:
-        os.truncate(path, n_bytes)
-    except OSError as error:
-        raise _not_writable(path, error) from error
-
-
-def _not_writable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path}: cannot be written: {error.strerror or error}")
+        needed = {"key", "settings", "status", "seconds"}
+        if isinstance(found, dict) and needed <= found.keys():
+            return found
+    raise FormatError(path, number, "no trial; choose another file for the trials")

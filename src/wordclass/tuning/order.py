@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wordclass.errors import InputError
-from wordclass.stored_options import storable
+from wordclass.storage.facts import storable
 from wordclass.tuning.trial import Settings, Trial
 
 _MOST_AT_RANDOM = 100_000  # nobody waits for more

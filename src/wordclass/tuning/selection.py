@@ -18,7 +18,7 @@ from wordclass.embedding.estimator import Labels
 from wordclass.errors import InputError, MissingExtraError
 from wordclass.labels import check_class_count, encode
 from wordclass.measures import evaluate
-from wordclass.stored_options import storable
+from wordclass.storage.facts import storable
 from wordclass.tuning.journal import Journal
 from wordclass.tuning.order import Grid, expected_seconds, identity, proposals
 from wordclass.tuning.trial import Settings, Trial, checked_budget, checked_target

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordclass.errors import InputError
-from wordclass.stored_options import restored, storable
+from wordclass.storage.facts import restored, storable
 
 TARGETS = ("both", "macro_f1", "micro_f1", "accuracy")
 

@@ -1,4 +1,4 @@
-"""GloVe's text format: `term v1 ... vq` a line, without a header.
+"""GloVe's text format: one line `term v1 ... vq` per term, without a header.
 
 Terms may contain spaces (GloVe 840B has ". . ." and "at name@domain.com"): the last q fields are
 the numbers. Of a term that occurs twice the first vector counts.
@@ -6,16 +6,15 @@ the numbers. Of a term that occurs twice the first vector counts.
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from pathlib import Path
 
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import reading, replacing
-from wordclass.vector_formats import _dimension_names, _lines, _numbers, _plain_lines, _terms
+from wordclass.storage import reading
+from wordclass.vector_formats import _file, _text
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".txt",)
-sources = _dimension_names.sources
 
 _N_SAMPLED = 200  # lines that decide what q is
 
@@ -33,8 +32,8 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         n_dims = _count_dims(sampled)
         if n_dims == 0:
             raise FormatError(path, 1, "expected a term and its numbers, separated by spaces")
-        blocks = chain([b"".join(sampled)], _lines.blocks_of(stream))
-        return _lines.read(path, blocks, n_dims, terms)
+        blocks = chain([b"".join(sampled)], _text.blocks_of(stream))
+        return _text.read(path, blocks, n_dims, terms)
 
 
 def write(path: Path, vectors: WordVectors) -> None:
@@ -46,19 +45,14 @@ def write(path: Path, vectors: WordVectors) -> None:
         There are no vectors, or most of the first terms end in a number of their own ("route
         66"): without a header nobody could tell the number of dimensions.
     """
-    lines = _lines.written(_terms.encoded(vectors.terms), vectors.matrix)
+    lines = _text.written(_file.encoded(vectors.terms), vectors.matrix)
     sampled = list(islice(lines, _N_SAMPLED))
     if _count_dims(sampled) != vectors.n_dims:
         raise InputError(
             f"{path}: glove_text has no header, and these terms do not show where the "
             f"{vectors.n_dims} numbers start; the formats word2vec_text and npz do"
         )
-    with (
-        _dimension_names.beside(path, vectors.dimension_names),
-        replacing(path) as temporary,
-        temporary.open("wb") as out,
-    ):
-        out.writelines(chain(sampled, lines))
+    _file.write(path, vectors, chain(sampled, lines))
 
 
 def _count_dims(lines: Sequence[bytes]) -> int:
@@ -71,13 +65,6 @@ def _count_dims(lines: Sequence[bytes]) -> int:
 
 
 def _count_numbers(line: bytes) -> int:
-    fields = line.rstrip(_plain_lines.LINE_ENDS).split(b" ")[1:]  # the first is always of the term
-    return sum(1 for _ in takewhile(_is_number, reversed(fields)))
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        _numbers.to_number(field)
-    except ValueError:
-        return False
-    return True
+    # the first field is always of the term
+    numbers = _text.to_numbers(line.rstrip(_text.LINE_ENDS).split(b" ")[1:])
+    return next((k for k, number in enumerate(numbers[::-1]) if number is None), len(numbers))

@@ -1,10 +1,11 @@
-"""numpy's archive: `matrix`, and the terms under `terms` or one a line in STEM.words.txt beside it.
+"""numpy's archive: `matrix`, and the terms under `terms` or as lines of STEM.words.txt beside it.
 
 The names of the dimensions, where there are any, are a JSON list under `classes`. Of a term that
 occurs twice the first vector counts.
 """
 
 import io
+import json
 import struct
 import zipfile
 import zlib
@@ -17,11 +18,11 @@ from numpy.typing import NDArray
 
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import COMPRESSIONS, reading, replacing, uncompressed_name
-from wordclass.vector_formats import _dimension_names
-from wordclass.vector_formats._selection import Selection
+from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".npz",)
+IS_QUICK = True
 
 # what zipfile and numpy raise; RuntimeError where a wrong bit asks for a password or a version
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
@@ -34,23 +35,26 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     Raises
     ------
     FormatError
-        The archive is damaged; it has no matrix, or not one term a row.
+        The archive is damaged; it has no matrix, or not one term per row.
     """
     with reading(path) as stream:
         arrays = _read_arrays(path, stream)
-    matrix = arrays.get("matrix")
-    if matrix is None or matrix.ndim != 2 or not matrix.shape[1] or matrix.dtype.kind not in "fiu":
-        raise FormatError(path, None, "expected a matrix of numbers under the key 'matrix'")
-    listed = _terms_of(path, arrays.get("terms"), len(matrix))
-    selection = Selection(path, terms)
-    for row, term in enumerate(listed):
-        selection.takes(term, row)
-    if len(rows := selection.places()) < len(matrix):
-        matrix = matrix[rows]
-    with np.errstate(over="ignore"):  # an infinity then, which is refused
-        return selection.to_vectors(
-            matrix.astype(np.float32, copy=False), _names_of(path, arrays, matrix.shape[1])
-        )
+    matrix, stored, names = arrays.get("matrix", np.empty(0)), arrays.get("terms"), None
+    is_matrix = matrix.ndim == 2 and matrix.shape[1] > 0 and matrix.dtype.kind in "fiu"
+    _file.expect(path, is_matrix, "expected a matrix of numbers under the key 'matrix'")
+    are_terms = stored is None or (stored.ndim == 1 and stored.dtype.kind == "U")
+    _file.expect(path, are_terms, "expected an array of str under the key 'terms'")
+    listed = _terms_beside(path) if stored is None else stored.tolist()
+    counts = f"{len(listed)} terms for {len(matrix)} rows of the matrix"
+    _file.expect(path, len(listed) == len(matrix), counts)
+    if (classes := arrays.get("classes")) is not None:
+        is_text = classes.size == 1 and classes.dtype.kind == "U"
+        _file.expect(path, is_text, "expected one JSON list under the key 'classes'")
+        names = _file.names_from_json(path, classes.item(), matrix.shape[1])
+    kept = _file.first_rows(listed, terms)
+    if len(kept) < len(matrix):
+        matrix = matrix[list(kept.values())]
+    return _file.to_vectors(path, kept, matrix, names)
 
 
 def write(path: Path, vectors: WordVectors) -> None:
@@ -63,7 +67,7 @@ def write(path: Path, vectors: WordVectors) -> None:
     """
     arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _as_array(vectors.terms)}
     if vectors.dimension_names is not None:
-        arrays["classes"] = np.array([_dimension_names.to_json(vectors.dimension_names)])
+        arrays["classes"] = np.array([json.dumps(vectors.dimension_names)])
     with replacing(path) as temporary, temporary.open("wb") as out:
         np.savez(out, **arrays)
 
@@ -73,10 +77,7 @@ def _as_array(terms: Sequence[str]) -> NDArray[np.str_]:
         raise InputError(f"the term {bad!r} ends in NUL, which arrays of str lose")
     longest = max((len(term) for term in terms), default=0)
     if 4 * longest * len(terms) > _MOST_BYTES:
-        raise InputError(
-            f"a term of {longest} characters makes the array of terms too large for npz; the "
-            "format glove_text has no such limit"
-        )
+        raise InputError(f"a term of {longest} characters is too long for npz; not for glove_text")
     return np.array(terms, dtype=np.str_)
 
 
@@ -89,51 +90,21 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
             # numpy itself may miss a wrong checksum; and it writes no comments, but a comment of
             # the wrong length hides the arrays that follow
             if archive.testzip() or any(member.comment for member in archive.infolist()):
-                raise FormatError(path, None, "damaged: a checksum or the table of contents is bad")
-            names = {name.removesuffix(".npy"): name for name in archive.namelist()}
-            known = names.keys() & {"matrix", "terms", "classes"}
-            return {key: _read_array(archive, names[key]) for key in known}
-    except FormatError:
-        raise
+                raise zipfile.BadZipFile("a checksum or the table of contents is bad")
+        stream.seek(0)
+        arrays = np.load(stream, allow_pickle=False)
+        keys = {"matrix", "terms", "classes"}.intersection(arrays.files)
+        return {key: np.asarray(arrays[key]) for key in keys}
     except _DAMAGE as error:
         raise FormatError(path, None, f"damaged, or no archive of numpy's: {error}") from error
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    with archive.open(name) as member:
-        array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-        return array
-
-
-def _terms_of(path: Path, stored: NDArray[Any] | None, n_terms: int) -> list[str]:
-    if stored is None:
-        listed = _terms_beside(path)
-    elif stored.ndim == 1 and stored.dtype.kind == "U":
-        listed = stored.tolist()
-    else:
-        raise FormatError(path, None, "expected an array of str under the key 'terms'")
-    if len(listed) != n_terms:
-        raise FormatError(path, None, f"{len(listed)} terms for {n_terms} rows of the matrix")
-    return listed
-
-
 def _terms_beside(path: Path) -> list[str]:
     words = path.with_name(Path(uncompressed_name(path)).stem + ".words.txt")
-    if not words.exists():
-        raise FormatError(path, None, f"no terms: neither a key 'terms' nor a file {words.name}")
+    _file.expect(path, words.exists(), f"no terms: no key 'terms' and no file {words.name}")
     with reading(words) as stream:
         try:
             text = stream.read().decode("utf-8")
         except UnicodeDecodeError as error:
             raise FormatError(words, None, f"not UTF-8: {error}") from error
     return text.removesuffix("\n").split("\n") if text else []
-
-
-def _names_of(
-    path: Path, arrays: dict[str, NDArray[Any]], n_dims: int
-) -> tuple[str | int, ...] | None:
-    if (stored := arrays.get("classes")) is None:
-        return None
-    if stored.size != 1 or stored.dtype.kind != "U":
-        raise FormatError(path, None, "expected one JSON list under the key 'classes'")
-    return _dimension_names.from_json(path, stored.item(), n_dims)

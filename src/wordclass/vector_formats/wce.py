@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-import numpy as np
-
-from wordclass import tensor_file
+from wordclass.storage import understanding
+from wordclass.storage.parts import Parts
+from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".wce",)
+IS_QUICK = True
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
@@ -15,12 +16,15 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
 
     There is no `write`: vectors alone do not hold the sums that embeddings are made of.
     """
-    header, arrays = tensor_file.read(path, "wce")
-    all_terms = tensor_file.unpack_strings(arrays["terms"], arrays["term_ends"])
-    kept = [j for j, term in enumerate(all_terms) if terms is None or term in terms]
-    is_projected = "vectors" in arrays
-    matrix = arrays["vectors" if is_projected else "class_vectors"]
-    structural = [f"has {all_terms[j]}" for j in header["structural"]]
-    names = None if is_projected else (*header["classes"], *structural)
-    wanted = np.asarray(kept, dtype=np.intp)
-    return WordVectors.of([all_terms[j] for j in kept], matrix[wanted], names)
+    parts = Parts.read(path, "wce")
+    with understanding(path, "not complete"):
+        all_terms, matrix, projected = parts.take(
+            terms="str terms",
+            class_vectors="float32 terms columns",
+            vectors="float32? terms dimensions",
+        ).values()
+        structural = [f"has {all_terms[j]}" for j in parts.facts["structural"]]
+        names = (*parts.facts["classes"], *structural) if projected is None else None
+    kept = _file.first_rows(all_terms, terms)
+    chosen = matrix if projected is None else projected
+    return WordVectors.of(kept, chosen[list(kept.values())], names)

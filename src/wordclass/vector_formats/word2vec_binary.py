@@ -4,24 +4,19 @@ Some programs put a newline behind every vector, some do not; both are read. Of 
 twice the first vector counts.
 """
 
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from wordclass import progress
-from wordclass.arrays import Floats32
 from wordclass.errors import FormatError
 from wordclass.storage import reading
-from wordclass.vector_formats import _dimension_names, _header, _terms
-from wordclass.vector_formats._selection import Selection
+from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".bin",)
-sources = _dimension_names.sources
 
-_CHUNK = 1 << 22
 _REPORT_EVERY = 10_000
 
 
@@ -34,47 +29,35 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         The file is cut short, holds more than its header says, or has a number that is not finite
         or a term that is not UTF-8.
     """
-    selection = Selection(path, terms)
+    rows: dict[str, int] = {}  # of the file, counted from 1
     values = bytearray()
     with reading(path) as stream:
-        n_terms, n_dims = _header.parse(path, stream.readline(100))
-        for row, (raw, vector) in enumerate(_pairs(path, stream, n_terms, 4 * n_dims), start=1):
-            if selection.takes(_terms.decoded(path, None, raw, row), row):
+        n_terms, n_dims = _file.read_sizes(path, stream)
+        source = _file.Bytes(stream)
+        for row in range(1, n_terms + 1):
+            try:
+                raw, vector = source.read_until(b" ").lstrip(b"\n"), source.read(4 * n_dims)
+                term = raw.decode("utf-8")
+            except EOFError as error:
+                reason = f"the header says {n_terms} vectors, but {row - 1} are complete"
+                raise EOFError(reason) from error
+            except UnicodeDecodeError as error:
+                reason = f"the term of vector {row}, {raw!r}, is not UTF-8: {error.reason}"
+                raise FormatError(path, None, reason) from error
+            if (terms is None or term in terms) and rows.setdefault(term, row) == row:
                 values += vector
             if row % _REPORT_EVERY == 0:
                 progress.report(f"reading {path.name}", row, n_terms)
+        too_many = f"the header says {n_terms} vectors, but more bytes follow them"
+        _file.expect(path, not source.rest(2).strip(b"\n"), too_many)
     matrix = np.frombuffer(values, dtype="<f4").reshape(-1, n_dims)
-    return selection.to_vectors(matrix, _dimension_names.read_beside(path, n_dims))
+    return _file.to_vectors(path, rows, matrix, _file.read_names(path, n_dims))
 
 
 def write(path: Path, vectors: WordVectors) -> None:
     """Write the vectors without newlines behind them; spaces in terms become underscores."""
-    _header.write(path, vectors, _written)
-
-
-def _written(terms: list[bytes], matrix: Floats32) -> Iterator[bytes]:
-    for term, vector in zip(terms, matrix, strict=True):
-        yield b"%s %s" % (term, vector.astype("<f4").tobytes())
-
-
-def _pairs(
-    path: Path, stream: BinaryIO, n_terms: int, n_bytes: int
-) -> Iterator[tuple[bytes, bytes]]:
-    """Cut the file into terms and vectors, both still bytes."""
-    buffer, start = b"", 0
-    for row in range(n_terms):
-        while True:
-            space = buffer.find(b" ", start)
-            end = space + 1 + n_bytes
-            if space >= 0 and end <= len(buffer):
-                break
-            chunk = stream.read(_CHUNK)
-            if not chunk:
-                reason = f"cut short: the header says {n_terms} vectors, but {row} are complete"
-                raise FormatError(path, None, reason)
-            buffer, start = buffer[start:] + chunk, 0
-        yield buffer[start:space].lstrip(b"\n"), buffer[space + 1 : end]
-        start = end
-    if (buffer[start:] + stream.read(2)).strip(b"\n"):
-        reason = f"the header says {n_terms} vectors, but more bytes follow them"
-        raise FormatError(path, None, reason)
+    terms = _file.encoded(_file.without_spaces(vectors.terms))
+    header = b"%d %d\n" % vectors.matrix.shape
+    rows = zip(terms, vectors.matrix.astype("<f4", copy=False), strict=True)
+    pairs = (b"%s %s" % (term, row.tobytes()) for term, row in rows)
+    _file.write(path, vectors, chain([header], pairs))

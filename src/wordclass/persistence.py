@@ -1,0 +1,202 @@
+"""Models as folders: a manifest that people can read, and arrays. Nothing in them is executed."""
+
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from importlib import metadata
+from operator import methodcaller
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from wordclass import naming, storage
+from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.storage.facts import codeframe_of, restored
+from wordclass.storage.parts import Parts, digest
+
+MANIFEST, ARRAYS = "manifest.json", "model.safetensors"
+
+_FORMAT, _VERSION = "wordclass model", 1
+_KIND = "model"
+_PACKAGES = ("wordclass", "numpy", "scipy", "scikit-learn")
+_FIELDS = {
+    "created": str, "classifier": str, "settings": dict, "labels": str, "classes": list,
+    "training": dict, "scores": dict, "facts": dict, "versions": dict, "arrays": dict,
+}  # fmt: skip
+_NO_DIGEST = b'"digest": ""'
+
+
+def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN401 - by its name
+    """Read a classifier that its method `save` wrote.
+
+    A function (`analyzer`, `weighting`, `correlation`) of the user's own is not in the folder,
+    only its name: it must be given again, as `load("model/", analyzer=...)`.
+    """
+    place = Path(folder)
+    manifest, parts = read(place)
+    name, version = manifest["classifier"], manifest.get("classifier_version", 1)
+    with storage.understanding(place, f"not a model of {name!r} that this wordclass can use"):
+        estimators = {"WordClassEmbeddings": WordClassEmbeddings}
+        options = restored(place, manifest["settings"], functions, estimators)
+        codeframe = codeframe_of(
+            manifest["classes"], manifest["labels"], manifest["matrix_columns"]
+        )
+        make = naming.entry("classifiers", name).make
+        if version > make.version:
+            raise ValueError(f"version {version}; it knows {make.version}: {_newer(manifest)}")
+        return make.restore(options, codeframe, parts)
+
+
+# --- writing --------------------------------------------------------------------------------
+
+
+def write(
+    folder: Path, about: Mapping[str, Any], parts: Parts, packages: Iterable[str] = ()
+) -> None:
+    """Write a model; the folder appears when it is complete.
+
+    A model that is there already is replaced as a whole.
+
+    Parameters
+    ----------
+    folder : Path
+    about : mapping
+        What the manifest tells beside what was learned, when and with what.
+    parts : Parts
+        What was learned.
+    packages : iterable of str, default=()
+        Which packages it needs beside those that everything needs.
+
+    Raises
+    ------
+    InputError
+        Something else is there; or JSON cannot hold what the manifest should tell.
+    StorageError
+        The disk is full, or the like.
+    """
+    with storage.replacing_folder(folder, partial(_check_model, folder)) as temporary:
+        content = Parts({}, parts.arrays).to_bytes(_KIND)
+        (temporary / ARRAYS).write_bytes(content)
+        versions = {package: metadata.version(package) for package in (*_PACKAGES, *packages)}
+        manifest = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "digest": "",
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            **about,
+            "facts": parts.facts,
+            "versions": {"python": platform.python_version(), **versions},
+            "arrays": {"file": ARRAYS, "bytes": len(content), "digest": digest(content, size=32)},
+        }
+        (temporary / MANIFEST).write_bytes(sealed(manifest))
+
+
+def sealed(manifest: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a manifest, with a checksum of all others in them."""
+    try:
+        numbers = methodcaller("item")  # of NumPy
+        text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False, default=numbers)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"the manifest of the model cannot be written: {error}") from error
+    content = f"{text}\n".encode("utf-8", "backslashreplace")  # of a lone surrogate, JSON's escape
+    return content.replace(_NO_DIGEST, f'"digest": "{digest(content)}"'.encode(), 1)
+
+
+def check_replaceable(folder: Path) -> None:
+    """Refuse a place for a model where something else is."""
+    storage.check_folder(folder, partial(_check_model, folder))
+
+
+def _check_model(folder: Path, found: set[str]) -> None:
+    """Refuse to replace a folder that is no model."""
+    strange = sorted(found - {MANIFEST, ARRAYS})
+    if strange or MANIFEST not in found:
+        reason = f"it holds {strange[0]}" if strange else f"it has no {MANIFEST}"
+        raise InputError(f"{folder} is no model ({reason}); choose another folder")
+    try:
+        _parsed(folder / MANIFEST, storage.content_of(folder / MANIFEST))
+    except (FormatError, StorageError) as error:
+        raise InputError(f"{folder} is no model ({error}); choose another folder") from error
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def read(folder: Path) -> tuple[dict[str, Any], Parts]:
+    """Return the manifest of a model and what was learned, every byte of it checked.
+
+    Raises
+    ------
+    MissingDataError
+        There is no such folder.
+    FormatError
+        It is no model, or not complete, or damaged, or of a later version.
+    """
+    manifest = read_manifest(folder)
+    path, expected = folder / ARRAYS, manifest["arrays"]
+    content = _content(path)
+    if len(content) != expected.get("bytes"):
+        told = f"{len(content):,} bytes; the manifest says {expected.get('bytes')}"
+        raise FormatError(path, None, f"{told}: cut or replaced")
+    if digest(content, size=32) != expected.get("digest"):
+        raise FormatError(path, None, "damaged: it does not match the checksum in the manifest")
+    parts = Parts.from_bytes(path, _KIND, content, is_checked=True)
+    return manifest, Parts(manifest["facts"], parts.arrays)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a model, of which not a byte was changed; see `read`."""
+    storage.require(folder)
+    if not folder.is_dir():
+        raise FormatError(folder, None, "a file; expected the folder of a model")
+    path = folder / MANIFEST
+    content = _content(path)
+    manifest = _parsed(path, content)
+    _check_seal(path, content, manifest)
+    for key, kind in _FIELDS.items():
+        if not isinstance(manifest.get(key), kind):
+            raise FormatError(path, None, f"{key!r} is missing, or not what it should be")
+    if manifest["classifier"] not in (names := naming.names("classifiers")):
+        reason = f"unknown classifier {manifest['classifier']!r}; known: {', '.join(names)}"
+        raise FormatError(path, None, reason)
+    return manifest
+
+
+def _content(path: Path) -> bytes:
+    if not storage.is_there(path):
+        raise FormatError(
+            path.parent, None, f"not a model, or not complete: {path.name} is missing"
+        )
+    return storage.content_of(path)
+
+
+def _parsed(path: Path, content: bytes) -> dict[str, Any]:
+    """Return what a manifest holds, sound or not; refuse what is no manifest of ours."""
+    with storage.understanding(path, "damaged, or no manifest of a model"):
+        manifest = json.loads(content)
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise FormatError(path, None, "damaged, or not the manifest of a wordclass model")
+    return manifest
+
+
+def _check_seal(path: Path, content: bytes, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest of a later version, and one that is not as it was written."""
+    version = manifest.get("version")
+    if not isinstance(version, int) or not isinstance(manifest.get("versions"), dict):
+        raise FormatError(path, None, "damaged: it does not tell its version")
+    if version > _VERSION:
+        raise FormatError(path, None, f"version {version} of the format, {_newer(manifest)}")
+    seal = json.dumps(manifest.get("digest"))
+    rest = content.replace(f'"digest": {seal}'.encode(), _NO_DIGEST, 1)
+    if digest(rest) != manifest.get("digest"):
+        raise FormatError(path, None, "damaged or changed: it does not match its own checksum")
+
+
+def _newer(manifest: Mapping[str, Any]) -> str:
+    return (
+        f"written by wordclass {manifest['versions'].get('wordclass')}; "
+        f"this is wordclass {metadata.version('wordclass')}: use the newer one"
+    )

@@ -1,0 +1,226 @@
+"""Facts and arrays: the one form in which whatever was learned is stored, and how it is checked."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordclass.arrays import Sparse
+from wordclass.errors import FormatError
+from wordclass.storage import content_of, understanding, writing
+
+Value = NDArray[Any] | Sparse | Sequence[str]
+
+_KEY = "wordclass"
+_VERSION = 1
+_CSR = ("data", "indices", "indptr")
+
+
+def digest(*pieces: bytes | str | NDArray[Any], size: int = 16) -> str:
+    """Return a checksum of all pieces, one after the other; of arrays, type and shape count too.
+
+    Examples
+    --------
+    >>> digest("moon", np.zeros(3)) == digest("moon", np.zeros((3, 1)))
+    False
+    """
+    checksum = blake2b(digest_size=size)
+    for piece in pieces:
+        if isinstance(piece, np.ndarray):
+            checksum.update(f"{piece.dtype.str} {piece.shape}".encode())
+            checksum.update(np.ascontiguousarray(piece).data.cast("B") if piece.size else b"")
+        elif isinstance(piece, str):
+            checksum.update(piece.encode("utf-8", "surrogatepass"))
+        else:
+            checksum.update(piece)
+    return checksum.hexdigest()
+
+
+@dataclass(eq=False)
+class Parts:
+    """What is stored of something: facts that JSON can hold, and arrays by name.
+
+    Whatever is saved has a method `to_parts` that returns these, made with `of`, and one that makes
+    it from them again, which gets its arrays from `take` and thereby checked.
+
+    Parameters
+    ----------
+    facts : dict
+    arrays : dict of arrays
+        A list of strings is two of them, a sparse matrix four.
+    sizes : dict of int
+        What the names of sizes stand for, as far as it is known; see `take`.
+    """
+
+    facts: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any] | None = None, /, **values: Value | None) -> "Parts":
+        """Put together facts and arrays, sparse matrices, lists of strings; None is left out."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                arrays[name] = np.ascontiguousarray(value)
+            elif isinstance(value, sparse.csr_matrix):
+                arrays |= {f"{name}.{part}": getattr(value, part) for part in _CSR}
+                arrays[f"{name}.shape"] = np.array(value.shape, np.int64)
+            elif value is not None:
+                encoded = [string.encode("utf-8", "surrogatepass") for string in value]
+                arrays[name] = np.frombuffer(b"".join(encoded), np.uint8)
+                arrays[_ends(name)] = np.cumsum([len(each) for each in encoded], dtype=np.int64)
+        return cls(dict(facts or {}), arrays)
+
+    @classmethod
+    def of_fields(cls, thing: object, layout: Mapping[str, str]) -> "Parts":
+        """Put together those attributes of an object that a layout names; see `take`."""
+        return cls.of(**{name: getattr(thing, name) for name in layout})
+
+    def __or__(self, other: "Parts") -> "Parts":
+        return Parts({**self.facts, **other.facts}, {**self.arrays, **other.arrays})
+
+    def under(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays whose names begin so, by the rest of their names; unchecked."""
+        found = [name for name in self.arrays if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.arrays[name] for name in found}
+
+    # --- taking out ------------------------------------------------------------------------
+
+    def take(self, **layout: str) -> dict[str, Any]:
+        """Return what is stored under these names, each checked against its layout.
+
+        A layout is a type, or several (`int32|int64`), and sizes. A size is a number, or a name
+        that stands for the same number in all layouts (`float32 terms classes`). Of type `str` is
+        a list of strings, of `csr:float64` a sparse matrix; where a type ends in `?`, what is
+        missing is None.
+
+        Raises
+        ------
+        ValueError
+            Something is missing, or not what it should be.
+
+        Examples
+        --------
+        >>> parts = Parts.of(terms=["moon", "rose"], weights=np.zeros((2, 3)))
+        >>> found = parts.take(terms="str terms", weights="float64 terms classes")
+        >>> found["terms"], parts.sizes
+        (['moon', 'rose'], {'terms': 2, 'classes': 3})
+        """
+        return {name: self._take(name, *each.split()) for name, each in layout.items()}
+
+    def _take(self, name: str, kind: str, *sizes: str) -> Any:  # noqa: ANN401 - see `take`
+        if kind.endswith("?") and name not in self.arrays:
+            return None
+        kind = kind.removesuffix("?")
+        if kind == "str":
+            return self._strings(name, *sizes)
+        if not kind.startswith("csr:"):
+            return self._checked(name, self._array(name), kind, *sizes)
+        shape = self._checked(f"{name}.shape", self._array(f"{name}.shape"), "int64", "2")
+        parts = tuple(self._array(f"{name}.{part}") for part in _CSR)
+        matrix = sparse.csr_matrix(parts, shape=tuple(shape.tolist()))
+        matrix.check_format(full_check=True)
+        return self._checked(name, matrix, kind.removeprefix("csr:"), *sizes)
+
+    def _strings(self, name: str, *sizes: str) -> list[str]:
+        everything = self._array(name).tobytes()
+        ends = self._checked(_ends(name), self._array(_ends(name)), "int64", *sizes).tolist()
+        starts = [0, *ends]
+        if sorted(starts) != starts or starts[-1] != len(everything):
+            raise ValueError(f"{_ends(name)} does not cut {name} into strings")
+        pieces = (everything[start:end] for start, end in zip(starts, ends, strict=False))
+        return [piece.decode("utf-8", "surrogatepass") for piece in pieces]
+
+    def _array(self, name: str) -> NDArray[Any]:
+        if name not in self.arrays:
+            raise ValueError(f"{name} is missing")
+        return self.arrays[name]
+
+    def _checked(self, name: str, found: Any, kind: str, *sizes: str) -> Any:  # noqa: ANN401
+        """Return an array or a sparse matrix if it has this type and these sizes."""
+        for size, n_found in zip(sizes, found.shape, strict=False):
+            if not size.isdigit():
+                self.sizes.setdefault(size, n_found)
+        expected = tuple(int(size) if size.isdigit() else self.sizes.get(size) for size in sizes)
+        if found.dtype.name not in kind.split("|") or found.shape != expected:
+            told = f"{name} is {found.dtype} {found.shape}"
+            raise ValueError(f"{told}; expected {kind} {expected}: {', '.join(sizes)}")
+        return found
+
+    # --- files -----------------------------------------------------------------------------
+
+    def to_bytes(self, kind: str) -> bytes:
+        """Return a safetensors file with a checksum of all; the same parts give the same bytes."""
+        from safetensors.numpy import save
+
+        told = {"kind": kind, "version": _VERSION, "header": self.facts}
+        told["digest"] = self._digest(told)
+        # one entry only: safetensors writes several in an order that changes from run to run
+        return save(self.arrays, metadata={_KEY: json.dumps(told, sort_keys=True)})
+
+    @classmethod
+    def from_bytes(
+        cls, path: Path, kind: str, content: bytes, *, is_checked: bool = False
+    ) -> "Parts":
+        """Return what `to_bytes` made a file of, if nothing of it was changed; see `read`.
+
+        Where another checksum has told already that nothing was, its own is not looked at.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+
+        try:
+            arrays = load(content)
+        except SafetensorError as error:
+            raise FormatError(path, None, f"not a {kind} file, or damaged: {error}") from error
+        n_bytes = int.from_bytes(content[:8], "little")
+        stored = json.loads(content[8 : 8 + n_bytes]).get("__metadata__", {}).get(_KEY)
+        if stored is None:
+            raise FormatError(path, None, f"a safetensors file, but not a {kind} file of wordclass")
+        with understanding(path, "damaged: its description is unreadable"):
+            told = json.loads(stored)
+            expected, version = told.pop("digest"), int(told["version"])
+            parts = cls(told["header"], arrays)
+            if told["kind"] != kind:
+                raise FormatError(path, None, f"holds {told['kind']!r}; expected {kind!r}")
+        if version > _VERSION:
+            known = f"this wordclass reads up to {_VERSION}"
+            raise FormatError(path, None, f"version {version} of the format; {known}")
+        if not is_checked and parts._digest(told) != expected:
+            raise FormatError(path, None, "damaged: its content does not match its checksum")
+        return parts
+
+    def _digest(self, told: Mapping[str, object]) -> str:
+        arrays = [each for name in sorted(self.arrays) for each in (f"{name} ", self.arrays[name])]
+        return digest(json.dumps(told, sort_keys=True), *arrays)
+
+    def write(self, path: Path, kind: str) -> None:
+        """Write one file, which appears when it is complete."""
+        content = self.to_bytes(kind)
+        with writing(path) as stream:
+            stream.write(content)
+
+    @classmethod
+    def read(cls, path: Path, kind: str) -> "Parts":
+        """Read what `write` wrote.
+
+        Raises
+        ------
+        MissingDataError, StorageError
+            There is no such file; it cannot be read.
+        FormatError
+            It is no file of ours, of another kind, of a later version, or damaged.
+        """
+        return cls.from_bytes(path, kind, content_of(path))
+
+
+def _ends(name: str) -> str:
+    """Return under which name it is kept where each of some strings ends: term_ends for terms."""
+    return f"{name.removesuffix('s')}_ends"

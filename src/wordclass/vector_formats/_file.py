@@ -1,0 +1,184 @@
+"""What files of vectors have in common: terms, names of dimensions, headers, ends too early."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from wordclass.arrays import Floats32
+from wordclass.errors import FormatError, InputError, StorageError
+from wordclass.storage import reading, replacing
+from wordclass.subwords import Subwords
+from wordclass.word_vectors import WordVectors, checked_names, names_file
+
+Names = tuple[str | int, ...]
+
+_CHUNK = 1 << 20  # bytes read ahead
+_SIZES = re.compile(rb"\s*(\d{1,15})\s+(\d{1,15})\s*\n")  # they fit into every integer type
+_UNWRITABLE = re.compile("\\A\\Z|[\n\ud800-\udfff]")
+
+
+def expect(path: Path, is_so: bool, otherwise: str) -> None:
+    """Refuse a file that does not hold what it should."""
+    if not is_so:
+        raise FormatError(path, None, otherwise)
+
+
+def first_rows(terms: Iterable[str], wanted: frozenset[str] | None) -> dict[str, int]:
+    """Return the terms that are wanted, and the row where each stands first.
+
+    Of a term that occurs twice the first vector is kept: real files have such terms.
+    """
+    rows: dict[str, int] = {}
+    for row, term in enumerate(terms):
+        if wanted is None or term in wanted:
+            rows.setdefault(term, row)
+    return rows
+
+
+def to_vectors(
+    path: Path,
+    terms: Iterable[str],
+    matrix: Floats32,
+    names: Names | None,
+    subwords: Subwords | None = None,
+) -> WordVectors:
+    """Put together what a file held; errors name the file."""
+    try:
+        return WordVectors.of(terms, matrix, names, subwords)
+    except InputError as error:
+        raise FormatError(path, None, str(error)) from error
+
+
+def write(path: Path, vectors: WordVectors, content: Iterable[bytes]) -> None:
+    """Write a file, and beside it the names of the dimensions; both or none.
+
+    Names that are left from other vectors are removed.
+    """
+    side = names_file(path)
+    with ExitStack() as stack:
+        if vectors.dimension_names is not None:
+            temporary = stack.enter_context(replacing(side))
+            # in ASCII: lone surrogates survive
+            temporary.write_text(json.dumps(vectors.dimension_names), encoding="ascii")
+        with replacing(path) as temporary, temporary.open("wb") as out:
+            out.writelines(content)
+    if vectors.dimension_names is None:
+        try:
+            side.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(f"{side}: names other vectors; remove it: {error}") from error
+
+
+def read_names(path: Path, n_dims: int) -> Names | None:
+    """Read the names of the dimensions that stand beside a file; None where there are none."""
+    side = names_file(path)
+    if not side.exists():
+        return None
+    with reading(side) as stream:
+        return names_from_json(side, stream.read(), n_dims)
+
+
+def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names | None:
+    """Read names from a JSON list; there must be one per dimension."""
+    reason = "the dimension names are no JSON list of str and int"
+    try:
+        names = json.loads(text)
+        if isinstance(names, list):
+            return checked_names(names, n_dims)
+    except ValueError as error:
+        reason += f": {error}"
+    raise FormatError(path, None, reason)
+
+
+def encoded(terms: Sequence[str]) -> list[bytes]:
+    """Encode terms for a file of text.
+
+    Raises
+    ------
+    InputError
+        A term is empty, holds a newline or a lone surrogate: no reader would get it back.
+    """
+    if (bad := next(filter(_UNWRITABLE.search, terms), None)) is not None:
+        raise InputError(
+            f"the term {bad!r} cannot be written: it is empty, or holds a newline or a lone "
+            "surrogate, which UTF-8 lacks; the format npz takes any term"
+        )
+    return [term.encode("utf-8") for term in terms]
+
+
+def without_spaces(terms: Sequence[str]) -> list[str]:
+    """Join the words of a term by underscores, word2vec's own way to write phrases.
+
+    Other readers of its formats end a term at the first space.
+
+    Raises
+    ------
+    InputError
+        Two terms become the same.
+
+    Examples
+    --------
+    >>> without_spaces(["new york", "rome"])
+    ['new_york', 'rome']
+    """
+    term_of: dict[str, str] = {}
+    for term in terms:
+        name = term.replace(" ", "_")
+        if (first := term_of.setdefault(name, term)) != term:
+            raise InputError(
+                f"the terms {first!r} and {term!r} would both be written as {name!r}: "
+                "word2vec's formats have no spaces in terms; glove_text and npz do"
+            )
+    return list(term_of)
+
+
+def read_sizes(path: Path, stream: BinaryIO) -> tuple[int, int]:
+    """Read the first line of word2vec's formats: the number of terms and that of dimensions."""
+    line = stream.readline(100)
+    sizes = _SIZES.fullmatch(line)
+    if sizes is None:
+        shown = line[:40].decode("utf-8", errors="replace").rstrip()
+        raise FormatError(path, 1, f"expected a line `n_vectors n_dimensions`, found {shown!r}")
+    n_terms, n_dims = int(sizes[1]), int(sizes[2])
+    if n_dims == 0:
+        raise FormatError(path, 1, "the vectors have no dimensions")
+    return n_terms, n_dims
+
+
+class Bytes:
+    """A stream that has to hold all the bytes that are asked for.
+
+    Where it ends too early there is an EOFError, of which `storage.reading` makes a FormatError.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._ahead, self._at = b"", 0  # bytes read ahead, and the first not handed out
+
+    def read(self, n_bytes: int) -> bytearray:
+        """Read so many bytes, in chunks: a size that is too large asks for no memory."""
+        found = bytearray(self._ahead[self._at : self._at + n_bytes])
+        self._at += len(found)
+        while len(found) < n_bytes:
+            found += self._chunk(min(_CHUNK, n_bytes - len(found)))
+        return found
+
+    def read_until(self, mark: bytes) -> bytes:
+        """Read up to a byte, which is left out."""
+        while (end := self._ahead.find(mark, self._at)) < 0:
+            self._ahead, self._at = self._ahead[self._at :] + self._chunk(_CHUNK), 0
+        found = self._ahead[self._at : end]
+        self._at = end + 1
+        return found
+
+    def rest(self, n_bytes: int) -> bytes:
+        """Return what follows, at most so many bytes."""
+        return (self._ahead[self._at :] + self._stream.read(n_bytes))[:n_bytes]
+
+    def _chunk(self, n_bytes: int) -> bytes:
+        if not (chunk := self._stream.read(n_bytes)):
+            raise EOFError("the file ends before the vectors do")
+        return chunk

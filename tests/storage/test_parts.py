@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from wordclass.errors import FormatError
+from wordclass.storage.parts import Parts, digest
+
+MATRIX = sparse.csr_matrix(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+PARTS = Parts.of(
+    {"n_docs": 3}, terms=["moon", "été"], weights=np.ones((2, 3), np.float32), joint=MATRIX,
+    thresholds=None,
+)  # fmt: skip
+LAYOUT = {
+    "terms": "str terms",
+    "weights": "float32 terms classes",
+    "joint": "csr:float64 terms classes",
+    "thresholds": "float64? classes",
+}
+
+
+def changed(**arrays):
+    """The same parts with some arrays exchanged; None takes one out."""
+    new = {**PARTS.arrays, **{name.replace("__", "."): each for name, each in arrays.items()}}
+    return Parts({}, {name: each for name, each in new.items() if each is not None})
+
+
+def test_what_was_put_in_is_taken_out():
+    found = PARTS.take(**LAYOUT)
+    assert found["terms"] == ["moon", "été"]
+    np.testing.assert_array_equal(found["weights"], np.ones((2, 3)))
+    np.testing.assert_array_equal(found["joint"].toarray(), MATRIX.toarray())
+    assert found["thresholds"] is None
+    assert PARTS.sizes == {"terms": 2, "classes": 3}
+
+
+@given(st.lists(st.text(st.characters(codec=None), max_size=4), max_size=5))
+def test_any_strings_come_back(strings):
+    assert Parts.of(words=strings).take(words="str words") == {"words": strings}
+
+
+def test_parts_are_put_together_and_the_later_ones_count():
+    both = PARTS | Parts.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
+    assert both.facts == {"n_docs": 4, "loss": "softmax"}
+    assert both.arrays.keys() == {*PARTS.arrays, "C"}
+    assert both.under("joint.").keys() == {"data", "indices", "indptr", "shape"}
+
+
+def test_fields_are_those_of_the_layout():
+    assert Parts.of_fields(MATRIX, {"data": "float64 n"}).arrays["data"] is MATRIX.data
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"weights": None}, "weights is missing"),
+        ({"joint__indptr": None}, "joint.indptr is missing"),
+        ({"weights": np.ones((2, 3))}, "weights is float64 .* expected float32"),
+        ({"weights": np.ones(3, np.float32)}, r"weights is float32 \(3,\); expected float32"),
+        ({"weights": np.ones((3, 3), np.float32)}, r"expected float32 \(2, 3\): terms, classes"),
+        ({"thresholds": np.ones(4)}, r"thresholds is float64 \(4,\); expected float64 \(3,\)"),
+        ({"term_ends": np.array([4, 3])}, "does not cut terms"),
+        ({"term_ends": np.array([-1, 9])}, "does not cut terms"),
+        ({"term_ends": np.array([4, 99])}, "does not cut terms"),
+        ({"term_ends": np.array([5, 9], np.int32)}, "term_ends is int32"),
+        ({"terms": np.array([255] * 9, np.uint8)}, "codec can't decode"),
+        ({"joint__indices": np.array([1, 0, 3], np.int32)}, "indices"),
+        ({"joint__indices": np.array([1, -1, 2], np.int32)}, "indices"),
+        ({"joint__indices": np.array([1, 0], np.int32)}, "ind"),
+        ({"joint__indptr": np.array([0, 4, 3], np.int32)}, "ind"),
+        ({"joint__indptr": np.array([1, 2, 3], np.int32)}, "ind"),
+        ({"joint__data": np.ones(3, np.float32)}, "joint is float32"),
+        ({"joint__shape": np.array([2, 4])}, r"joint is float64 \(2, 4\); expected"),
+        ({"joint__shape": np.array([2])}, r"joint.shape is int64 \(1,\)"),
+    ],
+)
+def test_what_is_not_as_the_layout_says_is_refused(arrays, message):
+    with pytest.raises(ValueError, match=message):
+        changed(**arrays).take(**LAYOUT)
+
+
+def test_a_size_may_be_a_number_or_known_before():
+    parts = Parts.of(calibration=np.ones((3, 2)))
+    assert parts.take(calibration="float64 classes 2")["calibration"].shape == (3, 2)
+    with pytest.raises(ValueError, match=r"\(3, 3\)"):
+        Parts({}, parts.arrays).take(calibration="float64 classes 3")
+    with pytest.raises(ValueError, match=r"expected float64 \(4, 2\)"):
+        Parts({}, parts.arrays, {"classes": 4}).take(calibration="float64 classes 2")
+
+
+def test_a_file_holds_the_same_and_is_the_same_every_time(tmp_path):
+    path = tmp_path / "x"
+    PARTS.write(path, "kind")
+    again = Parts.read(path, "kind")
+    assert again.facts == PARTS.facts
+    assert again.arrays.keys() == PARTS.arrays.keys()
+    for name, array in PARTS.arrays.items():
+        np.testing.assert_array_equal(again.arrays[name], array)
+        assert again.arrays[name].flags.writeable
+    assert again.to_bytes("kind") == path.read_bytes()
+    shuffled = Parts(again.facts, dict(reversed(again.arrays.items())))
+    assert shuffled.to_bytes("kind") == path.read_bytes()
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    PARTS.write(tmp_path / "x", "kind")
+    with pytest.raises(FormatError, match="holds 'kind'; expected 'other'"):
+        Parts.read(tmp_path / "x", "other")
+
+
+def test_a_checksum_is_of_content_types_and_shapes():
+    array = np.arange(6)
+    same = digest("a", b"b", array)
+    assert same == digest(b"ab", array.copy()) == digest("ab", np.asfortranarray(array))
+    assert digest(array[::2]) == digest(array[::2].copy())
+    others = (digest(array), digest("ab", array.reshape(2, 3)), digest("ab", array.view(np.uint64)))
+    assert len({same, *others}) == 4
+    assert digest(np.zeros((0, 3))) != digest(np.zeros((3, 0)))
+    assert len(digest("\ud800", size=32)) == 64
