@@ -35,7 +35,7 @@ def test_every_native_function_has_a_call():
     assert set(native_calls.every_name()) == native_calls.calls(n_docs=5).keys()
 
 
-@pytest.mark.parametrize("name", native_calls.calls(n_docs=5))
+@pytest.mark.parametrize("name", [*native_calls.calls(n_docs=5)])
 def test_results_do_not_depend_on_the_number_of_threads(name):
     one, three = (
         native_calls.calls(n_docs=300, n_threads=n_threads)[name]() for n_threads in (1, 3)
