@@ -6,7 +6,6 @@ from made_up import corpus
 
 from wordclass.corpus import Dataset, LabelledCorpus
 from wordclass.report import demo
-from wordclass.report.stopwatch import Stopwatch
 from wordclass.report.term_map import Panel, TermMap
 
 HOSTILE = '</script><b>&"'
@@ -36,7 +35,7 @@ def _no_shared_vectors(monkeypatch):
 @pytest.fixture
 def report_on(dataset):
     def run(output, **options):
-        return demo.report_on(dataset, "A <made up> corpus.", Stopwatch(), output, **options)
+        return demo.report_on(dataset, "A <made up> corpus.", output, **options)
 
     return run
 

@@ -12,12 +12,10 @@ def home(tmp_path, monkeypatch):
 
 def test_every_data_set_is_told(home):
     facts = dataset_overview.look_up_all(home)
-    assert [each.source.name for each in facts] == naming.names("datasets")
-    assert [each.source.name for each in facts if each.is_here] == ["docstrings"]
+    assert [each["name"] for each in facts] == naming.names("datasets")
+    assert [each["name"] for each in facts if each["is_here"]] == ["docstrings"]
     for each in facts:
-        told = each.to_dict()
-        assert told["name"] == each.source.name
-        assert {"title", "license", "n_train", "is_here", "how_to_get"} <= set(told)
+        assert {"title", "license", "n_train", "is_here", "how_to_get"} <= set(each)
 
 
 def test_what_is_here_is_told_with_its_place(home):
@@ -25,7 +23,7 @@ def test_what_is_here_is_told_with_its_place(home):
     archive.parent.mkdir()
     archive.touch()
     facts = dataset_overview.look_up("newsgroups20", home)
-    assert facts.to_dict()["places"] == [str(archive)]
+    assert facts["places"] == [str(archive)]
     assert str(archive) in dataset_overview.to_table([facts])
     assert "--download" not in dataset_overview.to_table([facts])
     assert "strip=('headers', 'footers', 'quotes')" in dataset_overview.to_text(facts, home)

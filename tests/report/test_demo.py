@@ -1,11 +1,19 @@
 import json
+import os
+import sys
+from functools import partial
 
+import numpy as np
 import pytest
+from made_up import corpus
 
-from wordclass import naming, progress
+import wordclass as wc
+from wordclass import naming, progress, storage
+from wordclass.corpus import LabelledCorpus
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.errors import InputError, MissingDataError, MissingExtraError
-from wordclass.report import demo
+from wordclass.errors import InputError, MissingDataError, MissingExtraError, StorageError
+from wordclass.report import demo, term_map
+from wordclass.report.demo_report import to_text
 from wordclass.word_vectors import WordVectors
 
 
@@ -21,10 +29,9 @@ def without_times(path):
 
 def test_the_folder_holds_the_whole_report(report_on, tmp_path, dataset):
     pytest.importorskip("matplotlib")
-    result = report_on(tmp_path / "report")
+    facts = report_on(tmp_path / "report")
     assert names_in(tmp_path / "report") == ["demo.wce", "index.html", "result.json", "terms.png"]
     assert names_in(tmp_path) == ["report"]
-    facts = result.to_dict()
     assert facts["report"] == str(tmp_path / "report" / "index.html")
     kept = json.loads((tmp_path / "report" / "result.json").read_text(encoding="utf-8"))
     assert kept == json.loads(json.dumps({k: v for k, v in facts.items() if k != "report"}))
@@ -36,14 +43,13 @@ def test_the_folder_holds_the_whole_report(report_on, tmp_path, dataset):
 
 
 def test_three_classifiers_are_compared_and_the_default_one_explains_itself(report_on, tmp_path):
-    result = report_on(tmp_path / "report")
-    facts = result.to_dict()
+    facts = report_on(tmp_path / "report")
     names = ["linear", "svm on tf-idf", "nearest, shrinkage 20"]
     assert [each["name"] for each in facts["classifiers"]] == names
     assert {f"classifying ({name})" for name in names} <= set(facts["seconds"])
     assert {"ngrams", "shrinkage", "block_weight", "C"} <= set(facts["settings"])
     assert facts["explained"][0]["kind"] == "right"
-    text = result.to_text()
+    text = to_text(facts)
     assert "linear chose: ngrams (1, " in text
     assert "Why linear said so" in text
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
@@ -74,10 +80,10 @@ def test_without_matplotlib_only_the_picture_is_missing(report_on, tmp_path, mon
         raise MissingExtraError(f"{package} is needed {purpose}: pip install it")
 
     monkeypatch.setattr(naming, "extra", refuse)
-    result = report_on(tmp_path / "report")
+    facts = report_on(tmp_path / "report")
     assert names_in(tmp_path / "report") == ["demo.wce", "index.html", "result.json"]
     note = "terms.png was left out: matplotlib is needed to draw the map of the demo"
-    assert note in result.to_text()
+    assert note in to_text(facts)
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert note in page
     assert 'href="terms.png"' not in page
@@ -85,12 +91,10 @@ def test_without_matplotlib_only_the_picture_is_missing(report_on, tmp_path, mon
 
 
 def test_nothing_is_left_behind_where_writing_fails(report_on, tmp_path, monkeypatch):
-    from wordclass.report import report_files
-
     def fail(*_):
         raise RuntimeError("out of ink")
 
-    monkeypatch.setattr(report_files, "page", fail)
+    monkeypatch.setattr(demo, "to_page", fail)
     with pytest.raises(RuntimeError, match="ink"):
         report_on(tmp_path / "report")
     assert names_in(tmp_path) == []
@@ -100,13 +104,13 @@ def test_given_vectors_take_the_place_of_learned_ones(report_on, tmp_path):
     path = tmp_path / "own.npz"
     known = ["orbit", "moon", "rose", "soil", "chord", "piano"]
     WordVectors.of(known, [[k, 1.0, k % 2] for k in range(6)]).save(path)
-    result = report_on(tmp_path / "report", vectors=path)
-    assert result.findings.panels[0].caption == "Pretrained vectors (own.npz)"
+    facts = report_on(tmp_path / "report", vectors=path)
+    assert facts["panels"][0]["caption"] == "Pretrained vectors (own.npz)"
     assert "6 terms" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 
 
 def test_the_text_shows_all_that_was_asked_for(report_on, tmp_path):
-    text = report_on(tmp_path / "report").to_text()
+    text = to_text(report_on(tmp_path / "report"))
     for part in ("90 to learn from, 30 to test", "space", "orbit", "macro F1", "shrinkage 20"):
         assert part in text
     assert text.splitlines()[-1] == f"The report: {tmp_path / 'report' / 'index.html'}"
@@ -117,9 +121,10 @@ def test_the_text_shows_all_that_was_asked_for(report_on, tmp_path):
 
 def test_every_step_is_reported_as_progress(report_on, tmp_path):
     told = []
-    with progress.told_to(lambda step, *_: told.append(step)):
-        result = report_on(tmp_path / "report")
-    assert set(result.findings.seconds) <= set(told)
+    with progress.told_to(lambda *what: told.append(what)):
+        facts = report_on(tmp_path / "report")
+    assert set(facts["seconds"]) <= {step for step, *_ in told}
+    assert [done for _, done, n_panels in told if n_panels == 3] == [0, 1, 2, 3]
 
 
 def test_mistakes_are_found_before_any_work_is_done(tmp_path, monkeypatch):
@@ -133,12 +138,9 @@ def test_mistakes_are_found_before_any_work_is_done(tmp_path, monkeypatch):
 
 
 def test_the_demo_itself_in_small(tmp_path, monkeypatch, data_home):
-    from wordclass.report import demo_map
-
     monkeypatch.setenv("WORDCLASS_HOME", str(data_home))
-    monkeypatch.setattr(demo_map, "_N_PER_CLASS", 5)  # t-SNE takes nearly all of the time
-    result = demo.run(tmp_path / "report")
-    facts = result.to_dict()
+    monkeypatch.setattr(term_map, "_N_PER_CLASS", 5)  # t-SNE takes nearly all of the time
+    facts = demo.run(tmp_path / "report")
     assert facts["sizes"]["classes"] == 36
     linear, svm, nearest = (each["macro_f1"] for each in facts["classifiers"])
     assert linear > svm - 0.01
@@ -146,14 +148,206 @@ def test_the_demo_itself_in_small(tmp_path, monkeypatch, data_home):
     assert [each["kind"] for each in facts["explained"]] == ["right", "mistaken"]
     without, by_class, _ = (panel["neighbor_share"] for panel in facts["panels"])
     assert by_class > without
-    assert len(result.findings.profiles) == 9
-    assert max(map(len, result.to_text().splitlines()[:-1])) <= 100
+    assert len(facts["profiles"]) == 9
+    assert max(map(len, to_text(facts).splitlines()[:-1])) <= 100
 
 
 @pytest.mark.slow
 def test_the_demo_itself_at_full_size(tmp_path, monkeypatch, data_home):
     monkeypatch.setenv("WORDCLASS_HOME", str(data_home))
-    result = demo.run(tmp_path / "report")
+    facts = demo.run(tmp_path / "report")
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count("<circle") == 40 * 36
-    assert result.findings.panels[1].neighbor_share > 0.8
+    assert facts["panels"][1]["neighbor_share"] > 0.8
+
+
+# --- which words and documents are shown -----------------------------------------------------
+
+TERMS = ["clear", "torn", "bland", "x_1", "second"]
+SCORES = np.float32([[9, 0, 0, 0], [0, 5, 5, 0], [1, 1, 1, 1], [0, 0, 0, 99], [8, 0, 0, 0]])
+
+
+def test_words_ahead_in_one_class_and_words_between_two_are_found():
+    clear, torn = demo.telling_profiles(TERMS, list("abcd"), SCORES, n_clear=1, n_torn=1)
+    assert (clear["word"], clear["is_torn"], clear["classes"][0]) == ("clear", False, ("a", 9.0))
+    assert (torn["word"], torn["is_torn"]) == ("torn", True)
+    assert [name for name, _ in torn["classes"][:2]] == ["b", "c"]
+
+
+def test_no_class_leads_twice_and_only_plain_words_are_shown():
+    words = [each["word"] for each in demo.telling_profiles(TERMS, list("abcd"), SCORES, 5, 0)]
+    assert "x_1" not in words
+    assert "second" not in words  # its class is that of "clear"
+
+
+def test_two_classes_are_enough():
+    found = demo.telling_profiles(["alpha", "beta"], ["a", "b"], np.float32([[3, 0], [2, 2]]), 1, 1)
+    assert [each["word"] for each in found] == ["alpha", "beta"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return wc.classifier("nearest", min_docs=2).fit(*corpus(90))
+
+
+def labelled(texts, labels):
+    return LabelledCorpus(texts, labels, is_multilabel=False)
+
+
+def test_the_surest_right_one_and_the_surest_mistake_are_explained(model):
+    texts, labels = corpus(30, seed=1)
+    wrong = ["music" if label == "space" else label for label in labels]
+    right, mistaken = demo.explained_documents(model, labelled(texts, wrong))
+    assert (right["kind"], mistaken["kind"]) == ("right", "mistaken")
+    assert right["predicted"] == right["true"]
+    assert (mistaken["predicted"], mistaken["true"]) == ("space", "music")
+    assert set(right["terms"]) == {right["predicted"]}
+    assert list(mistaken["terms"]) == ["space", "music"]
+    probabilities = model.predict_proba(texts).max(axis=1)
+    of_space = [p for p, label in zip(probabilities, labels, strict=True) if label == "space"]
+    assert mistaken["probability"] == pytest.approx(max(of_space), abs=1e-4)
+
+
+def test_the_words_add_up_to_what_the_terms_add(model):
+    text = "the moon, a rose and moon"
+    (document,) = demo.explained_documents(model, labelled([text], ["space"]))
+    explanation = model.explanation(document["text"])
+    column = explanation.codeframe.column("space")
+    total = sum(added for *_, added in document["words"])
+    assert total == pytest.approx(float(explanation.contributions[:, column].sum()), abs=1e-3)
+    assert [document["text"][start:end] for start, end, _ in document["words"]].count("moon") == 2
+
+
+def test_where_nothing_is_wrong_there_is_no_mistake_to_explain(model):
+    (document,) = demo.explained_documents(model, labelled(["moon"], ["space"]))
+    assert document["kind"] == "right"
+
+
+def test_texts_of_a_few_lines_are_preferred(model):
+    texts = ["moon " * 200, "moon " * 40, "moon"]
+    (document,) = demo.explained_documents(model, labelled(texts, ["space"] * 3))
+    assert document["text"] == texts[1]
+    (document,) = demo.explained_documents(model, labelled([texts[0], texts[2]], ["space"] * 2))
+    assert document["text"] == "moon"
+
+
+# --- the folder ------------------------------------------------------------------------------
+
+
+def replacing(folder):
+    return storage.replacing_folder(folder, partial(demo.check_report, folder))
+
+
+def write_report(folder, text):
+    with replacing(folder) as temporary:
+        for name in ("index.html", "result.json"):
+            (temporary / name).write_text(text)
+
+
+def test_a_new_folder_appears_with_its_parents(tmp_path):
+    write_report(tmp_path / "a" / "b", "new")
+    assert names_in(tmp_path / "a" / "b") == ["index.html", "result.json"]
+    assert names_in(tmp_path / "a") == ["b"]
+
+
+def test_an_earlier_report_is_replaced_as_a_whole(tmp_path):
+    folder = tmp_path / "report"
+    write_report(folder, "old")
+    (folder / "terms.png").touch()
+    write_report(folder, "new")
+    assert names_in(folder) == ["index.html", "result.json"]
+    assert (folder / "index.html").read_text() == "new"
+    assert names_in(tmp_path) == ["report"]
+
+
+def test_an_empty_folder_may_be_filled(tmp_path):
+    (tmp_path / "report").mkdir()
+    write_report(tmp_path / "report", "new")
+    assert names_in(tmp_path / "report") == ["index.html", "result.json"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_everything_as_it_was(tmp_path, error):
+    folder = tmp_path / "report"
+    write_report(folder, "old")
+
+    def fail_half_way():
+        with replacing(folder) as temporary:
+            (temporary / "index.html").write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        fail_half_way()
+    assert (folder / "index.html").read_text() == "old"
+    assert names_in(tmp_path) == ["report"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["thesis.txt"],
+        ["index.html"],
+        ["result.json"],
+        ["index.html", "result.json", "thesis.txt"],
+    ],
+)
+def test_a_folder_that_is_no_report_is_never_touched(tmp_path, names):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text("precious")
+    with pytest.raises(InputError, match="no report of the demo"):
+        write_report(folder, "new")
+    assert names_in(folder) == sorted(names)
+    assert names_in(tmp_path) == ["mine"]
+
+
+def test_files_that_come_while_the_report_is_made_are_safe_too(tmp_path):
+    folder = tmp_path / "report"
+
+    def be_overtaken():
+        with replacing(folder):
+            folder.mkdir()
+            (folder / "thesis.txt").write_text("precious")
+
+    with pytest.raises(InputError, match="thesis"):
+        be_overtaken()
+    assert names_in(tmp_path) == ["report"]
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file"):
+        demo.run(tmp_path / "file")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_of_a_link_the_folder_behind_it_is_replaced(tmp_path):
+    write_report(tmp_path / "real", "old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_report(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "index.html").read_text() == "new"
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="cannot be written"):
+        write_report(tmp_path / "file" / "report", "new")
+
+
+def test_the_old_report_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    folder = tmp_path / "report"
+    write_report(folder, "old")
+    replace = os.replace
+
+    def fail_for_new(source, target):
+        if str(source).endswith(".tmp"):
+            raise OSError("no")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_for_new)
+    with pytest.raises(StorageError):
+        write_report(folder, "new")
+    assert (folder / "index.html").read_text() == "old"
+    assert names_in(tmp_path) == ["report"]

@@ -1,100 +1,43 @@
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 
-EMPTY_ELEMENTS = {"meta", "input", "br", "link"}
+from wordclass.report.page import embedded_json, fill, join, static, tag
 
 
-class Reader(HTMLParser):
-    """Checks that elements end in order, and keeps elements and texts."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.elements, self.texts = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in EMPTY_ELEMENTS:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append((self.open[-1] if self.open else "", data))
+def test_text_and_attributes_are_escaped():
+    made = tag("p", '<b>&"', title='"><i>')
+    assert made == '<p title="&quot;&gt;&lt;i&gt;">&lt;b&gt;&amp;&quot;</p>'
 
 
-@pytest.fixture(scope="module")
-def written(dataset, tmp_path_factory):
-    from wordclass.report import demo
-    from wordclass.report.stopwatch import Stopwatch
-
-    folder = tmp_path_factory.mktemp("page") / "report"
-    demo.report_on(dataset, "A <made up> corpus.", Stopwatch(), folder)
-    return (folder / "index.html").read_bytes().decode("utf-8")
+def test_markup_is_not_escaped_twice():
+    assert tag("p", tag("b", "<"), [tag("i"), None, 3]) == "<p><b>&lt;</b><i></i>3</p>"
 
 
-@pytest.fixture(scope="module")
-def reader(written):
-    read = Reader()
-    read.feed(written)
-    read.close()
-    assert read.open == []
-    return read
+def test_attributes_may_be_left_out_or_have_no_value():
+    assert tag("input", disabled=True, hidden=False, id=None, aria_label="x") == (
+        '<input disabled aria-label="x">'
+    )
 
 
-def test_the_page_is_html_with_a_language_and_a_title(written, reader):
-    assert written.startswith("<!DOCTYPE html>")
-    assert reader.elements[0] == ("html", {"lang": "en"})
-    assert ("meta", {"charset": "utf-8"}) in reader.elements
-    assert ("title", "Word-class embeddings of made up") in reader.texts
+def test_embedded_values_cannot_end_their_element():
+    values = {"name": "</script><!-- & \u2028"}
+    made = embedded_json(values, "it")
+    inner = made.removeprefix('<script type="application/json" id="it">').removesuffix("</script>")
+    assert "<" not in inner
+    assert json.loads(inner) == values
 
 
-def test_the_page_loads_nothing(written, reader):
-    assert not re.search(r"(https?:)?//[a-z]", re.sub(r"(?m)^ *//.*$", "", written))
-    assert "@import" not in written
-    assert "url(" not in written
-    for tag, attributes in reader.elements:
-        assert tag not in {"link", "iframe", "object", "embed", "base"}
-        assert "src" not in attributes
-        if "href" in attributes:
-            assert attributes["href"] in {"terms.png", "demo.wce", "result.json"}
+def test_joining_nothing_is_empty():
+    assert join() == ""
 
 
-def test_a_hostile_class_name_stays_text(reader, hostile):
-    assert not any(tag == "b" for tag, _ in reader.elements)
-    headings = [text for tag, text in reader.texts if tag == "h3"]
-    assert hostile in headings
-    assert ("p", "A <made up> corpus.") in reader.texts
-
-
-def test_there_are_exactly_the_two_scripts_that_were_meant(reader, hostile):
-    scripts = [attributes for tag, attributes in reader.elements if tag == "script"]
-    assert scripts == [{"type": "application/json", "id": "map-values"}, {}]
-    values = next(text for tag, text in reader.texts if tag == "script" and text.startswith("{"))
-    assert hostile in json.loads(values)["classes"]
-
-
-def test_pictures_and_fields_say_what_they_are(reader):
-    for tag, attributes in reader.elements:
-        if tag in {"svg", "input"}:
-            assert attributes["aria-label"]
-
-
-def test_identities_are_given_once(reader):
-    identities = [attributes["id"] for _, attributes in reader.elements if "id" in attributes]
-    assert len(set(identities)) == len(identities)
-
-
-def test_the_script_finds_every_element_it_asks_for(written, reader):
-    script = [text for tag, text in reader.texts if tag == "script"][-1]
-    asked = set(re.findall(r'getElementById\("([^"]+)"\)', script))
-    assert asked <= {attributes.get("id") for _, attributes in reader.elements}
-
-
-def test_the_page_adapts_to_dark_screens_and_phones(written):
-    assert "prefers-color-scheme: dark" in written
-    assert "max-width: 640px" in written
-    assert 'name="viewport"' in written
+def test_the_parts_of_a_page_are_escaped_where_they_are_no_markup():
+    names = re.findall(r"\$(\w+)", static("demo.html"))
+    parts = {name: "<i>$seed" for name in names}
+    page = fill("demo.html", **(parts | {"about": tag("b", "&")}))
+    assert page.count("&lt;i&gt;$seed") == len(names) - 1
+    assert "<p><b>&amp;</b></p>" in page
+    with pytest.raises(KeyError, match="corpus"):
+        fill("demo.html")

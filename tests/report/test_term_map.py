@@ -1,8 +1,22 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
-from wordclass import progress
-from wordclass.report.term_map import lay_out, neighbor_share, places
+from wordclass.errors import InputError
+from wordclass.report.term_map import (
+    find_vectors,
+    gains,
+    learned_vectors,
+    neighbor_share,
+    places,
+    pretrained_vectors,
+    round_robin,
+    word_spaces,
+)
+from wordclass.word_vectors import WordVectors
 
 VECTORS = np.random.default_rng(0).normal(size=(40, 5))
 
@@ -44,8 +58,92 @@ def test_more_neighbors_than_terms_are_all_terms():
     assert neighbor_share(VECTORS[:1], np.array([0]), 10) == 0.0
 
 
-def test_every_panel_is_reported_as_progress():
-    told = []
-    with progress.told_to(lambda *step: told.append(step)):
-        lay_out([VECTORS, VECTORS], [("a", ""), ("b", "")], np.arange(40) % 2, seed=0)
-    assert [done for _, done, _ in told] == [0, 1, 2]
+ALL = np.ones(12, bool)
+SCORES = hnp.arrays(np.float64, (12, 3), elements=st.integers(0, 5).map(float))
+
+
+def test_the_classes_choose_in_turn():
+    scores = np.array([[9.0, 8.0], [7.0, 0.0], [3.0, 6.0], [1.0, 5.0], [0.0, 0.0]])
+    rows, columns = round_robin(scores, 2, ALL[:5])
+    # term 0 is the favorite of both, and goes to the class that chooses first
+    assert rows.tolist() == [0, 2, 1, 3]
+    assert columns.tolist() == [0, 1, 0, 1]
+
+
+def test_a_term_without_score_is_never_chosen():
+    rows, columns = round_robin(np.array([[1.0, 0.0], [0.0, 0.0]]), 2, ALL[:2])
+    assert (rows.tolist(), columns.tolist()) == ([0], [0])
+
+
+def test_terms_that_are_not_allowed_are_passed_over():
+    scores = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]])
+    rows, _ = round_robin(scores, 1, np.array([False, True, True]))
+    assert rows.tolist() == [1, 2]
+
+
+def test_nothing_to_choose_from_gives_empty_arrays():
+    rows, columns = round_robin(np.zeros((0, 2)), 3, ALL[:0])
+    assert rows.shape == columns.shape == (0,)
+
+
+@given(scores=SCORES, n_per_class=st.integers(1, 5))
+def test_each_term_is_chosen_once_and_no_class_gets_more_than_its_number(scores, n_per_class):
+    rows, columns = round_robin(scores, n_per_class, ALL)
+    assert len(set(rows.tolist())) == len(rows)
+    assert np.bincount(columns, minlength=3).max() <= n_per_class
+    assert (scores[rows, columns] > 0).all()
+
+
+@given(scores=SCORES.map(lambda scores: scores + 1))
+def test_every_class_gets_the_same_number_where_there_are_enough(scores):
+    _, columns = round_robin(scores, 4, ALL)
+    assert np.bincount(columns).tolist() == [4, 4, 4]
+
+
+def test_a_term_has_no_gain_for_a_class_that_it_keeps_away_from():
+    X = sparse.csr_matrix([[1.0], [1.0], [0.0], [0.0]])
+    Y = sparse.csr_matrix([[1, 0], [1, 0], [0, 1], [0, 1]])
+    assert gains(X, Y).tolist() == [[1.0, 0.0]]
+
+
+@pytest.fixture
+def vector_file(tmp_path):
+    path = tmp_path / "some.npz"
+    WordVectors.of(["moon", "rose"], [[1.0, 2.0], [3.0, 4.0]]).save(path)
+    return path
+
+
+def test_pretrained_vectors_are_matched_by_term(vector_file):
+    matrix, known = pretrained_vectors(vector_file, ["rose", "unheard", "moon"])
+    assert known.tolist() == [True, False, True]
+    assert matrix.tolist() == [[3, 4], [0, 0], [1, 2]]
+
+
+def test_pretrained_vectors_of_none_of_the_terms_are_an_error(vector_file):
+    with pytest.raises(InputError, match="has no vector for any"):
+        pretrained_vectors(vector_file, ["unheard"])
+
+
+def test_terms_of_the_same_documents_get_similar_vectors():
+    X = sparse.csr_matrix(np.kron(np.eye(3), np.ones((4, 2))))  # pairs of terms
+    matrix, source = learned_vectors(X, seed=0)
+    assert matrix.shape == (6, 5)
+    assert source == "Latent semantic analysis of the same texts, 5 dimensions"
+    assert np.allclose(matrix[0], matrix[1])
+    assert not np.allclose(matrix[0], matrix[2])
+
+
+def test_the_blocks_side_by_side_count_the_same():
+    without, by_class, both = word_spaces(np.array([[3.0, 4.0]]), np.float32([[0, 9]]))
+    assert without.tolist() == [[0.6, 0.8]]
+    assert by_class.tolist() == [[0, 1]]
+    assert np.allclose(both, np.array([[0.6, 0.8, 0, 1]]) / np.sqrt(2))
+
+
+def test_vectors_are_looked_for_only_where_the_variable_points(tmp_path, monkeypatch):
+    assert find_vectors(None) is None
+    monkeypatch.setenv("WORDCLASS_DATA", str(tmp_path))
+    assert find_vectors(None) is None
+    (tmp_path / "glove.6B.100d.npz").touch()
+    assert find_vectors(None) == tmp_path / "glove.6B.100d.npz"
+    assert find_vectors(tmp_path / "own.txt") == tmp_path / "own.txt"

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,22 +12,7 @@ import typer
 
 from wordclass.errors import InputError
 
-Data = Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
-Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
-Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
-Split = Annotated[str | None, typer.Option(help="Part of the corpus: train, test, all.")]
-TextField = Annotated[str | None, typer.Option(help="Column of the texts.")]
-LabelField = Annotated[str | None, typer.Option(help="Column of the labels.")]
-Separator = Annotated[str, typer.Option(help="Between several labels in one CSV cell.")]
-Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
-
-ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
-Vectors = Annotated[Path | None, typer.Option(help="Pretrained word vectors.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Option of the classifier: name=value, which may be JSON."),
-]
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
@@ -41,7 +27,7 @@ def ngrams(given: str) -> tuple[int, int]:
 
 
 def stop_words(given: str | None, encoding: str) -> str | list[str] | None:
-    """Read stop words: the name of a list, or a file with a word a line."""
+    """Read stop words: the name of a list, or a file with a word per line."""
     if given is None or given == "english":
         return given
     from wordclass.corpus_formats._lines import decoded
@@ -131,12 +117,8 @@ def _value_of(name: str, given: str) -> Any:  # noqa: ANN401
 def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say
     if given.lower() in _WORDS:
         return _WORDS[given.lower()]
-    try:
-        return json.loads(given)
-    except ValueError:
-        pass
-    try:
-        numbers = json.loads(f"[{given}]")
-    except ValueError:
-        return given
-    return tuple(numbers) if numbers else given
+    for written in (given, f"[{given}]"):
+        with suppress(ValueError):
+            value = json.loads(written)
+            return value if written == given else tuple(value) or given
+    return given

@@ -1,107 +1,40 @@
-"""The commands about models: train, evaluate, predict, explain."""
+"""The commands that use models: evaluate, predict, explain, export."""
 
-import time
-from contextlib import nullcontext
+import codecs
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from wordclass.cli import arguments
-from wordclass.cli.arguments import (
-    ClassifierName,
-    Data,
-    LabelField,
-    Model,
-    Multilabel,
-    Output,
-    Separator,
-    Set,
-    Split,
-    TextField,
-    Vectors,
-)
-from wordclass.cli.corpora import CorpusChoice
-from wordclass.cli.settings import Settings, command
-from wordclass.errors import InputError
+from wordclass import naming, storage
+from wordclass.cli.command import Settings, command, standard_output
+from wordclass.cli.corpora import Corpus, Split, TextField
+from wordclass.corpus_formats._lines import codec_of
+from wordclass.errors import FormatError, InputError
 
+if TYPE_CHECKING:
+    from wordclass.explanation import Explanation
 
-def add_to(app: typer.Typer) -> None:
-    """Make the functions below commands of the app."""
-    for run in (train, evaluate, predict, explain):
-        command(app)(run)
+Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
+
+_CHUNK = 1 << 16  # bytes of standard input
+_FOR, _AGAINST = (0, 130, 60), (190, 40, 40)  # red, green and blue of a word at its strongest
+_GRAY = 140  # of each, where a word adds nothing
+_FAINT = 0.15  # of the strongest: what is below stays uncolored
 
 
-def train(
-    settings: Settings,
-    data: Data,
-    output: Output,
-    classifier: ClassifierName = "linear",
-    vectors: Vectors = None,
-    set_: Set = None,
-    holdout: Annotated[
-        float | None, typer.Option(help="Share of the documents to keep aside and measure on.")
-    ] = None,
-    split: Split = None,
-    text_field: TextField = None,
-    label_field: LabelField = None,
-    label_separator: Separator = ";",
-    multilabel: Multilabel = None,
-) -> None:
-    """Train a classifier on labelled texts.
-
-    A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
-    same command goes on from there, whatever ended it.
-    """
-    settings.check_output(output)
-    start = time.perf_counter()
-
-    from wordclass import persistence
-    from wordclass.cli.training import KeptTraining, make_classifier, train_on
-    from wordclass.folds import Holdout
-
-    persistence.check_replaceable(output)
-    aside = None if holdout is None else Holdout(holdout, settings.seed)
-    options = arguments.named_values(set_ or [])
-    checkpoint = arguments.beside(output, "checkpoint")
-    made = make_classifier(classifier, options, vectors, settings, checkpoint)
-    choice = CorpusChoice(
-        data, split, text_field, label_field, label_separator, settings.encoding, multilabel
-    )
-    corpus = choice.read(usual_split="train")
-    training = KeptTraining(made, settings)
-    scores = training.run(lambda: train_on(made, corpus, aside))
-    if not training.is_ours_to_save:
-        return
-    made.save(output, scores=scores)
-    training.forget()
-    seconds = time.perf_counter() - start
-    n_docs, n_classes = made.training_.n_docs, len(made.classes_)
-    result = {
-        "output": str(output),
-        "classifier": classifier,
-        "n_docs": n_docs,
-        "n_classes": n_classes,
-        "seconds": round(seconds, 3),
-        **scores,
-    }
-    message = (
-        f"{output}: {classifier}, from {n_docs:,} documents of {n_classes:,} classes, "
-        f"in {seconds:.1f} s"
-    )
-    if aside is not None:
-        found = scores["holdout"]
-        message += (
-            f"; on {found['n_docs']:,} documents kept aside: macro F1 {found['macro_f1']:.4f}, "
-            f"micro F1 {found['micro_f1']:.4f}, accuracy {found['accuracy']:.4f}"
-        )
-    settings.tell(result, message)
-
-
+@command
 def evaluate(
-    settings: Settings,
     model: Model,
-    data: Data,
+    corpus: Corpus,
+    settings: Settings,
     n: Annotated[int, typer.Option("-n", help="How many of the best and worst classes.")] = 5,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Tell the scores of all classes.")
@@ -115,34 +48,30 @@ def evaluate(
     confusion: Annotated[
         Path | None, typer.Option(help="Draw which classes are taken for which: FILE.png.")
     ] = None,
-    split: Split = None,
-    text_field: TextField = None,
-    label_field: LabelField = None,
-    label_separator: Separator = ";",
 ) -> None:
     """Measure a model on labelled texts."""
-    if confusion is not None:
-        settings.check_output(confusion)
+    settings.check_output(confusion)
 
     from wordclass import persistence
-    from wordclass.cli.training import kept_aside
+    from wordclass.folds import Holdout
     from wordclass.report.evaluation import evaluate_model
 
-    aside = kept_aside(model) if holdout else None
+    aside = persistence.read_manifest(model)["scores"].get("holdout") if holdout else None
+    if holdout and aside is None:
+        raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
     loaded = persistence.load(model)
-    if confusion is not None and loaded.codeframe_.is_multilabel:
+    is_multilabel = loaded.codeframe_.is_multilabel
+    if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
-    choice = CorpusChoice(
-        data, split, text_field, label_field, label_separator, settings.encoding,
-        loaded.codeframe_.is_multilabel,
-    )  # fmt: skip
-    corpus = choice.read(usual_split="test" if aside is None else "train")
+    usual_split = "test" if aside is None else "train"
+    documents = corpus.read(usual_split, settings.encoding, is_multilabel)
     if aside is not None:
-        corpus = corpus.part(aside.contains(corpus.texts))
-    found = evaluate_model(loaded, corpus, strict=strict_labels)
+        is_aside = Holdout(aside["share"], aside["seed"]).contains(documents.texts)
+        documents = documents.part(is_aside)
+    found = evaluate_model(loaded, documents, strict=strict_labels)
     if found.n_shared:
         settings.say(
-            f"warning: {found.n_shared:,} of these {len(corpus):,} documents are among those "
+            f"warning: {found.n_shared:,} of these {len(documents):,} documents are among those "
             "the model was trained on, which flatters the scores"
         )
     if found.scores.n_dropped:
@@ -151,13 +80,15 @@ def evaluate(
             "were left out; --strict-labels makes this an error"
         )
     if confusion is not None:
-        from wordclass.report.confusion_picture import draw
+        naming.extra("matplotlib", "to draw a picture")
+        from wordclass.report.pictures import draw_confusion
 
-        draw(confusion, found.true, found.predicted, found.scores.classes)
+        draw_confusion(confusion, found.true, found.predicted, found.scores.classes)
     n_shown = len(found.scores.classes) if per_class else n
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
 
 
+@command
 def predict(
     settings: Settings,
     model: Model,
@@ -174,21 +105,19 @@ def predict(
     split: Split = None,
     text_field: TextField = None,
 ) -> None:
-    """Predict the labels of texts: one JSON object a text."""
-    if output is not None:
-        settings.check_output(output)
+    """Predict the labels of texts: one JSON object per text."""
+    settings.check_output(output)
 
     from wordclass import persistence
-    from wordclass.cli.streams import lines_to, text_blocks
     from wordclass.report.predictions import predictions
 
     loaded = persistence.load(model)
-    choice = CorpusChoice(data, split, text_field, None, ";", settings.encoding, None)
+    corpus = Corpus(data, split, text_field)
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
-    with nullcontext(made.append) if is_one_object else lines_to(output) as write:
-        for texts in text_blocks(choice):
+    with nullcontext(made.append) if is_one_object else _lines_to(output) as write:
+        for texts in _texts(corpus, settings.encoding):
             n_docs += len(texts)
             for each in predictions(loaded, texts, k, proba=proba):
                 write(each)
@@ -199,24 +128,179 @@ def predict(
         settings.show({"predictions": made}, "")
 
 
+@contextmanager
+def _lines_to(output: Path | None) -> Iterator[Callable[[dict[str, Any]], object]]:
+    """Give a function that writes one JSON object per line: to a file, or to standard output.
+
+    The file appears when it is complete; what is printed is printed at once.
+    """
+    if output is None:
+        yield _print
+        return
+    with storage.writing(output) as file:
+        yield lambda result: file.write(_line(result))
+
+
+def _print(result: dict[str, Any]) -> None:
+    with standard_output() as stream:
+        stream.write(_line(result).decode())
+
+
+def _line(result: dict[str, Any]) -> bytes:
+    # a lone surrogate in a class cannot be written
+    return json.dumps(result, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def _texts(corpus: Corpus, encoding: str) -> Iterator[list[str]]:
+    """Give the texts of a corpus, or, for `-`, the lines of standard input, block by block."""
+    return _input_lines(encoding) if corpus.data == "-" else corpus.texts(encoding)
+
+
+def _input_lines(encoding: str) -> Iterator[list[str]]:
+    """Give the lines of standard input, as many at a time as have come: slow input is no wait."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed; give a file, or send texts to it")
+    stream = cast("io.BufferedReader", sys.stdin.buffer)
+    decoder = codecs.getincrementaldecoder(codec_of(encoding))()
+    rest, n_lines, is_last = "", 0, False
+    while not is_last:
+        chunk = stream.read1(_CHUNK)
+        is_last = not chunk
+        try:
+            rest += decoder.decode(chunk, final=is_last)
+        except UnicodeDecodeError as error:
+            line = n_lines + error.object[: error.start].count(b"\n") + 1
+            found = error.object[error.start : error.start + 1].hex()
+            reason = f"byte 0x{found} is not valid {encoding} ({error.reason})"
+            raise FormatError(
+                "standard input", line, f"{reason}; --encoding names another"
+            ) from error
+        if not n_lines:
+            rest = rest.removeprefix("\ufeff")
+        *lines, rest = rest.split("\n")
+        if is_last and rest:
+            lines.append(rest)
+        n_lines += len(lines)
+        if lines:
+            yield [line.removesuffix("\r") for line in lines]
+
+
+@command
 def explain(
     settings: Settings,
     model: Model,
     text: Annotated[str, typer.Argument(help="The text; - reads it from standard input.")] = "-",
-    n: Annotated[int, typer.Option("-n", help="How many terms a label.")] = 10,
+    n: Annotated[int, typer.Option("-n", help="How many terms per label.")] = 10,
     color: Annotated[
         bool | None, typer.Option("--color/--no-color", help="By default on a terminal only.")
     ] = None,
 ) -> None:
     """Show which words made the labels of a text."""
     from wordclass import persistence
-    from wordclass.cli.explained_text import ExplainedText
-    from wordclass.cli.streams import whole_input
+    from wordclass.report.predictions import shown_scores
 
     loaded = persistence.load(model)
-    given = whole_input(settings.encoding) if text == "-" else text
-    explained = ExplainedText.of(loaded, given, n)
-    if settings.as_json:
-        settings.show(explained.to_dict(), "")
-    else:
-        explained.print(color)
+    if text == "-":
+        text = "\n".join(line for block in _input_lines(settings.encoding) for line in block)
+    found = loaded.explanation(text)
+    (shown,) = shown_scores(loaded, found.scores[None])
+    scores = {
+        str(label): round(float(shown[found.codeframe.column(label)]), 6) for label in found.labels
+    }
+    if not settings.as_json:
+        with standard_output() as stream:
+            _print_explanation(stream, found, scores, n, color)
+        return
+    best = _best_label(found)
+    result = {
+        "labels": list(found.predicted),
+        "scores": scores,
+        "terms": {str(label): found.top(label, n) for label in found.labels},
+        "words": {str(best): [list(word) for word in found.per_word(best)]},
+    }
+    settings.show(result, "")
+
+
+def _print_explanation(
+    stream: TextIO, found: "Explanation", scores: dict[str, float], n: int, color: bool | None
+) -> None:
+    """Print an explanation: on a terminal with the text in color, unless told otherwise."""
+    from wordclass.report.tables import scored_lines
+
+    console = Console(
+        file=stream, force_terminal=color, no_color=color is False, highlight=False,
+        soft_wrap=True, color_system="truecolor" if color else "auto",
+    )  # fmt: skip
+    if not found.predicted:
+        console.print(Text("no label; the class with the highest score:"))
+    for name, score in scores.items():
+        console.print(Text(f"{name}  {score:.4f}"))
+    if not found.terms:
+        console.print(Text("no word of this text is known to the model"))
+        return
+    if console.is_terminal and color is not False:
+        console.print()
+        console.print(_colored(found))
+    for label in found.labels:
+        console.print(Text(f"\n{label}\n{scored_lines(found.top(label, n))}"))
+
+
+def _best_label(found: "Explanation") -> Any:  # noqa: ANN401 - a label
+    return max(found.labels, key=lambda label: found.scores[found.codeframe.column(label)])
+
+
+def _colored(found: "Explanation") -> Text:
+    """Return the text, its words colored by what they add to the score of the best label."""
+    words = found.per_word(_best_label(found))
+    text = Text(found.text.encode("utf-8", "replace").decode("utf-8"))
+    strongest = max((abs(word.contribution) for word in words), default=0.0)
+    for word in words:
+        strength = abs(word.contribution) / strongest if strongest else 0.0
+        if word.start is not None and word.end is not None and strength >= _FAINT:
+            color = _FOR if word.contribution > 0 else _AGAINST
+            mixed = ",".join(str(round(_GRAY + (part - _GRAY) * strength)) for part in color)
+            text.stylize(f"bold rgb({mixed})", word.start, word.end)
+    return text
+
+
+@command
+def export(
+    settings: Settings,
+    model: Model,
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Where to write: a .onnx or .pt2 file.")
+    ],
+) -> None:
+    """Write the network of a model as ONNX, or for torch, to use it without wordclass.
+
+    OUT.json says how texts become its input, and its output labels.
+    """
+    from wordclass import persistence
+
+    name = persistence.read_manifest(model)["classifier"]
+    if not hasattr(naming.entry("classifiers", name).make, "export"):
+        raise InputError(
+            f"{model}: a {name!r} model has no network to export; "
+            "expected one of cnn, lstm, attention or leam"
+        )
+    from wordclass.network.export import beside, format_of
+
+    chosen, described = format_of(output), beside(output)
+    settings.check_output(output)
+    settings.check_output(described)
+    loaded = persistence.load(model)
+    loaded.export(output)
+    result = {
+        "output": str(output),
+        "description": str(described),
+        "format": chosen,
+        "classifier": loaded.name,
+        "n_classes": len(loaded.classes_),
+        "n_rows": len(loaded.embedding_),
+        "bytes": output.stat().st_size,
+    }
+    settings.tell(
+        result,
+        f"{output}: {loaded.name} of {result['n_classes']:,} classes and {result['n_rows']:,} "
+        f"rows of vectors, {result['bytes']:,} bytes; {described} says how to use it",
+    )

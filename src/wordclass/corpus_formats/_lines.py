@@ -27,7 +27,7 @@ def decoded(path: Path, encoding: str) -> Iterator[str]:
         A byte is not valid in the encoding; the error names the line.
     """
     # our own dropping of the mark looks at the first line only; that of utf-8-sig at each
-    codec = _codec(encoding).removesuffix("-sig")
+    codec = codec_of(encoding).removesuffix("-sig")
     with (
         storage.reading(path) as stream,
         io.TextIOWrapper(stream, encoding=codec, newline="\n") as lines,
@@ -47,7 +47,8 @@ def decoded(path: Path, encoding: str) -> Iterator[str]:
             ) from error
 
 
-def _codec(encoding: str) -> str:
+def codec_of(encoding: str) -> str:
+    """Return Python's own name of an encoding."""
     try:
         "\n".encode(encoding)  # refuses codecs that are not of text, such as "hex"
         return codecs.lookup(encoding).name

@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from wordclass.corpus import Label, LabelledCorpus
 from wordclass.errors import InputError
-from wordclass.labels import Codeframe, Kind
 from wordclass.measures import ClassScores, DroppedLabelsWarning, Scores, evaluate
+from wordclass.report.tables import aligned
+
+_MEASURES = {"macro_f1": "macro F1", "micro_f1": "micro F1", "accuracy": "accuracy"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +38,7 @@ class Evaluation:
         """Return the measures, rounded to six digits."""
         scores = self.scores
         result: dict[str, Any] = {
-            "macro_f1": round(scores.macro_f1, 6),
-            "micro_f1": round(scores.micro_f1, 6),
-            "accuracy": round(scores.accuracy, 6),
+            **{key: round(getattr(scores, key), 6) for key in _MEASURES},
             "n_docs": scores.n_docs,
             "n_classes": len(scores.classes),
             "n_dropped": scores.n_dropped,
@@ -51,36 +53,30 @@ class Evaluation:
     def to_text(self, n: int) -> str:
         """Write a small table: the measures, then the n best and the n worst classes."""
         scores = self.scores
-        lines = [
-            f"macro F1   {scores.macro_f1:.4f}",
-            f"micro F1   {scores.micro_f1:.4f}",
-            f"accuracy   {scores.accuracy:.4f}",
-            f"documents  {scores.n_docs:,}",
-            f"classes    {len(scores.classes):,}",
-        ]
-        n = max(n, 0)
-        if n:
-            width = max(5, *(len(str(label)) for label in scores.classes))
-            lines += ["", f"{'class':<{width}}      F1  precision  recall  documents"]
-            for each in self._shown_classes(n):
-                lines.append("..." if each is None else _row(each, width))
+        measures = [(name, f"{getattr(scores, key):.4f}") for key, name in _MEASURES.items()]
+        sizes = [("documents", f"{scores.n_docs:,}"), ("classes", f"{len(scores.classes):,}")]
+        lines = aligned([*measures, *sizes])
+        if n > 0:
+            heads = ("class", "    F1  precision  recall  documents")
+            lines += ["", *aligned([heads, *self._class_rows(n)])]
         return "\n".join(lines)
 
-    def _shown_classes(self, n: int) -> list[tuple[Label, ClassScores] | None]:
-        """Return the n best classes, None for a gap, and the n worst ones; all if they are few.
+    def _class_rows(self, n: int) -> list[tuple[str, str]]:
+        """Return the n best classes, a gap, and the n worst ones; all if they are few.
 
         Best and worst are those of the classes that some document has; of equal ones, those of
         most documents.
         """
-        ranked = sorted(self.scores.per_class.items(), key=lambda each: -each[1].f1)
-        if len(ranked) <= 2 * n:
-            return [*ranked]
-        known = [each for each in ranked if each[1].n_true]
-        if len(known) <= 2 * n:
-            return [*known]
-        best = sorted(known, key=lambda each: (-each[1].f1, -each[1].n_true))[:n]
-        worst = sorted(known, key=lambda each: (each[1].f1, -each[1].n_true))[:n]
-        return [*best, None, *reversed(worst)]
+        found = self.scores.per_class
+        chosen = sorted(found, key=lambda label: -found[label].f1)
+        if len(chosen) > 2 * n:
+            chosen = [label for label in chosen if found[label].n_true]
+        if len(chosen) <= 2 * n:
+            return [_row(label, found[label]) for label in chosen]
+        best = sorted(chosen, key=lambda label: (-found[label].f1, -found[label].n_true))[:n]
+        worst = sorted(chosen, key=lambda label: (found[label].f1, -found[label].n_true))[:n]
+        first, last = ([_row(label, found[label]) for label in each] for each in (best, worst))
+        return [*first, ("...", ""), *reversed(last)]
 
 
 def evaluate_model(
@@ -101,12 +97,11 @@ def evaluate_model(
         Such labels are an error.
     """
     true, classes = corpus.labels, model.classes_.tolist()
-    kind: Kind = "multilabel" if model.codeframe_.is_multilabel else "single"
     decisions = model.decide(model.decision_function(corpus.texts))
-    predicted = list(Codeframe(tuple(classes), kind).to_labels(decisions))
-    if kind == "single":
-        predicted = [label.item() if hasattr(label, "item") else label for label in predicted]
-    if _kinds(true) and _kinds(true) != {type(classes[0])}:
+    predicted: list[Any] = [[classes[j] for j in np.flatnonzero(row)] for row in decisions]
+    if not model.codeframe_.is_multilabel:
+        predicted = [label for (label,) in predicted]
+    if {type(label) for label in _flat(true)} - {type(classes[0])}:
         # a class that is a number in one file is a str in a CSV file
         true, predicted, classes = _as_text(true), _as_text(predicted), sorted(map(str, classes))
     if strict and (unknown := sorted({*_flat(true)} - {*classes})):
@@ -118,12 +113,9 @@ def evaluate_model(
     return Evaluation(scores, model.training_.n_shared(corpus.texts), true, predicted)
 
 
-def _row(scored: tuple[Label, ClassScores], width: int) -> str:
-    label, each = scored
-    return (
-        f"{label!s:<{width}}  {each.f1:.4f}     {each.precision:.4f}  {each.recall:.4f}  "
-        f"{each.n_true:9,}"
-    )
+def _row(label: Label, scores: ClassScores) -> tuple[str, str]:
+    shares = f"{scores.f1:.4f}     {scores.precision:.4f}  {scores.recall:.4f}"
+    return str(label), f"{shares}  {scores.n_true:9,}"
 
 
 def _flat(labels: Sequence[Any]) -> list[Label]:
@@ -132,10 +124,6 @@ def _flat(labels: Sequence[Any]) -> list[Label]:
         for given in labels
         for label in (given if isinstance(given, list | tuple) else [given])
     ]
-
-
-def _kinds(labels: Sequence[Any]) -> set[type]:
-    return {type(label) for label in _flat(labels)}
 
 
 def _as_text(labels: Sequence[Any]) -> list[Any]:

@@ -25,7 +25,10 @@ def describe(path: Path) -> dict[str, Any]:
 
 def _describe_model(folder: Path) -> dict[str, Any]:
     manifest, _ = persistence.read(folder)
-    training = manifest["training"]
+    training, facts = manifest["training"], manifest["facts"]
+    epochs = {}
+    if "history" in facts:  # of a network
+        epochs = {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
     return {
         "what": "model",
         "classifier": manifest["classifier"],
@@ -36,17 +39,10 @@ def _describe_model(folder: Path) -> dict[str, Any]:
         "made": manifest["created"],
         "made by": ", ".join(f"{name} {each}" for name, each in manifest["versions"].items()),
         "bytes": manifest["arrays"]["bytes"],
-        **_training(manifest["facts"]),
+        **epochs,
         **_flat("score", manifest["scores"]),
         **_options(manifest["settings"]),
     }
-
-
-def _training(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return how a network was trained; nothing of a model that is none."""
-    if "history" not in facts:
-        return {}
-    return {"epochs": len(facts["history"]), "best epoch": facts.get("best_epoch")}
 
 
 def _options(stored: dict[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,16 @@
 """The commands, run in this process through the same `main` that the script calls."""
 
 import errno
-import io
 import json
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass import progress
 
 
 @pytest.fixture(scope="module")
@@ -262,51 +259,3 @@ def test_a_surrogate_in_a_class_can_be_shown(run, tmp_path):
         status, out, _ = run(*arguments, tmp_path / "a.wce")
         assert status == 0
         assert "x?" in out
-
-
-def test_a_bar_appears_only_for_what_takes_longer_than_a_second(monkeypatch):
-    from rich.console import Console
-
-    from wordclass.cli import progress_bar
-
-    monkeypatch.setattr(progress_bar, "_PATIENCE", 0.05)
-    shown = []
-    bar = progress_bar.ProgressBar(is_shown=True)
-    bar._console = Console(force_terminal=True, file=io.StringIO())
-    bar._is_shown = True
-    monkeypatch.setattr(progress_bar.Progress, "start", lambda self: shown.append(self))
-    with bar:
-        progress.report("quick", 0, 2)
-        progress.report("quick", 2, 2)
-        time.sleep(0.1)
-        assert shown == []
-        progress.report("slow", 0, 2)
-        time.sleep(0.3)
-        assert len(shown) == 1
-        progress.report("slow", 1, 2)
-    progress.report("nobody listens", 0, 1)
-
-
-def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(monkeypatch):
-    from rich.console import Console
-
-    from wordclass.cli import progress_bar
-    from wordclass.cli.settings import Settings
-
-    monkeypatch.setattr(progress_bar, "_PATIENCE", 0.2)
-    bar = progress_bar.ProgressBar(is_shown=True)
-    bar._console = Console(force_terminal=True, file=io.StringIO())
-    bar._is_shown = True
-    with bar:
-        progress.report("training: epoch 1", 0, 4)
-        first = bar._bar
-        progress.report("training: epoch 2, loss [/] 0.1", 2, 8)
-        assert bar._bar is first
-        assert (first.tasks[0].completed, first.tasks[0].total) == (2, 8)
-        deadline = time.monotonic() + 10
-        while "epoch 2, loss [/] 0.1" not in bar._console.file.getvalue():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        Settings().say("something else")
-        assert bar._bar is None
-        assert not first.live.is_started

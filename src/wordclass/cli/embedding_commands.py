@@ -1,0 +1,228 @@
+"""The commands about vectors of words: fit, words, profile, unseen, convert."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wordclass import naming
+from wordclass.cli import arguments
+from wordclass.cli.arguments import Output
+from wordclass.cli.command import Settings, command
+from wordclass.cli.corpora import Corpus, Multilabel
+from wordclass.corpus import Label
+from wordclass.errors import InputError
+
+Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
+
+
+@command
+def fit(
+    corpus: Corpus,
+    settings: Settings,
+    output: Output,
+    correlation: Annotated[str, typer.Option(help="How a term is compared with a class.")] = "dot",
+    weighting: Annotated[str, typer.Option(help="How occurrences are weighted.")] = "tfidf",
+    shrinkage: Annotated[float, typer.Option(help="Pull on rare terms; 20 is a good start.")] = 0.0,
+    projector: Annotated[str, typer.Option(help="How classes become fewer dimensions.")] = "pca",
+    max_dims: Annotated[int, typer.Option(help="More classes are projected; 0: never.")] = 300,
+    min_docs: Annotated[int, typer.Option(help="Documents a term must occur in.")] = 5,
+    ngrams: Annotated[str, typer.Option(help="Words in a term, such as 1 or 1,2.")] = "1",
+    mask_numbers: Annotated[bool, typer.Option(help="Make all numbers one word.")] = True,
+    stop_words: Annotated[
+        str | None, typer.Option(help="english, or a file with a word per line.")
+    ] = None,
+    structural_problems: Annotated[
+        int, typer.Option(help="Columns to add for telling terms, in binary tasks.")
+    ] = 0,
+    keep_documents: Annotated[
+        bool, typer.Option("--keep-documents", help="Keep the counts, to add and remove exactly.")
+    ] = False,
+    multilabel: Multilabel = None,
+) -> None:
+    """Learn word-class embeddings from labelled texts."""
+    settings.check_output(output)
+    start = time.perf_counter()
+
+    from wordclass.embedding.estimator import WordClassEmbeddings
+
+    embeddings = WordClassEmbeddings(
+        correlation=correlation,
+        weighting=weighting,
+        shrinkage=shrinkage,
+        projector=projector,
+        max_dims=max_dims or None,
+        min_docs=min_docs,
+        ngrams=arguments.ngrams(ngrams),
+        mask_numbers=mask_numbers,
+        stop_words=arguments.stop_words(stop_words, settings.encoding),
+        structural_problems=structural_problems,
+        seed=settings.seed,
+        keep_documents=keep_documents,
+        n_jobs=settings.jobs,
+    )
+    n_docs = _fit(embeddings, corpus, settings.encoding, multilabel)
+    embeddings.save(output)
+    seconds = time.perf_counter() - start
+    result = {
+        "output": str(output),
+        "n_docs": n_docs,
+        "n_classes": len(embeddings.classes_),
+        "n_terms": len(embeddings),
+        "n_dims": embeddings.vectors_.shape[1],
+        "seconds": round(seconds, 3),
+    }
+    settings.tell(
+        result,
+        f"{output}: {len(embeddings):,} terms by {result['n_dims']} dimensions, from "
+        f"{n_docs:,} documents of {result['n_classes']} classes, in {seconds:.1f} s",
+    )
+
+
+def _fit(
+    embeddings: Any,  # noqa: ANN401 - WordClassEmbeddings
+    corpus: Corpus,
+    encoding: str,
+    is_multilabel: bool | None,
+) -> int:
+    """Fit, a large file block by block; return the number of documents."""
+    needs_all = embeddings.structural_problems or embeddings.keep_documents
+    if corpus.is_large and not needs_all:
+        blocks = corpus.blocks("train", encoding, is_multilabel)
+        embeddings.fit_blocks(blocks)
+        return blocks.n_docs
+    documents = corpus.read("train", encoding, is_multilabel)
+    embeddings.fit(documents.texts, documents.labels)
+    return len(documents)
+
+
+@command
+def words(
+    settings: Settings,
+    embeddings: Embeddings,
+    name: Annotated[str, typer.Argument(metavar="CLASS", help="The class.")],
+    n: Annotated[int, typer.Option("-n", help="How many.")] = 20,
+) -> None:
+    """Show the terms that speak for a class."""
+    from wordclass.report.tables import scored_lines
+
+    loaded = _load(embeddings)
+    best = loaded.top_terms(_class_named(name, loaded.columns_), n)
+    settings.show({"class": name, "words": best}, scored_lines(best))
+
+
+@command
+def profile(
+    settings: Settings,
+    embeddings: Embeddings,
+    word: Annotated[str, typer.Argument(help="A term of the vocabulary.")],
+    n: Annotated[int, typer.Option("-n", help="How many classes.")] = 20,
+) -> None:
+    """Show the classes that a word speaks for."""
+    from wordclass.labels import unknown_name
+    from wordclass.report.tables import scored_lines
+
+    loaded = _load(embeddings)
+    if word not in loaded:
+        raise InputError(unknown_name("word", word, loaded.terms_))
+    classes = loaded.profile(word, n)
+    settings.show({"word": word, "classes": classes}, scored_lines(classes))
+
+
+@command
+def unseen(
+    settings: Settings,
+    embeddings: Embeddings,
+    vectors: Annotated[Path, typer.Argument(help="Pretrained word vectors.")],
+    n: Annotated[int, typer.Option("-n", min=0, help="How many terms.")] = 20,
+    name: Annotated[
+        str | None, typer.Option("--class", help="Only for this class; else each term's best.")
+    ] = None,
+    regressor: Annotated[str, typer.Option(help="What predicts: ridge or network.")] = "ridge",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to write the vectors of all these terms."),
+    ] = None,
+) -> None:
+    """Predict which classes words speak for that training never saw.
+
+    From their pretrained vectors. Shown are the words with the highest scores, and how well words
+    of the vocabulary are predicted when they are kept aside.
+    """
+    from wordclass.embedding.unseen_terms import UnseenTerms
+    from wordclass.report.tables import aligned
+    from wordclass.word_vectors import WordVectors, format_to_write
+
+    naming.entry("regressors", regressor)
+    settings.check_output(output)
+    if output is not None:
+        format_to_write(output, None)
+    wce = _load(embeddings)
+    chosen = None if name is None else _class_named(name, wce.classes_)
+    found = UnseenTerms.predict(WordVectors.load(vectors), wce, regressor, seed=settings.seed)
+    if not len(found):
+        raise InputError(f"{vectors}: all its terms are in the vocabulary of {embeddings}")
+    best, quality, n_dims = found.report(n, chosen), found.quality, found.vectors.shape[1]
+    result = {
+        "regressor": regressor,
+        "n_terms": len(found),
+        "n_dims": n_dims,
+        "n_shared": found.n_shared,
+        "n_held_out": 0 if quality is None else quality.n_terms,
+        "held_out_r2": None if quality is None else quality.r2,
+        "held_out_cosine": None if quality is None else quality.cosine,
+        "words": best,
+    }
+    if output is not None:
+        found.to_word_vectors().save(output)
+        result = {"output": str(output), **result}
+        settings.say(f"{output}: {len(found):,} terms by {n_dims} dimensions")
+    lines = aligned([(term, label, f"{score:5.2f}") for term, label, score in best])
+    measured = (
+        "too few to keep one aside and measure"
+        if quality is None
+        else f"on {quality.n_terms:,} of these, held out: R2 {quality.r2:.3f}, "
+        f"mean cosine {quality.cosine:.3f}"
+    )
+    lines.append(
+        f"{len(found):,} terms predicted by {regressor} from {found.n_shared:,} shared ones; "
+        + measured
+    )
+    settings.show(result, "\n".join(lines))
+
+
+@command
+def convert(
+    settings: Settings,
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Vectors in any known format.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them.")],
+    format: Annotated[str | None, typer.Option(help="Of OUT, where its ending is silent.")] = None,
+    source_format: Annotated[str | None, typer.Option("--from", help="The format of IN.")] = None,
+) -> None:
+    """Turn word vectors from one format into another."""
+    settings.check_output(target)
+
+    from wordclass.word_vectors import WordVectors
+
+    vectors = WordVectors.load(source, format=source_format)
+    vectors.save(target, format=format)
+    result = {"output": str(target), "n_terms": len(vectors), "n_dims": vectors.n_dims}
+    settings.tell(result, f"{target}: {len(vectors):,} terms by {vectors.n_dims} dimensions")
+
+
+def _load(path: Path) -> Any:  # noqa: ANN401 - WordClassEmbeddings, which is slow to import
+    from wordclass.embedding.estimator import WordClassEmbeddings
+
+    return WordClassEmbeddings.load(path)
+
+
+def _class_named(name: str, classes: Sequence[Label]) -> Label:
+    """Find a class: on the command line it is a str, also where it is an int in the file."""
+    from wordclass.labels import unknown_name
+
+    as_text = {str(each): each for each in classes}
+    if name not in as_text:
+        raise InputError(unknown_name("class", name, classes))
+    return as_text[name]

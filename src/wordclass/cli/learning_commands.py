@@ -1,0 +1,291 @@
+"""The commands that make models: train and tune."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from wordclass import storage
+from wordclass.cli import arguments
+from wordclass.cli.arguments import Output
+from wordclass.cli.command import Settings, command, same_command
+from wordclass.cli.corpora import Corpus, Multilabel
+from wordclass.corpus import LabelledCorpus
+from wordclass.errors import InputError
+
+if TYPE_CHECKING:
+    from wordclass.folds import Holdout
+    from wordclass.tuning import Trial, Tuned
+
+Result = TypeVar("Result")
+
+ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
+Vectors = Annotated[Path | None, typer.Option(help="Pretrained word vectors.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Option of the classifier: name=value, which may be JSON."),
+]
+
+
+@command
+def train(
+    corpus: Corpus,
+    settings: Settings,
+    output: Output,
+    classifier: ClassifierName = "linear",
+    vectors: Vectors = None,
+    set_: Set = None,
+    holdout: Annotated[
+        float | None, typer.Option(help="Share of the documents to keep aside and measure on.")
+    ] = None,
+    multilabel: Multilabel = None,
+) -> None:
+    """Train a classifier on labelled texts.
+
+    A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
+    same command goes on from there, whatever ended it.
+    """
+    settings.check_output(output)
+    start = time.perf_counter()
+
+    from wordclass import persistence
+    from wordclass.folds import Holdout
+
+    persistence.check_replaceable(output)
+    aside = None if holdout is None else Holdout(holdout, settings.seed)
+    options = arguments.named_values(set_ or [])
+    shared = {
+        "seed": settings.seed,
+        "n_jobs": settings.jobs,
+        "checkpoint": arguments.beside(output, "checkpoint"),
+    }
+    made = _make_classifier(classifier, options, vectors, shared)
+    documents = corpus.read("train", settings.encoding, multilabel)
+    scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
+    if not _is_ours_to_save(made):
+        return
+    made.save(output, scores=scores)
+    _forget_checkpoint(made)
+    seconds = time.perf_counter() - start
+    n_docs, n_classes = made.training_.n_docs, len(made.classes_)
+    result = {
+        "output": str(output),
+        "classifier": classifier,
+        "n_docs": n_docs,
+        "n_classes": n_classes,
+        "seconds": round(seconds, 3),
+        **scores,
+    }
+    message = (
+        f"{output}: {classifier}, from {n_docs:,} documents of {n_classes:,} classes, "
+        f"in {seconds:.1f} s"
+    )
+    if found := scores.get("holdout"):
+        message += (
+            f"; on {found['n_docs']:,} documents kept aside: macro F1 {found['macro_f1']:.4f}, "
+            f"micro F1 {found['micro_f1']:.4f}, accuracy {found['accuracy']:.4f}"
+        )
+    settings.tell(result, message)
+
+
+def _make_classifier(
+    name: str, options: dict[str, Any], vectors: Path | None, shared: dict[str, Any]
+) -> Any:  # noqa: ANN401 - any classifier of texts
+    """Make a classifier; the shared options are given to one that has use for them."""
+    from wordclass.classifiers import checked_options, classifier
+    from wordclass.word_vectors import WordVectors
+
+    wanted = options if vectors is None else {**options, "vectors": None}
+    given = checked_options(name, wanted, shared)
+    if vectors is not None:
+        given["vectors"] = WordVectors.load(vectors)
+    return classifier(name, **given)
+
+
+def _train_on(
+    classifier: Any,  # noqa: ANN401
+    corpus: LabelledCorpus,
+    aside: "Holdout | None",
+) -> dict[str, Any]:
+    """Fit a classifier; return what is known of its quality from the documents kept aside."""
+    if aside is None:
+        classifier.fit(corpus.texts, corpus.labels)
+        return {}
+    from wordclass.report.evaluation import evaluate_model
+
+    is_aside = aside.contains(corpus.texts)
+    if not is_aside.any() or is_aside.all():
+        raise InputError(
+            f"--holdout {aside.share:g} of {len(corpus)} documents leaves none on one side"
+        )
+    rest = corpus.part(~is_aside)
+    classifier.fit(rest.texts, rest.labels)
+    found = evaluate_model(classifier, corpus.part(is_aside)).to_dict()
+    return {"holdout": {"share": aside.share, "seed": aside.seed, **found}}
+
+
+def _kept(classifier: Any, settings: Settings, fit: Callable[[], Result]) -> Result:  # noqa: ANN401
+    """Fit a classifier; one that has a checkpoint goes on from there.
+
+    Where the file is that of another training, `--force` begins anew.
+    """
+    if getattr(classifier, "checkpoint", None) is None:
+        return fit()
+    from wordclass.network import checkpoint
+
+    path, is_ours = Path(classifier.checkpoint), _is_ours_to_save(classifier)
+    if not is_ours:
+        settings = replace(settings, quiet=True)
+    with _saying_how_to_go_on(path, settings):
+        try:
+            return fit()
+        except checkpoint.CheckpointError as error:
+            if not settings.force:
+                raise InputError(f"{error}; --force begins anew") from error
+        settings.say(f"{path}: of another training, or damaged; beginning anew")
+        if is_ours:
+            checkpoint.remove(path)
+        return fit()
+
+
+@contextmanager
+def _saying_how_to_go_on(path: Path, settings: Settings) -> Iterator[None]:
+    if storage.is_there(path):
+        settings.say(f"{path}: the state of a training that was stopped; going on from it")
+    try:
+        yield
+    except KeyboardInterrupt:
+        if storage.is_there(path):
+            settings.say(
+                f"\nThe training up to its last epoch, or minute, is kept in {path}. To go on from "
+                f"there:\n  {same_command()}"
+            )
+        raise
+
+
+def _is_ours_to_save(classifier: Any) -> bool:  # noqa: ANN401
+    """Whether this process writes the model: of several that train a network, one does."""
+    if not hasattr(classifier, "checkpoint"):
+        return True
+    from wordclass.network.processes import is_first_process
+
+    return is_first_process()
+
+
+def _forget_checkpoint(classifier: Any) -> None:  # noqa: ANN401
+    if getattr(classifier, "checkpoint", None) is not None:
+        from wordclass.network import checkpoint
+
+        checkpoint.remove(Path(classifier.checkpoint))
+
+
+@command
+def tune(
+    corpus: Corpus,
+    settings: Settings,
+    output: Output,
+    classifier: ClassifierName = "linear",
+    budget: Annotated[
+        str, typer.Option(help="Time for all trials: 90s, 10m, 1h; none: try everything.")
+    ] = "10m",
+    target: Annotated[
+        str, typer.Option(help="What is best: macro_f1, micro_f1, accuracy, or both F1.")
+    ] = "both",
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(help="What to choose from, instead of the classifier's own: name=v1,v2."),
+    ] = None,
+    set_: Set = None,
+    vectors: Vectors = None,
+    validation: Annotated[float, typer.Option(help="Share of the documents that decides.")] = 0.2,
+    multilabel: Multilabel = None,
+) -> None:
+    """Choose the settings of a classifier on held-out documents, and train it on all.
+
+    Each trial is added to OUTPUT.trials.jsonl as soon as it is over; the same command goes on from
+    there, whatever ended it.
+    """
+    settings.check_output(output)
+    start = time.perf_counter()
+    n_seconds = arguments.seconds(budget)
+
+    from wordclass import persistence, tuning
+    from wordclass.word_vectors import WordVectors
+
+    persistence.check_replaceable(output)
+    journal = arguments.beside(output, "trials.jsonl")
+    documents = corpus.read("train", settings.encoding, multilabel)
+    told: list[Trial] = []
+
+    def tell(trial: "Trial") -> None:
+        told.append(trial)
+        settings.say(f"trial {len(told)}: {_written(trial)}")
+
+    try:
+        tuned = tuning.tune(
+            documents.texts,
+            documents.labels,
+            classifier,
+            grid=arguments.named_choices(grid or []),
+            options=arguments.named_values(set_ or []),
+            vectors=None if vectors is None else WordVectors.load(vectors),
+            budget=n_seconds,
+            target=target,
+            validation=validation,
+            journal=journal,
+            tell=tell,
+            seed=settings.seed,
+            n_jobs=settings.jobs,
+        )
+    except KeyboardInterrupt:
+        settings.say(
+            f"\n{len(told)} finished trials are kept in {journal}. To go on from there:\n"
+            f"  {same_command()}\nWith --budget 0s, the best of them becomes the model."
+        )
+        raise
+    tuned.model.save(output, scores={"tuning": tuned.to_dict()})
+    result = {
+        "output": str(output),
+        "trials_file": str(journal),
+        "classifier": classifier,
+        "n_docs": len(documents),
+        "n_classes": len(tuned.model.classes_),
+        "seconds": round(time.perf_counter() - start, 3),
+        **tuned.to_dict(),
+        "trials": [trial.to_dict() for trial in tuned.trials],
+    }
+    settings.show(result, _summary(tuned, output, journal))
+
+
+def _written(trial: "Trial") -> str:
+    scores = f"macro F1 {trial.macro_f1:.4f}  micro F1 {trial.micro_f1:.4f}"
+    found = scores if trial.is_done else f"failed: {trial.message}"
+    again = ", from the journal" if trial.is_resumed else ""
+    return f"{found}  ({trial.seconds:.1f} s{again})  {_as_set(trial.resolved)}"
+
+
+def _as_set(options: dict[str, Any]) -> str:
+    """Write options as they would be given to `--set`."""
+    return " ".join(
+        f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
+        for name, value in options.items()
+    )
+
+
+def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
+    from wordclass.report.tables import aligned
+
+    best = tuned.ranked[0]
+    rows = {
+        "chosen": _as_set(tuned.best),
+        "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
+        f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",
+        "trials": f"{len(tuned.trials)}, kept in {journal}",
+        "ended": tuned.ended,
+        "model": f"{output}, fitted on all {tuned.n_train + tuned.n_validation:,} documents",
+    }
+    return "\n".join(aligned(rows.items()))

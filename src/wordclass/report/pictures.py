@@ -1,0 +1,161 @@
+"""Pictures: the map of terms, and which classes are taken for which.
+
+The only file that needs matplotlib: ask `naming.extra` for it before this is imported.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+
+from wordclass import storage
+from wordclass.arrays import Floats, Ints
+from wordclass.corpus import Label
+from wordclass.errors import InputError
+from wordclass.report.colors import palette
+from wordclass.report.map_svg import SIDE, beside, class_labels, in_units, place, size_of
+from wordclass.report.term_map import N_NEIGHBORS, Panel, TermMap
+
+_INK, _QUIET, _PAPER = "#1b1f24", "#5c6670", "#ffffff"
+_WIDTH, _HEIGHT = 10.6, 8.0  # inches of the map
+_N_TERMS = 3  # written out for each class, where there is room
+_MOST = 40  # classes of a confusion matrix that are drawn all
+_CHOSEN = 30  # of more classes, the most confused
+
+
+def draw_map(term_map: TermMap, title: str, path: Path) -> None:
+    """Draw the panel of the word-class vectors large, the first and the last beside it."""
+    figure = Figure(figsize=(_WIDTH, _HEIGHT), facecolor=_PAPER)
+    subtitle = (
+        f"{len(term_map.terms):,} terms, the most telling ones of {len(term_map.classes)} classes, "
+        f"placed by t-SNE.  In percent: how many of a term's {N_NEIGHBORS} nearest neighbors are "
+        "of its class."
+    )
+    figure.text(0.03, 0.96, title, size=15, weight="bold", color=_INK, va="center")
+    figure.text(0.03, 0.926, subtitle, size=8, color=_QUIET, va="center")
+    without, by_class, both = term_map.panels
+    # square panels: heights follow from widths, as shares of the figure
+    ratio = _WIDTH / _HEIGHT
+    bottom, wide, narrow = 0.05, 0.62, 0.275
+    top = bottom + wide * ratio
+    large = figure.add_axes((0.03, bottom, wide, wide * ratio))
+    upper = figure.add_axes((0.695, top - narrow * ratio, narrow, narrow * ratio))
+    lower = figure.add_axes((0.695, bottom, narrow, narrow * ratio))
+    _draw_panel(large, term_map, by_class, dot=13, size=10)
+    _draw_panel(upper, term_map, without, dot=5, size=8.5)
+    _draw_panel(lower, term_map, both, dot=5, size=8.5)
+    _write_names(large, term_map, by_class)
+    figure.savefig(path, dpi=200)
+
+
+def _draw_panel(axes: Axes, term_map: TermMap, panel: Panel, dot: float, size: float) -> None:
+    colors = np.array(palette(len(term_map.classes)))
+    x, y = in_units(panel).T
+    axes.scatter(x, y, s=dot, c=colors[term_map.class_of], linewidths=0, alpha=0.85)
+    axes.set(xlim=(0, SIDE), ylim=(SIDE, 0), xticks=[], yticks=[])
+    for spine in axes.spines.values():
+        spine.set(color="#d5dae0", linewidth=0.8)
+    title: dict[str, Any] = {"size": size, "weight": "bold", "color": _INK, "pad": 5}
+    axes.set_title(panel.title, loc="left", **title)
+    axes.set_title(f"{panel.neighbor_share:.0%}", loc="right", **title)
+    axes.set_xlabel(panel.caption, loc="left", size=6.5, color=_QUIET, labelpad=5)
+
+
+def _write_names(axes: Axes, term_map: TermMap, panel: Panel) -> None:
+    """Write the classes where most of their terms are, then terms wherever there is room."""
+    halo = [withStroke(linewidth=2.2, foreground=_PAPER)]
+    # a dollar sign would start a formula
+    style: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "path_effects": halo,
+        "parse_math": False,
+    }
+    labels = class_labels(term_map, panel)
+    taken = [box for box, is_shown in labels if is_shown]
+    for name, color, (box, is_shown) in zip(
+        term_map.classes, palette(len(labels)), labels, strict=True
+    ):
+        if is_shown:
+            axes.text(box.x, box.y, name, size=7, weight="bold", color=color, **style)
+    n_written = [0] * len(labels)
+    for term, column, (x, y) in zip(
+        term_map.terms, term_map.class_of.tolist(), in_units(panel).tolist(), strict=True
+    ):
+        n_written[column] += 1  # terms are in the order in which their class chose them
+        if n_written[column] <= _N_TERMS and (
+            found := place(beside(x, y, *size_of(term, 9), gap=5), taken)
+        ):
+            axes.text(found.x, found.y, term, size=5.2, color=_INK, **style)
+
+
+def draw_confusion(
+    path: Path, true: Sequence[Any], predicted: Sequence[Any], classes: Sequence[Label]
+) -> None:
+    """Draw a row per true class and a column per predicted one, shares of the row in the cells.
+
+    Of more than 40 classes, the 30 with most documents on the wrong side are drawn. Labels outside
+    the classes are left out.
+    """
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise InputError(f"{path}: a picture ends in .png, .pdf or .svg")
+    counts = confusion_counts(true, predicted, classes)
+    chosen = most_confused(counts)
+    shares = row_shares(counts)[np.ix_(chosen, chosen)]
+    names = [_short(str(classes[j])) for j in chosen]
+    size = 3.0 + 0.36 * len(names)
+    figure = Figure(figsize=(size + 1, size), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="predicted class", ylabel="true class")
+    for (row, column), share in np.ndenumerate(shares):
+        if share >= 0.01:
+            color = "white" if share > 0.5 else "black"
+            axes.text(
+                column, row, f"{100 * share:.0f}", ha="center", va="center", color=color, fontsize=7
+            )
+    figure.colorbar(image, ax=axes, shrink=0.6, label="share of the true class")
+    title = "Percent of each true class by predicted class"
+    if len(names) < len(classes):
+        title += f": the {len(names)} most confused of {len(classes)}"
+    axes.set_title(title)
+    with storage.replacing(path) as temporary:
+        figure.savefig(temporary, format=path.suffix.lower()[1:], dpi=130)
+
+
+def confusion_counts(
+    true: Sequence[Any], predicted: Sequence[Any], classes: Sequence[Label]
+) -> Ints:
+    """Count documents (m, m) by true and predicted class."""
+    column = {label: j for j, label in enumerate(classes)}
+    counts = np.zeros((len(classes), len(classes)), np.int64)
+    for given, found in zip(true, predicted, strict=True):
+        if given in column:
+            counts[column[given], column[found]] += 1
+    return counts
+
+
+def most_confused(counts: Ints) -> list[int]:
+    """Return the classes to draw, in their order."""
+    if len(counts) <= _MOST:
+        return list(range(len(counts)))
+    wrong = counts.sum(axis=0) + counts.sum(axis=1) - 2 * np.diag(counts)
+    return sorted(np.argsort(-wrong, kind="stable")[:_CHOSEN].tolist())
+
+
+def row_shares(counts: Ints) -> Floats:
+    """Divide each row by its sum; a class without documents has zeros."""
+    totals = counts.sum(axis=1, keepdims=True)
+    shares: Floats = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
+    return shares
+
+
+def _short(name: str) -> str:
+    plain = name.replace("$", r"\$").encode("utf-8", "replace").decode("utf-8")
+    return plain if len(plain) <= 28 else plain[:27] + "…"

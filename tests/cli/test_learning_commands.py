@@ -1,0 +1,425 @@
+"""The commands that make models; `run` is in conftest."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from made_up import corpus, multilabel_corpus
+
+import wordclass as wc
+from wordclass.classifiers import nearest
+from wordclass.cli.arguments import beside, named_choices, seconds
+
+GRID = ("--grid", "shrinkage=0,5,20", "--grid", "ngrams=1,1-2", "--set", "min_docs=2")
+USUAL = ("--classifier", "nearest", *GRID)
+
+
+def write(path, texts, labels, split=lambda k: None):
+    with path.open("w") as file:
+        for k, (text, given) in enumerate(zip(texts, labels, strict=True)):
+            record = {"text": text, "labels": given if isinstance(given, list) else [given]}
+            if split(k):
+                record["split"] = split(k)
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("data") / "docs.jsonl", *corpus(90))
+
+
+@pytest.fixture(scope="module")
+def splits(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "split.jsonl"
+    return write(path, *corpus(90), split=lambda k: "test" if k >= 60 else "train")
+
+
+# --- train ----------------------------------------------------------------------------------
+
+
+def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
+    output = tmp_path / "deep" / "model"
+    status, out, err = run(
+        "train", splits, "-o", output, "--classifier", "nearest", "--set", "min_docs=2",
+        "--set", "ngrams=1,2", "--set", "stop_words=english", "--seed", "3",
+    )  # fmt: skip
+    assert (status, out) == (0, "")
+    assert "nearest, from 60 documents of 3 classes" in err
+    options = wc.load(output).get_params()
+    assert (options["min_docs"], options["ngrams"], options["seed"]) == (2, (1, 2), 3)
+    assert options["stop_words"] == "english"
+
+
+def test_train_keeps_a_part_aside_that_evaluate_finds_again(run, data, tmp_path):
+    output = tmp_path / "model"
+    command = ("train", data, "-o", output, "--classifier", "nearest", "--set", "min_docs=2")
+    result = json.loads(run(*command, "--holdout", "0.3", "--json")[1])
+    n_aside = result["holdout"]["n_docs"]
+    assert 10 < n_aside < 45
+    assert result["n_docs"] == 90 - n_aside
+    status, out, err = run("evaluate", output, data, "--holdout", "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found["n_docs"] == n_aside
+    assert found["macro_f1"] == result["holdout"]["macro_f1"]
+    status, _, err = run("evaluate", output, data)
+    assert f"warning: {90 - n_aside} of these 90 documents are among those" in err
+    facts = json.loads(run("info", output, "--json")[1])
+    assert facts["score holdout n_docs"] == n_aside
+    assert run(*command, "--force", "--quiet") == (0, "", "")
+    status, _, err = run("evaluate", output, data, "--holdout")
+    assert (status, "trained without --holdout" in err) == (1, True)
+
+
+def test_train_replaces_a_model_by_force_and_nothing_else(run, splits, tmp_path):
+    (tmp_path / "thesis.txt").write_text("precious")
+    command = ("train", splits, "-o", tmp_path, "--classifier", "nearest")
+    assert "exists; --force overwrites it" in run(*command)[2]
+    status, _, err = run(*command, "--force")
+    assert (status, "is no model (it holds thesis.txt)" in err) == (1, True)
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+# --- train: networks ------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a command as nobody expects it."""
+
+
+@pytest.fixture
+def stop(monkeypatch):
+    """Raise an error after a training has been written down so many times."""
+    checkpoint = pytest.importorskip("wordclass.network.checkpoint").Checkpoint
+    write = checkpoint.write
+
+    def after(n_writes, error):
+        left = iter(range(n_writes - 1))
+
+        def write_and_raise(self, *given):
+            write(self, *given)
+            if next(left, None) is None:
+                raise error
+
+        monkeypatch.setattr(checkpoint, "write", write_and_raise)
+
+    yield after
+    monkeypatch.setattr(checkpoint, "write", write)
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
+    path.write_text("moon 1 0.5 0\nrose 0 1 0.5\nsong 0.5 0 1\ncomet 1 0 0\n")
+    return path
+
+
+def network(splits, output, **options):
+    options = {"channels": 4, "max_epochs": 3, "min_docs": 2, "batch_size": 8, **options}
+    given = [word for name in options for word in ("--set", f"{name}={options[name]}")]
+    return ["train", splits, "-o", output, "--classifier", "cnn", *given]
+
+
+def arrays_of(model):
+    return (model / "model.safetensors").read_bytes()
+
+
+def test_train_makes_a_network_and_info_tells_how_it_was_trained(run, splits, vectors, tmp_path):
+    output = tmp_path / "deep" / "model"
+    command = [*network(splits, output, channels=16, max_epochs=2), "--vectors", vectors]
+    status, out, err = run(*command)
+    assert (status, out) == (0, "")
+    assert err.startswith(f"{output}: cnn, from 60 documents of 3 classes, in ")
+    assert os.listdir(output.parent) == ["model"]
+    loaded = wc.load(output)
+    assert (loaded.channels, len(loaded.history_)) == (16, 2)
+    assert "comet" in loaded.embedding_
+    assert run("evaluate", output, splits)[0] == 0
+    assert run("explain", output, "the moon")[0] == 0
+    found = json.loads(run("info", output, "--json")[1])
+    assert (found["epochs"], found["best epoch"]) == (2, loaded.best_epoch_)
+    assert found["option windows"] == [3, 5, 7]
+    assert "torch 2." in found["made by"]
+    shown = run("info", output)[1].splitlines()
+    assert any(line.split() == ["best", "epoch", str(loaded.best_epoch_)] for line in shown)
+    assert any(line.split() == ["epochs", "2"] for line in shown)
+
+
+@pytest.mark.parametrize("n_writes", [1, 3, 4])  # one epoch of three is over; all; everything
+def test_a_training_that_was_killed_goes_on_and_says_so(run, splits, tmp_path, stop, n_writes):
+    assert run(*network(splits, tmp_path / "undisturbed"))[0] == 0
+    output = tmp_path / "model"
+    stop(n_writes, Killed)
+    with pytest.raises(Killed):
+        run(*network(splits, output))
+    assert sorted(os.listdir(tmp_path)) == ["model.checkpoint", "undisturbed"]
+    stop(100, Killed)
+    status, _, err = run(*network(splits, output))
+    assert status == 0
+    assert f"{output}.checkpoint: the state of a training that was stopped; going on" in err
+    assert sorted(os.listdir(tmp_path)) == ["model", "undisturbed"]
+    assert arrays_of(output) == arrays_of(tmp_path / "undisturbed")
+
+
+def test_after_ctrl_c_it_says_how_to_go_on(run, splits, tmp_path, stop):
+    output = tmp_path / "model"
+    stop(2, KeyboardInterrupt)
+    status, out, err = run(*network(splits, output))
+    assert (status, out) == (130, "")
+    assert f"is kept in {output}.checkpoint. To go on from there:" in err
+    assert f"  wordclass train {splits} -o {output} --classifier cnn --set channels=4" in err
+    assert err.endswith("wordclass: stopped; run the same command again to go on\n")
+    stop(100, Killed)
+    status, _, err = run(*network(splits, output), "--quiet")
+    assert (status, err) == (0, "")
+    assert output.exists()
+
+
+def test_nothing_is_said_to_be_kept_where_nothing_is(run, splits, tmp_path, monkeypatch):
+    checkpoint = pytest.importorskip("wordclass.network.checkpoint").Checkpoint
+
+    def interrupt(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "write", interrupt)
+    status, _, err = run(*network(splits, tmp_path / "model"))
+    assert (status, "kept" in err) == (130, False)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["another training", "damaged"])
+def test_a_checkpoint_of_no_use_is_refused_and_by_force_replaced(run, splits, tmp_path, stop, kind):
+    output, kept = tmp_path / "model", tmp_path / "model.checkpoint"
+    stop(2, Killed)
+    with pytest.raises(Killed):
+        run(*network(splits, output))
+    stop(100, Killed)
+    if kind == "damaged":
+        kept.write_bytes(kept.read_bytes()[:-10])
+    options = {"channels": 5} if kind == "another training" else {}
+    before = kept.read_bytes()
+    status, _, err = run(*network(splits, output, **options))
+    assert status == 1
+    assert kind in err
+    assert err.endswith("; --force begins anew\n")
+    assert err.count("\n") == 2  # what was found; what is wrong with it
+    assert kept.read_bytes() == before
+    status, _, err = run(*network(splits, output, **options), "--force")
+    assert status == 0
+    assert f"{kept}: of another training, or damaged; beginning anew" in err
+    assert os.listdir(tmp_path) == ["model"]
+    assert run(*network(splits, tmp_path / "fresh", **options))[0] == 0
+    assert arrays_of(output) == arrays_of(tmp_path / "fresh")
+
+
+def test_by_force_a_training_that_fits_goes_on_all_the_same(run, splits, tmp_path, stop):
+    output = tmp_path / "model"
+    assert run(*network(splits, output, channels=2))[0] == 0
+    stop(2, Killed)
+    with pytest.raises(Killed):
+        run(*network(splits, output), "--force")
+    assert wc.load(output).channels == 2  # what was there is there until there is another
+    stop(100, Killed)
+    assert "exists; --force overwrites it" in run(*network(splits, output))[2]
+    status, _, err = run(*network(splits, output), "--force")
+    assert (status, "going on" in err, "anew" in err) == (0, True, False)
+    assert wc.load(output).channels == 4
+
+
+def test_a_checkpoint_may_be_elsewhere_or_nowhere(run, splits, tmp_path, stop):
+    kept = tmp_path / "elsewhere" / "state"
+    stop(1, Killed)
+    with pytest.raises(Killed):
+        run(*network(splits, tmp_path / "model", checkpoint=kept))
+    stop(100, Killed)
+    assert os.listdir(tmp_path) == ["elsewhere"]
+    assert run(*network(splits, tmp_path / "model", checkpoint="none"))[0] == 0
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "model"]
+    status, _, err = run(*network(splits, tmp_path / "other", checkpoint=kept))
+    assert (status, f"{kept}: the state of a training" in err, kept.exists()) == (0, True, False)
+
+
+# --- tune -----------------------------------------------------------------------------------
+
+
+def trials_in(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def n_lines(path):
+    return path.read_bytes().count(b"\n")
+
+
+def without_times(trials):
+    return [{k: v for k, v in each.items() if k not in ("seconds", "key")} for each in trials]
+
+
+def test_the_chosen_settings_are_printed_and_stored(run, data, tmp_path):
+    output = tmp_path / "model"
+    status, out, err = run("tune", data, "-o", output, *USUAL)
+    assert status == 0
+    assert sorted(os.listdir(tmp_path)) == ["model", "model.trials.jsonl"]
+    model = wc.load(output)
+    chosen = f"shrinkage={model.shrinkage} ngrams=1,{model.ngrams[1]}"
+    assert f"chosen      {chosen}" in out
+    assert "everything in the grid was tried" in out
+    assert err.startswith("trial 1: macro F1 ")
+    assert err.count("trial ") == 6
+    assert model.min_docs == 2
+    facts = json.loads(run("info", output, "--json")[1])
+    assert facts["score tuning n_trials"] == 6
+    assert facts["score tuning best settings shrinkage"] == model.shrinkage
+    assert len(facts["score tuning next_best"]) == 4
+    assert len(trials_in(tmp_path / "model.trials.jsonl")) == 6
+
+
+def test_programs_are_told_by_json(run, data, tmp_path):
+    command = ("tune", data, "-o", tmp_path / "model", *USUAL, "--json", "--quiet")
+    status, out, err = run(*command, "--target", "macro_f1", "--budget", "none")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert (found["n_docs"], found["n_validation"], found["n_failed"]) == (90, 18, 0)
+    assert len(found["trials"]) == found["n_trials"] == 6
+    assert found["best"]["macro_f1"] == max(each["macro_f1"] for each in found["trials"])
+    assert found["trials_file"] == str(tmp_path / "model.trials.jsonl")
+    settings = wc.load(tmp_path / "model").get_params()
+    assert settings["shrinkage"] == found["best"]["settings"]["shrinkage"]
+
+
+def test_a_search_that_was_killed_goes_on_where_it_was(run, data, tmp_path):
+    many = ("--grid", "shrinkage=" + ",".join(map(str, range(400))))
+    options = ("--classifier", "nearest", *many, "--set", "min_docs=2", "--json")
+    arguments = [str(each) for each in ("tune", data, "-o", tmp_path / "model", *options)]
+    journal = tmp_path / "model.trials.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wordclass", *arguments],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while process.poll() is None and not (journal.exists() and n_lines(journal) >= 3):
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (tmp_path / "model").exists()
+    n_done = n_lines(journal)
+    with journal.open("ab") as file:  # as if it had been killed while it wrote
+        file.write(b'{"key": "abc", "sett')
+    _, out, err = run(*arguments)
+    assert err.count("from the journal") == n_done
+    resumed = json.loads(out)
+    whole = json.loads(run("tune", data, "-o", tmp_path / "other", *options, "--quiet")[1])
+    assert without_times(resumed["trials"]) == without_times(whole["trials"])
+    assert without_times(trials_in(journal)) == without_times(
+        trials_in(tmp_path / "other.trials.jsonl")
+    )
+    arrays = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "other")]
+    assert arrays[0] == arrays[1]
+
+
+def test_ctrl_c_says_how_to_go_on(run, data, tmp_path, monkeypatch):
+    fit = nearest.NearestClassifier.fit
+
+    def fit_or_stop(self, *given, **options):
+        if self.shrinkage == 20:
+            raise KeyboardInterrupt
+        return fit(self, *given, **options)
+
+    command = ("tune", data, "-o", tmp_path / "my model", *USUAL)
+    with monkeypatch.context() as patched:
+        patched.setattr(nearest.NearestClassifier, "fit", fit_or_stop)
+        status, out, err = run(*command)
+    assert (status, out) == (130, "")
+    n_done = len(trials_in(tmp_path / "my model.trials.jsonl"))
+    assert f"{n_done} finished trials are kept in {tmp_path}/my model.trials.jsonl" in err
+    assert f"wordclass tune {data} -o '{tmp_path}/my model' --classifier nearest" in err
+    assert os.listdir(tmp_path) == ["my model.trials.jsonl"]
+    status, out, err = run(*command, "--budget", "0s")
+    assert status == 0
+    assert f"trials      {n_done}, kept in" in out
+
+
+def test_several_labels_a_text(run, tmp_path):
+    data = write(tmp_path / "docs.jsonl", *multilabel_corpus(90))
+    status, out, _ = run("tune", data, "-o", tmp_path / "model", *USUAL, "--json")
+    assert status == 0
+    assert json.loads(out)["n_classes"] == 3
+    assert wc.load(tmp_path / "model").thresholds_ is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--classifier", "farthest"), "unknown classifier 'farthest'"),
+        (("--grid", "depth=1,2"), "has no option 'depth'"),
+        (("--set", "depth=1"), "has no option 'depth'"),
+        (("--set", "shrinkage=1"), "'shrinkage' is both fixed and in the grid"),
+        (("--target", "best"), "target is 'best'; expected one of"),
+        (("--validation", "2"), "expected a share between 0 and 1"),
+    ],
+)
+def test_a_mistake_is_one_line(run, data, tmp_path, options, message):
+    status, out, err = run("tune", data, "-o", tmp_path / "model", *USUAL, *options)
+    assert (status, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_nothing_is_overwritten_unasked(run, data, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.txt").touch()
+    command = ("tune", data, "-o", tmp_path / "model", *USUAL)
+    assert "exists; --force overwrites it" in run(*command)[2]
+    assert "is no model (it holds thesis.txt)" in run(*command, "--force")[2]
+    (tmp_path / "new.trials.jsonl").write_text("precious\n")
+    status, _, err = run("tune", data, "-o", tmp_path / "new", *USUAL)
+    assert (status, "new.trials.jsonl, line 1: no trial" in err) == (1, True)
+    assert (tmp_path / "new.trials.jsonl").read_text() == "precious\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("90s", 90), ("10m", 600), ("1h", 3600), ("1h30m", 5400), ("1.5m", 90), ("45", 45),
+     ("None", None), ("0s", 0)],
+)  # fmt: skip
+def test_a_budget_is_a_time(given, expected):
+    assert seconds(given) == expected
+
+
+@pytest.mark.parametrize("given", ["", "soon", "10 minutes", "-1s", "1d", "s", "1..5s"])
+def test_what_is_no_time_is_wrong_usage(run, data, tmp_path, given):
+    with pytest.raises(typer.BadParameter, match="such as 90s, 10m or 1h"):
+        seconds(given)
+    assert run("tune", data, "-o", tmp_path / "model", f"--budget={given}")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("x=1,2.5", {"x": [1, 2.5]}),
+        ("x=none,english", {"x": [None, "english"]}),
+        ("x=true", {"x": [True]}),
+        ("ngrams=1,1-2", {"ngrams": [(1, 1), (1, 2)]}),
+        ("ngrams=[[1,1],[1,2]]", {"ngrams": [(1, 1), (1, 2)]}),
+        ("x=[1, null]", {"x": [1, None]}),
+    ],
+)
+def test_choices_are_values_with_commas_between_or_json(given, expected):
+    assert named_choices([given]) == expected
+
+
+def test_choices_need_a_name():
+    assert named_choices([]) is None
+    with pytest.raises(typer.BadParameter, match="expected name=value,value"):
+        named_choices(["1,2"])
+
+
+def test_the_trials_of_a_model_in_this_very_folder_are_kept_beside_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert beside(Path("model"), "trials.jsonl") == Path("model.trials.jsonl")
+    assert beside(Path(), "trials.jsonl") == tmp_path.with_name(f"{tmp_path.name}.trials.jsonl")
