@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+NATIVE := $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
 # one BLAS thread a process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: setup demo check lint types test test-slow cover bench results network-results docs clean
+.PHONY: setup demo check lint types test test-slow sanitize cover bench results network-results docs clean
 
 setup: $(VENV)/.ready
 
@@ -17,7 +18,7 @@ $(VENV)/.tools: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
 	touch $@
 
-$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
+$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(NATIVE)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[all]'
 	touch $@
@@ -28,6 +29,7 @@ demo: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 
 types: setup
 	$(BIN)/mypy
@@ -42,6 +44,10 @@ test: lint types
 
 test-slow: setup
 	$(TESTS) -n $(JOBS) -m slow
+
+# the native code built with sanitizers: addresses, undefined behavior, threads
+sanitize: setup
+	$(TESTS) -m slow tests/native/test_sanitizers.py
 
 cover: setup
 	$(TESTS) -q -n $(JOBS) --cov --cov-report=html:.cache/coverage --cov-report=term

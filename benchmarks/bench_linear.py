@@ -26,8 +26,7 @@ from sklearn.svm import LinearSVC
 
 import wordclass as wc
 from wordclass.labels import encode
-from wordclass.linear_solver.one_vs_rest import OneVsRest
-from wordclass.linear_solver.problem import Costs, Features
+from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest
 
 PARTS = ("commands", "solver", "prediction")
 VALUES_OF_C = np.array([0.03, 0.1, 0.3, 1.0, 3.0])  # those that `linear` would try

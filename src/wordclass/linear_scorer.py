@@ -12,7 +12,7 @@ import numpy as np
 
 from wordclass.arrays import Floats32
 from wordclass.corpus import list_texts
-from wordclass.linear_solver.product import sparse_times_dense
+from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.storage.parts import Parts
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.vocabulary import Vocabulary

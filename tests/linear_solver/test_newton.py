@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_info
 
 from wordclass.linear_solver.newton import DenseOneVsRest
-from wordclass.linear_solver.problem import Costs
+from wordclass.linear_solver.one_vs_rest import Costs
 
 C_VALUES = [1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3]
 

@@ -5,8 +5,7 @@ from sklearn.svm import LinearSVC
 
 from wordclass import native
 from wordclass.linear_solver.newton import DenseOneVsRest
-from wordclass.linear_solver.one_vs_rest import OneVsRest
-from wordclass.linear_solver.problem import Costs, Features
+from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest
 
 TIGHT = 1e-8
 CLOSE = {"rtol": 2e-3, "atol": 2e-3}  # scikit-learn's own tolerance is 1e-4 of a gradient

@@ -10,8 +10,7 @@ from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.embedding.cross_fit import FoldScores
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.linear_scorer import LinearScorer
-from wordclass.linear_solver.one_vs_rest import OneVsRest
-from wordclass.linear_solver.problem import Costs, Features, Solution
+from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest, Solution
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 

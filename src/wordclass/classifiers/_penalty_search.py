@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.linear_solver.problem import Costs
+from wordclass.linear_solver.one_vs_rest import Costs
 
 SCORINGS = ("accuracy", "f1")
 _N_FOLDS = 5

@@ -8,8 +8,7 @@ import numpy as np
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.linear_scorer import LinearScorer
 from wordclass.linear_solver.newton import DenseOneVsRest
-from wordclass.linear_solver.one_vs_rest import TOLERANCE, OneVsRest
-from wordclass.linear_solver.problem import Costs, Features
+from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
 from wordclass.text.vectorizer import DocumentVectorizer
 
 

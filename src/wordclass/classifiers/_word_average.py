@@ -7,7 +7,7 @@ import numpy as np
 
 from wordclass.arrays import Floats, Floats32, Sparse
 from wordclass.corpus import list_texts
-from wordclass.linear_solver.product import sparse_times_dense
+from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import count_known

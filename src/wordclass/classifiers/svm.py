@@ -18,7 +18,7 @@ from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
 from wordclass.linear_scorer import LinearScorer
-from wordclass.linear_solver.problem import Costs
+from wordclass.linear_solver.one_vs_rest import Costs
 from wordclass.native import n_threads
 from wordclass.probabilities import Calibration
 from wordclass.storage.parts import Parts
