@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+NATIVE := $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
 # one BLAS thread a process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: setup demo check lint types test test-slow mutants cover bench results network-results docs clean
+.PHONY: setup demo check lint types test test-slow mutants sanitize cover bench results network-results docs clean
 
 setup: $(VENV)/.ready
 
@@ -17,7 +18,7 @@ $(VENV)/.tools: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
 	touch $@
 
-$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
+$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(NATIVE)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[all]'
 	touch $@
@@ -28,6 +29,7 @@ demo: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 
 types: setup
 	$(BIN)/mypy
@@ -46,6 +48,10 @@ test-slow: setup
 # small changes of the code that the tests must notice, at least 85 of 100; half an hour
 mutants: setup
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py --jobs $(JOBS)
+
+# the native code built with sanitizers: addresses, undefined behavior, threads
+sanitize: setup
+	$(TESTS) -m slow tests/native/test_sanitizers.py
 
 cover: setup
 	$(TESTS) -q -n $(JOBS) --cov --cov-report=html:.cache/coverage --cov-report=term

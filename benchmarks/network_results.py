@@ -20,7 +20,6 @@ from results_rows import CORPORA, DATA, ROOT, VECTORS
 import wordclass as wc
 from wordclass.arrays import Floats32, Sparse
 from wordclass.measures import Scores
-from wordclass.network import prediction
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.storage.parts import Parts
 from wordclass.thresholds import best_thresholds
@@ -159,15 +158,10 @@ class _Watch:
             self._network = network_of(*given)
             return self._network
 
-        def judge(codeframe: Any) -> Any:  # noqa: ANN401
-            own = judge_of(codeframe)
-
-            def watched(scores: Floats32, Y: Sparse) -> Scores:
-                found: Scores = own(scores, Y)
-                self._score(codeframe, found, scores, Y)
-                return found
-
-            return watched
+        def judge(codeframe: Any, scores: Floats32, Y: Sparse) -> Scores:  # noqa: ANN401
+            found: Scores = judge_of(codeframe, scores, Y)
+            self._score(codeframe, found, scores, Y)
+            return found
 
         classifier._data, classifier._around, classifier._judge = data, new_network, judge
         classifier.fit(train.texts, train.labels)
@@ -189,9 +183,7 @@ class _Watch:
         classifier, network = self._classifier, self._network
         layer, E = network.layer, self._data.with_trained_rows(network.layer)
         network.layer = EmbeddingLayer(E, trainable=False, dropout=None)
-        made = prediction.scores(
-            network, self._ids, len(codeframe.classes), padding=E.padding, pad=classifier._pad
-        )
+        made = network.scores(self._ids, padding=E.padding, pad=classifier._pad)
         network.layer = layer
         if codeframe.is_multilabel:
             above = np.zeros(Y.shape[1])

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 import wordclass as wc  # noqa: E402
 from wordclass import persistence, progress  # noqa: E402
 from wordclass.classifiers import _network_classifier  # noqa: E402
-from wordclass.network import device, memory  # noqa: E402
+from wordclass.network import machine  # noqa: E402
 
 TEXTS, LABELS = corpus(40)
 SINGLE, MULTILABEL = corpus(40), multilabel_corpus(40)
@@ -465,8 +465,8 @@ def test_each_process_of_a_machine_takes_a_gpu_of_its_own(monkeypatch, rank, pla
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     if rank is not None:
         monkeypatch.setenv("LOCAL_RANK", rank)
-    assert device.chosen("auto") == device.chosen("cuda") == torch.device("cuda", place)
-    assert device.chosen("cpu") == torch.device("cpu")
+    assert machine.device_of("auto") == machine.device_of("cuda") == torch.device("cuda", place)
+    assert machine.device_of("cpu") == torch.device("cpu")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
@@ -500,7 +500,7 @@ def test_one_class_is_refused():
 @pytest.mark.parametrize("variant", ["vectors+wce", "random"])
 def test_a_network_too_large_is_refused_with_a_size_that_fits(name, variant, monkeypatch):
     size = {"cnn": "channels", "leam": "batch_size"}.get(name, "hidden")
-    monkeypatch.setattr(memory, "free_bytes", lambda: 4_000_000)
+    monkeypatch.setattr(machine, "free_bytes", lambda: 4_000_000)
     large = {"max_length": 50, "batch_size": 8, size: 3000, **VARIANTS[variant]}
     with pytest.raises(wc.InputError, match=f"MB are free; {size}=[0-9]+ would fit") as error:
         make(name, **large).fit(*SINGLE)
@@ -513,7 +513,7 @@ def test_a_network_too_large_is_refused_with_a_size_that_fits(name, variant, mon
 
 def test_where_no_size_fits_the_vectors_are_blamed(monkeypatch):
     free = {"bytes": 30_000}
-    monkeypatch.setattr(memory, "free_bytes", lambda: free["bytes"])
+    monkeypatch.setattr(machine, "free_bytes", lambda: free["bytes"])
     with pytest.raises(wc.InputError, match=r"vectors alone needs .* MB; use trainable=False"):
         make(wce=False, random_dims=20, trainable=True).fit(*SINGLE)
     with pytest.raises(wc.InputError, match="no channels would fit; use a lower batch_size"):

@@ -321,5 +321,5 @@ def test_trainable_and_the_matrix_are_checked(E):
         EmbeddingLayer(E.matrix)
     with pytest.raises(wc.InputError, match="trainable names the block 'glove'"):
         EmbeddingLayer(E, {"glove": True})
-    with pytest.raises(wc.InputError, match="trainable of 'random' is 'no'"):
+    with pytest.raises(wc.InputError, match=r"trainable is {'random': 'no'}"):
         EmbeddingLayer(E, {"random": "no"})

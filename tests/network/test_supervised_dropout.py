@@ -5,7 +5,7 @@ import reference_networks
 torch = pytest.importorskip("torch")
 
 from wordclass.errors import InputError  # noqa: E402
-from wordclass.network.supervised_dropout import SupervisedDropout  # noqa: E402
+from wordclass.network.embedding_layer import SupervisedDropout  # noqa: E402
 
 BLOCKS = {"pretrained": slice(0, 3), "word_class": slice(3, 8), "random": slice(8, 10)}
 N_DRAWS = 20_000

@@ -10,7 +10,7 @@ import wordclass as wc
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer
 from wordclass.text.counting import index_in_python, index_texts
-from wordclass.text.sequences import IdBatch, Sequences
+from wordclass.text.sequences import Sequences
 from wordclass.vocabulary import Vocabulary
 
 PADDING = 99
@@ -24,7 +24,7 @@ def vocabulary_of(terms):
 def batch_of(rows, max_length=500, pad="right"):
     flat = np.array([each for row in rows for each in row], np.int64)
     ends = np.cumsum([0, *map(len, rows)])
-    return IdBatch.of(flat, ends, padding=PADDING, max_length=max_length, pad=pad)
+    return Sequences(flat, ends).cut(max_length).padded(PADDING, pad)
 
 
 def test_short_texts_are_filled_up_on_the_right():

@@ -189,3 +189,61 @@ def test_other_threads_run_while_lines_are_read():
 def test_wrong_arguments_are_errors_not_crashes(arguments):
     with pytest.raises((TypeError, ValueError, RuntimeError)):
         native.text_reader.TextReader(*arguments)
+
+
+INVALID = {
+    "a loose continuation": b"\x80",
+    "a loose continuation behind letters": b"ab\xbf",
+    "nothing behind the first of two": b"\xc3",
+    "nothing behind the first of three": b"\xe4",
+    "one of three": b"\xe4\xb8",
+    "nothing behind the first of four": b"\xf0",
+    "two of four": b"\xf0\x90",
+    "three of four": b"\xf0\x90\x90",
+    "a letter in the place of a continuation": b"\xc3a",
+    "a letter in the place of the second continuation": b"\xe4\xb8a",
+    "a letter in the place of the third continuation": b"\xf0\x90\x90a",
+    "two first bytes": b"\xc3\xc3\xa9",
+    "NUL in two bytes": b"\xc0\x80",
+    "a letter in two bytes": b"\xc1\x81",
+    "é in three bytes": b"\xe0\x83\xa9",
+    "the last of the overlong in three bytes": b"\xe0\x9f\xbf",
+    "the last of the overlong in four bytes": b"\xf0\x8f\xbf\xbf",
+    "the first surrogate": b"\xed\xa0\x80",
+    "the last surrogate": b"\xed\xbf\xbf",
+    "a pair of surrogates": b"\xed\xa0\x81\xed\xb0\x80",
+    "beyond the last code point": b"\xf4\x90\x80\x80",
+    "F5": b"\xf5\x80\x80\x80",
+    "F8, five bytes": b"\xf8\x88\x80\x80\x80",
+    "FC, six bytes": b"\xfc\x84\x80\x80\x80\x80",
+    "FE": b"\xfe",
+    "FF": b"\xff",
+    "Latin-1": "été".encode("latin-1"),
+    "UTF-16": "été".encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("wrong", INVALID.values(), ids=INVALID.keys())
+@pytest.mark.parametrize("frame", [b"%b", b"aa bb %b", b"%b aa", "é中\U00010400%b".encode()])
+def test_a_term_that_is_no_utf8_makes_its_line_a_bad_one(wrong, frame):
+    term = frame % wrong
+    with pytest.raises(UnicodeDecodeError):
+        term.decode()
+    reader = native.text_reader.TextReader(1, None)
+    *_, n_lines, has_bad_line = reader.read(b"fine 1\n" + term + b" 1\n")
+    assert (n_lines, has_bad_line) == (1, True)
+
+
+def test_every_two_bytes_are_read_as_python_reads_them():
+    for first in range(256):
+        for second in range(0, 256, 5):
+            pair = bytes((first, second))
+            if set(pair) & set(b" \n\r"):
+                continue
+            *_, has_bad_line = native.text_reader.TextReader(1, None).read(pair + b" 1\n")
+            try:
+                pair.decode()
+            except UnicodeDecodeError:
+                assert has_bad_line
+            else:
+                assert not has_bad_line

@@ -14,7 +14,7 @@ from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.classifiers._text_classifier import Contributions
 from wordclass.corpus import list_texts
 from wordclass.errors import InputError, StorageError
-from wordclass.linear_solver.product import sparse_times_dense
+from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import count_known

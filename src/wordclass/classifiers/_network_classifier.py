@@ -1,50 +1,105 @@
 """What the networks share: their options, their data, their training, their use. Needs torch."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass.arrays import Floats, Floats32, Sparse
-from wordclass.checks import n_threads
-from wordclass.classifiers import _network_options
-from wordclass.classifiers._network_texts import TrainingTexts
-from wordclass.classifiers._own_embeddings import own_embeddings
-from wordclass.classifiers._text_classifier import TextClassifier
+from wordclass import naming
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.checks import check_int, check_number, check_one_of, n_threads
+from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
-from wordclass.encoders import encoder
+from wordclass.errors import InputError
+from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.measures import Scores, score
-from wordclass.network import device, export, memory, prediction
+from wordclass.network import export, machine
 from wordclass.network.checkpoint import Checkpoint
-from wordclass.network.embedding_layer import EmbeddingLayer
-from wordclass.network.processes import processes
-from wordclass.network.text_classifier import TextClassifier as Network
-from wordclass.network.training import Judge, Schedule, Training, threads
-from wordclass.network.weights import packed, unpack
+from wordclass.network.embedding_layer import (
+    BLOCKS,
+    EmbeddingLayer,
+    Rates,
+    Trainable,
+    dropout_rates,
+    trained_blocks,
+)
+from wordclass.network.text_network import TextNetwork
+from wordclass.network.training import FoldVectors, LabelledSequences, Schedule, Training
+from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts
-from wordclass.text.analyzer import Analyze
+from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
-Protocol = Literal["clean", "paper"]
-
 _RANDOM_DIMS = 200  # where there are no other vectors: what the paper chose for 20 Newsgroups
+_PARTS = 5  # of the training texts, one of so many validates
+_MOST_VALIDATED = 20_000
+_FEWEST_TEXTS = 10  # of fewer, none can be spared
 _PULL = 50.0  # of thresholds toward a common one, at least
 _LAST_RATE = 0.3  # on held-out training texts as good as 1 on Reuters, better on 20 Newsgroups
 _HUGE = 100_000  # more training texts than this make epochs of
 _HUGE_BATCHES = 300  # batches
-_NO_PART = ("n_jobs", "checkpoint", "device")  # of what is learned
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTexts:
+    """All that a network is trained on.
+
+    Parameters
+    ----------
+    everything : EmbeddingMatrix
+        All rows that the model will have.
+    E : EmbeddingMatrix
+        Those that training needs.
+    places : array of shape (rows of everything,)
+        Where each row is in E.
+    texts, labels : list of str, EncodedLabels
+        Of all texts.
+    documents : LabelledSequences
+        The same, as rows of E.
+    training, validation : LabelledSequences
+        Its two parts; the second is None where texts are too few.
+    validated : array of shape (n_validated,)
+        Which texts the second has.
+    """
+
+    everything: EmbeddingMatrix
+    E: EmbeddingMatrix
+    places: Ints
+    texts: list[str]
+    labels: EncodedLabels
+    documents: LabelledSequences
+    training: LabelledSequences
+    validation: LabelledSequences | None
+    validated: Ints
+
+    def with_trained_rows(self, layer: EmbeddingLayer) -> EmbeddingMatrix:
+        """Return all rows, those that training changed with their new vectors."""
+        changed = layer.trained_vectors()
+        if not changed:
+            return self.everything
+        vectors = self.E.matrix.copy()
+        for name, block in changed.items():
+            vectors[:, self.E.blocks[name]] = block
+        n_fixed = len(self.E.terms) + 2
+        kept = np.flatnonzero(self.places >= n_fixed)
+        rows = np.concatenate([np.arange(n_fixed), kept])
+        return self.everything.with_vectors(rows, vectors)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -53,57 +108,58 @@ class NetworkClassifier(TextClassifier):
 
     Parameters
     ----------
-    vectors
-        Pretrained word vectors, or None.
-    wce
+    vectors : WordVectors, optional
+        Pretrained word vectors.
+    wce : bool or WordClassEmbeddings, default=True
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
         cloned, then fitted on the training texts. False: none.
-    random_dims
+    random_dims : int, optional
         How many random dimensions; None is 200 where there are no other vectors, else 0.
-    trainable
+    trainable : bool or dict, default=False
         Whether training changes the vectors: of all blocks, or {block: bool}. Random vectors alone
         are always trained.
-    supervised_dropout
+    supervised_dropout : float or dict, default=0.5
         The rate of the dropout on the word-class vectors of each token; where there are none, on
         the random ones beside pretrained ones, as in the paper's runs. {block: rate} for any other
         choice; 0: none.
-    dropout
+    dropout : float, optional
         The rate of the dropout on the vector of a text; None: the paper's, .5 for "cnn" and
         "leam" and 0 for the others.
-    max_length
+    max_length : int, default=500
         Of a longer text the first so many words are read.
-    batches_per_epoch
+    batches_per_epoch : int, None or "auto", default="auto"
         End an epoch after so many batches; None: after all texts; "auto": after 300, as the paper's
         runs on its largest corpus, where there are more than 100,000 texts to train on.
-    lr, batch_size, max_epochs, patience
+    lr : float, default=0.001
+    batch_size, max_epochs, patience : int, default=100, 200, 10
         Of the training: see `Schedule`. One fifth of the texts, at most 20,000, are kept aside to
         validate on; training ends after `patience` epochs without a better macro F1 there, and the
         best weights come back. Then these texts are learned from too, in one more epoch: together
         with all others, or alone in the paper's protocol.
-    protocol
+    protocol : "clean" or "paper", default="clean"
         "clean": word-class vectors never see the labels of the text that they read in training,
         nor those of the validation texts; batches are shuffled anew in every epoch; padding is
         never read; multilabel thresholds are tuned on the validation texts; of "cnn" the
         mean of the weights of the best epoch and all later ones is kept. "paper": word-class
         vectors from all texts; batches always the same; padding before the text, and read as text;
         thresholds at one half.
-    unseen
+    unseen : str, optional
         What gives a word-class vector to words that only the pretrained vectors know, when
         predicting: "ridge" or "network", see `regressors`; None: zeros.
-    keep_unseen
+    keep_unseen : bool, default=True
         Keep all pretrained vectors in the model, for texts to come; False: only those of the
         training texts' words.
-    min_docs, mask_numbers, analyzer, stop_words
+    min_docs, mask_numbers, analyzer, stop_words : default=5, True, None, None
         Which words have vectors that are learned: see `DocumentVectorizer`. Where embeddings are
         given as `wce`, it is their options that decide.
-    checkpoint
+    checkpoint : path, optional
         A file that holds the state of the training, so that after a crash another `fit` with the
         same texts and options goes on where it was. It may be deleted once the model is saved.
-    device
+    device : str, default="auto"
         "cpu", "cuda", or "auto": a GPU where there is one. Tested on CPUs only.
-    seed
+    seed : int, default=0
         Of all random numbers. The same seed on the same machine makes the same weights.
-    n_jobs
+    n_jobs : int, optional
         Number of threads; None is one. Another number may change the last digits.
 
     Attributes
@@ -122,8 +178,8 @@ class NetworkClassifier(TextClassifier):
     vectors: WordVectors | None = None
     wce: bool | WordClassEmbeddings = True
     random_dims: int | None = None
-    trainable: bool | Mapping[str, bool] = False
-    supervised_dropout: float | Mapping[str, float] = 0.5
+    trainable: Trainable = False
+    supervised_dropout: Rates = 0.5
     dropout: float | None = None
     max_length: int = 500
     lr: float = 1e-3
@@ -131,7 +187,7 @@ class NetworkClassifier(TextClassifier):
     max_epochs: int = 200
     patience: int = 10
     batches_per_epoch: int | Literal["auto"] | None = "auto"
-    protocol: Protocol = "clean"
+    protocol: Literal["clean", "paper"] = "clean"
     unseen: str | None = None
     keep_unseen: bool = True
     min_docs: int | float = 5
@@ -144,67 +200,118 @@ class NetworkClassifier(TextClassifier):
     n_jobs: int | None = None
 
     packages: ClassVar[tuple[str, ...]] = ("torch",)
+    _SIZE: ClassVar[str]  # the option that decides how much memory training needs
     _DROPOUT: ClassVar[float] = 0.0
     _AVERAGES: ClassVar[bool] = False  # in the clean protocol: see `Schedule`
-    _BY_LENGTH: ClassVar[bool] = True
 
-    @abstractmethod
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
         """Return the options of the encoder."""
+        return {self._SIZE: getattr(self, self._SIZE)}
 
     @abstractmethod
-    def _need(self, n_dims: int, n_classes: int) -> memory.Need:
-        """Return how much memory training needs."""
+    def _numbers(self, size: int, n_dims: int, n_classes: int) -> tuple[int, int]:
+        """Return how many weights are trained beside vectors, and how many numbers a batch makes.
+
+        `size` is a value of the option `_SIZE`.
+        """
 
     @property
-    def _n_places(self) -> int:
-        """How many words a batch has at most."""
-        return self.batch_size * self.max_length
+    def _is_clean(self) -> bool:
+        return self.protocol == "clean"
 
-    # --- learning ---------------------------------------------------------------------------
+    @property
+    def _pad(self) -> Side:
+        return "right" if self._is_clean else "left"
 
-    def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        _network_options.check(self.get_params(deep=False))
-        data = self._data(texts, labels, sample_weight)
-        n_classes = len(labels.codeframe.classes)
-        memory.check(data.E, self._trainable(data.E), self._need(data.E.n_dims, n_classes))
-        layer = EmbeddingLayer(data.E, self._trainable(data.E), self._block_dropout(data.E))
-        network = self._around(layer, n_classes).to(device.chosen(self.device))
-        schedule = self._schedule(len(data.training))
-        with processes() as team:
-            training = Training(
-                network, data.training, data.validation, schedule,
-                self._judge(labels.codeframe),
-                seed=self.seed,
-                checkpoint=self._checkpoint(data, schedule),
-                processes=team,
-                n_threads=n_threads(self.n_jobs),
-            )  # fmt: skip
-            state = training.run()
-        self.history_ = [vars(epoch) for epoch in state.history]
-        self.best_epoch_ = state.best_epoch
-        self.calibration_ = None
-        self.thresholds_ = self._thresholds(data, training.validation_scores)
-        self._adopt(data.with_trained_rows(layer.cpu()), network.cpu())
+    # --- options, checked before any work is done -------------------------------------------
+
+    def _check(self) -> None:
+        check_one_of("protocol", self.protocol, ("clean", "paper"))
+        sizes = ["batch_size", "max_epochs", "patience", "max_length", self._SIZE]
+        if self.batches_per_epoch not in (None, "auto"):
+            sizes.append("batches_per_epoch")
+        for name in sizes:
+            check_int(name, getattr(self, name), 1)
+        if self.random_dims is not None:
+            check_int("random_dims", self.random_dims, 0)
+        check_int("seed", self.seed)
+        check_number("lr", self.lr, above=0, below=10, hint=", such as .001")
+        if self.dropout is not None:
+            check_number("dropout", self.dropout, below=1)
+        rates = self.supervised_dropout
+        if not isinstance(rates, Mapping):
+            check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
+        dropout_rates("supervised_dropout", BLOCKS, rates)
+        trained_blocks(BLOCKS, self.trainable)
+        self._check_vectors()
+        if not isinstance(self.checkpoint, str | PathLike | None):
+            raise InputError(f"checkpoint is {self.checkpoint!r}; expected a path, or None")
+        machine.device_of(self.device)
+
+    def _check_vectors(self) -> None:
+        vectors, wce = self.vectors, self.wce
+        if vectors is not None and not isinstance(vectors, WordVectors):
+            raise InputError(
+                f"vectors is a {type(vectors).__name__}; expected WordVectors, as WordVectors.load "
+                "returns them"
+            )
+        if not isinstance(wce, bool | WordClassEmbeddings):
+            raise InputError(f"wce is {wce!r}; expected True, False or WordClassEmbeddings")
+        if isinstance(wce, WordClassEmbeddings) and wce.analyzer is None and wce.ngrams != (1, 1):
+            raise InputError(f"networks read single words; wce has ngrams={wce.ngrams}")
+        if vectors is None and wce is False and self.random_dims == 0:
+            raise InputError("there are no vectors: give vectors, wce or random_dims")
+        if self.unseen is not None and (vectors is None or wce is False):
+            raise InputError("unseen needs both pretrained and word-class vectors")
+        if self.unseen is not None and not self.keep_unseen:
+            raise InputError("unseen gives vectors to words that keep_unseen=False leaves out")
+
+    # --- from labelled texts to what a network is trained on --------------------------------
 
     def _data(
         self, texts: list[str], labels: EncodedLabels, weights: Floats | None
     ) -> TrainingTexts:
-        return TrainingTexts.of(
-            texts,
-            labels,
-            weights,
-            vectors=self.vectors,
-            wce=own_embeddings(self.wce, {**self._word_options(), "seed": self.seed}),
-            random_dims=self._n_random(),
-            unseen=self.unseen,
-            keep_unseen=self.keep_unseen,
-            vectorizer=DocumentVectorizer(**self._word_options()),
-            max_length=self.max_length,
-            is_clean=self.protocol == "clean",
-            seed=self.seed,
-            n_jobs=self.n_jobs,
-        )
+        trained, validated = self._parts(texts, labels)
+        wce = own_embeddings(self.wce, {**self._word_options(), "seed": self.seed})
+        fold_vectors = None
+        if wce is not None and self._is_clean:
+            folds = np.full(len(texts), -1)
+            # from these texts alone: the labels of the others must not even decide about folds
+            own = [texts[row] for row in trained]
+            folds[trained] = stratified_folds(own, labels.Y[trained], wce.folds, wce.seed)
+            differences = wce.fit_folds(texts, labels, folds)
+            differences -= wce.vectors_
+            fold_vectors = FoldVectors(differences, folds[trained])
+        elif wce is not None:
+            wce.fit(texts, labels)
+        everything = self._all_rows(texts, wce)
+        ids = everything.sequences(texts, self.max_length, n_jobs=self.n_jobs)
+        E, places = everything.restricted(ids.ids)
+        documents = LabelledSequences(
+            Sequences(places[ids.ids], ids.ends), labels.Y, labels.codeframe.is_multilabel,
+            E.padding, self._pad, weights,
+        )  # fmt: skip
+        return TrainingTexts(
+            everything, E, places, texts, labels, documents,
+            documents.part(trained, fold_vectors),
+            documents.part(validated) if len(validated) else None,
+            validated,
+        )  # fmt: skip
+
+    def _parts(self, texts: list[str], labels: EncodedLabels) -> tuple[Ints, Ints]:
+        """Return the texts that train, and those that validate, if any can be spared."""
+        n_texts = len(texts)
+        n_parts = max(_PARTS, -(-n_texts // _MOST_VALIDATED)) if n_texts >= _FEWEST_TEXTS else 0
+        if not self._is_clean:  # one shuffle, then never again
+            order = np.random.default_rng(int(self.seed) % 2**64).permutation(n_texts)
+            n_validated = n_texts // n_parts if n_parts else 0
+            return order[n_validated:], order[:n_validated]
+        is_validated: Flags = np.zeros(n_texts, bool)
+        if n_parts:
+            is_validated = stratified_folds(texts, labels.Y, n_parts, self.seed) == 0
+        # copies of one text stay together: where there are no others, nothing would be left
+        is_validated &= not is_validated.all()
+        return np.flatnonzero(~is_validated), np.flatnonzero(is_validated)
 
     def _word_options(self) -> dict[str, Any]:
         """Return which words there are: those of embeddings that were given, or of our options."""
@@ -215,23 +322,67 @@ class NetworkClassifier(TextClassifier):
     def _analyzer(self) -> Analyze:
         return DocumentVectorizer(**self._word_options()).build_analyzer()
 
-    def _n_random(self) -> int:
-        has_others = self.vectors is not None or self.wce is not False
-        return (0 if has_others else _RANDOM_DIMS) if self.random_dims is None else self.random_dims
+    def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
+        """Put the vectors side by side, if there is memory for them."""
+        U, vectorizer, vocabulary = self.vectors, DocumentVectorizer(**self._word_options()), None
+        n_random = self.random_dims
+        if n_random is None:
+            n_random = _RANDOM_DIMS if U is None and wce is None else 0
+        if wce is None:
+            terms = vocabulary = vectorizer.fit(texts).vocabulary_.terms
+        else:
+            terms = wce.terms_
+        n_rows = len(terms) + 2 + (len(U) if U is not None and self.keep_unseen else 0)
+        n_dims = n_random + (0 if wce is None else wce.vectors_.shape[1])
+        n_dims += 0 if U is None else U.n_dims
+        machine.check_rows(n_rows, n_dims, n_random)
+        return EmbeddingMatrix.of(
+            U, wce,
+            random_dims=n_random, seed=self.seed, vocabulary=vocabulary,
+            keep_unseen=self.keep_unseen, unseen=self.unseen, analyzer=vectorizer.build_analyzer(),
+        )  # fmt: skip
 
-    def _around(self, layer: EmbeddingLayer, n_classes: int) -> Network:
+    # --- learning ---------------------------------------------------------------------------
+
+    def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
+        self._check()
+        data = self._data(texts, labels, sample_weight)
+        E, codeframe = data.E, labels.codeframe
+        n_classes = len(codeframe.classes)
+        is_trained = trained_blocks(E.blocks, set(E.blocks) == {"random"} or self.trainable)
+        n_trained = sum(E.matrix[:, E.blocks[name]].size for name in E.blocks if is_trained[name])
+        machine.check_network(
+            n_trained, self._SIZE, getattr(self, self._SIZE),
+            lambda size: self._numbers(size, E.n_dims, n_classes),
+        )  # fmt: skip
+        layer = EmbeddingLayer(E, is_trained, self._block_dropout(E))
+        network = self._around(layer, n_classes).to(machine.device_of(self.device))
+        schedule = self._schedule(len(data.training))
+        self.calibration_ = None
+        self.thresholds_ = np.zeros(n_classes) if codeframe.is_multilabel else None
+        training = Training(
+            network, data.training, data.validation, schedule, partial(self._judge, codeframe),
+            seed=self.seed,
+            checkpoint=self._checkpoint(data, schedule),
+            processes=machine.Processes.started(),
+            n_threads=n_threads(self.n_jobs),
+        )  # fmt: skip
+        state = training.run()
+        self.history_ = [vars(epoch) for epoch in state.history]
+        self.best_epoch_ = state.best_epoch
+        if codeframe.is_multilabel and self._is_clean and training.validation_scores is not None:
+            self.thresholds_ = self._tuned(data, training.validation_scores)
+        self._adopt(data.with_trained_rows(layer.cpu()), network.cpu())
+
+    def _around(self, layer: EmbeddingLayer, n_classes: int) -> TextNetwork:
         options = self._encoder_options(n_classes)
         seed = int(self.seed) % 2**63  # torch knows no others
-        read = encoder(
-            self.name, layer.embedding_dim, **options, masked=self._pad == "right", seed=seed
-        )
+        make = naming.entry("encoders", self.name).make
+        read = make(layer.embedding_dim, **options, masked=self._is_clean, seed=seed)
         dropout = self._DROPOUT if self.dropout is None else self.dropout
-        return Network(layer, read, n_classes, dropout=dropout, seed=seed + 1)
+        return TextNetwork(layer, read, n_classes, dropout=dropout, seed=seed + 1)
 
-    def _trainable(self, E: EmbeddingMatrix) -> bool | Mapping[str, bool]:
-        return True if set(E.blocks) == {"random"} else self.trainable
-
-    def _block_dropout(self, E: EmbeddingMatrix) -> float | Mapping[str, float]:
+    def _block_dropout(self, E: EmbeddingMatrix) -> Rates:
         given = self.supervised_dropout
         if isinstance(given, Mapping):
             return given
@@ -240,7 +391,6 @@ class NetworkClassifier(TextClassifier):
         return {"random": given} if len(E.blocks) > 1 else 0.0
 
     def _schedule(self, n_texts: int) -> Schedule:
-        is_clean = self.protocol == "clean"
         limit = self.batches_per_epoch
         if limit == "auto":
             limit = _HUGE_BATCHES if n_texts > _HUGE else None
@@ -250,47 +400,48 @@ class NetworkClassifier(TextClassifier):
             max_epochs=self.max_epochs,
             patience=self.patience,
             batches_per_epoch=limit,
-            reshuffles=is_clean,
-            by_length=self._BY_LENGTH,
-            last_rate=_LAST_RATE if is_clean else 1.0,
-            ties_count=not is_clean,
-            averages=self._AVERAGES and is_clean,
+            reshuffles=self._is_clean,
+            last_rate=_LAST_RATE if self._is_clean else 1.0,
+            ties_count=not self._is_clean,
+            averages=self._AVERAGES and self._is_clean,
         )
 
-    def _judge(self, codeframe: Codeframe) -> Judge:
-        def judge(scores: Floats32, Y: Sparse) -> Scores:
-            if self.protocol == "clean" or not codeframe.is_multilabel:
-                return decided(scores, Y, codeframe)
-            return score(Y, scores > 0, codeframe)
+    def _judge(self, codeframe: Codeframe, scores: Floats32, Y: Sparse) -> Scores:
+        """Return what scores (n, m) are worth."""
+        if codeframe.is_multilabel and self._is_clean:
+            return decided(scores, Y, codeframe)
+        return score(Y, self.decide(scores), codeframe)
 
-        return judge
-
-    def _thresholds(self, data: TrainingTexts, scores: Floats32 | None) -> Floats | None:
-        Y = data.labels.Y
-        if not data.labels.codeframe.is_multilabel:
-            return None
-        if self.protocol == "paper" or scores is None:
-            return np.zeros(Y.shape[1])
+    def _tuned(self, data: TrainingTexts, scores: Floats32) -> Floats:
+        """Return thresholds (m,) by cross-validation on the validation texts."""
+        texts, Y = [data.texts[row] for row in data.validated], data.labels.Y[data.validated]
+        folds = stratified_folds(texts, Y, _PARTS, self.seed + 1)
         # the last epoch moves the scores: weaker pulls lost .002 to .003 on held-out Reuters texts
-        folds = data.validation_folds(self.seed)
-        return tuned_thresholds(scores, Y[data.validated], folds, least_pull=_PULL)
+        return tuned_thresholds(scores, Y, folds, least_pull=_PULL)
 
     def _checkpoint(self, data: TrainingTexts, schedule: Schedule) -> Checkpoint:
+        """Return the file of this training, with a key that depends on all that it depends on."""
         if self.checkpoint is None:
-            return Checkpoint(None, "")
-        options = self.get_params(deep=False)
-        told = {name: each for name, each in options.items() if name not in _NO_PART}
-        told["schedule"] = repr(schedule)  # a later version may go about it differently
-        return Checkpoint(Path(self.checkpoint), data.key(self.name, told))
+            return Checkpoint()
+        options = {**storable(self.get_params(deep=False)), "device": None}
+        # a later version may go about it differently
+        told = [self.name, sorted(options.items()), schedule, data.labels.codeframe]
+        key = blake2b(repr(told).encode(), digest_size=16)
+        Y, documents = data.labels.Y, data.documents
+        arrays: list[NDArray[Any]] = [
+            fingerprint_texts(data.texts), Y.indices, Y.indptr, data.everything.matrix,
+            documents.texts.ids, documents.texts.ends, data.validated,
+        ]  # fmt: skip
+        arrays += [] if documents.weights is None else [documents.weights]
+        for array in arrays:
+            key.update(f"{array.dtype} {array.shape}".encode())
+            key.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
+        return Checkpoint(Path(self.checkpoint), key.hexdigest())
 
-    def _adopt(self, E: EmbeddingMatrix, network: Network) -> None:
+    def _adopt(self, E: EmbeddingMatrix, network: TextNetwork) -> None:
         network.layer = EmbeddingLayer(E, trainable=False, dropout=None)
         self.network_ = network.eval().requires_grad_(False)
         self.embedding_ = E
-
-    @property
-    def _pad(self) -> Side:
-        return "right" if self.protocol == "clean" else "left"
 
     # --- using ------------------------------------------------------------------------------
 
@@ -301,20 +452,14 @@ class NetworkClassifier(TextClassifier):
         return self._logits(self.embedding_.sequences(listed, self.max_length, n_jobs=self.n_jobs))
 
     def _logits(self, texts: Sequences) -> Floats32:
-        with threads(n_threads(self.n_jobs)):
-            return prediction.scores(
-                self.network_, texts, len(self.classes_),
-                padding=self.embedding_.padding, pad=self._pad,
-            )  # fmt: skip
+        with machine.threads(n_threads(self.n_jobs)):
+            return self.network_.scores(texts, padding=self.embedding_.padding, pad=self._pad)
 
     def calibrated(self, scores: Floats | Floats32) -> Floats:
-        """Turn logits (n, m) into probabilities: softmax, or one sigmoid a class."""
+        """Turn logits (n, m) into probabilities: softmax, or one sigmoid per class."""
         logits = scores.astype(np.float64)
-        probabilities: Floats
-        if self.thresholds_ is None:
-            probabilities = special.softmax(logits, axis=1)
-        else:
-            probabilities = special.expit(logits)
+        is_single = self.thresholds_ is None
+        probabilities: Floats = special.softmax(logits, 1) if is_single else special.expit(logits)
         return probabilities
 
     def _contributions(self, text: str) -> tuple[list[str], Floats32, Floats32]:
@@ -326,8 +471,7 @@ class NetworkClassifier(TextClassifier):
         E = self.embedding_
         words = list(E.analyze(text))[: self.max_length]
         ids = np.array([E.row(word) for word in words], np.int64)
-        known = ids != E.unknown
-        distinct = sorted({word for word, is_known in zip(words, known, strict=True) if is_known})
+        distinct = sorted({word for word in words if E.row(word) != E.unknown})
         variants = np.tile(ids, (len(distinct) + 1, 1))
         for number, word in enumerate(distinct, start=1):
             variants[number, ids == E.row(word)] = E.padding
@@ -344,20 +488,61 @@ class NetworkClassifier(TextClassifier):
         Beside it, PATH.json says how texts become ids and logits become labels.
         """
         check_is_fitted(self)
-        about = export.description(
-            self.embedding_, self.codeframe_, self.thresholds_,
-            max_length=self.max_length, pad=self._pad,
-        )  # fmt: skip
-        export.export(self.network_, path, about=about)
+        E, thresholds = self.embedding_, self.thresholds_
+        analyze, analyzer = E.analyze, None  # not described: a function of the user's own
+        if isinstance(analyze, Analyzer):
+            analyzer = {
+                "number_pattern": NUMBER_PATTERN if analyze.mask_numbers else None,
+                "number_mask": NUMBER_MASK if analyze.mask_numbers else None,
+                "lowercase": analyze.lowercase,
+                "strip_accents": analyze.strip_accents,
+                "token_pattern": analyze.token_pattern,
+                "stop_words": sorted(analyze.stop_words),
+            }
+        about = {
+            "classes": list(self.codeframe_.classes),
+            "is_multilabel": self.codeframe_.is_multilabel,
+            "thresholds": None if thresholds is None else thresholds.tolist(),
+            "max_length": self.max_length,
+            "pad": self._pad,
+            "analyzer": analyzer,
+            "unknown": E.unknown,
+            "padding": E.padding,
+            "terms": [*E.terms, None, None, *E.unseen_terms],
+        }
+        export.export(self.network_, path, about)
 
     def _to_parts(self) -> Parts:
-        weights = {f"network.{name}": each for name, each in packed(self.network_).items()}
         told = {"history": self.history_, "best_epoch": self.best_epoch_}
-        return self.embedding_.to_parts() | Parts.of(told, **weights)
+        return self.embedding_.to_parts() | Parts.of(told, **self.network_.packed())
 
     def _from_parts(self, parts: Parts) -> None:
         E = EmbeddingMatrix.from_parts(self._analyzer(), parts)
         network = self._around(EmbeddingLayer(E, False, None), len(self.classes_))
-        unpack(network, parts.under("network."))
+        network.unpack(parts.arrays)
         self.history_, self.best_epoch_ = parts.facts["history"], parts.facts["best_epoch"]
         self._adopt(E, network)
+
+
+# what the paper's validation chose from
+RECURRENT_GRID: Mapping[str, Sequence[object]] = MappingProxyType(
+    {
+        "hidden": (256, 512, 1024, 2048),
+        "supervised_dropout": (0.5, 0.2),
+        "random_dims": (0, 50, 200),
+    }
+)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RecurrentClassifier(NetworkClassifier):
+    """A network around an LSTM with states of some size."""
+
+    hidden: int = 256
+
+    _SIZE: ClassVar[str] = "hidden"
+
+    def _numbers(self, size: int, n_dims: int, n_classes: int) -> tuple[int, int]:
+        n_weights = 4 * size * (n_dims + size + 2) + (size + 1) * n_classes
+        # four gates, the state and the cell, kept for the gradient; and the vectors
+        return n_weights, self.batch_size * self.max_length * (8 * size + 2 * n_dims)

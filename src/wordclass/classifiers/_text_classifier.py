@@ -14,18 +14,18 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import persistence
 from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.corpus import Label, check_lengths, list_texts
-from wordclass.embedding.estimator import Labels
+from wordclass.embedding.estimator import Labels, WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
 from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
-from wordclass.linear_solver.product import sparse_times_dense
+from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.measures import evaluate
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts
@@ -262,6 +262,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def own_embeddings(
+    wce: bool | WordClassEmbeddings, options: dict[str, Any]
+) -> WordClassEmbeddings | None:
+    """Return embeddings to fit: a clone of those given; for True, ones with these options."""
+    if isinstance(wce, WordClassEmbeddings):
+        embeddings: WordClassEmbeddings = clone(wce)
+        return embeddings
+    return WordClassEmbeddings(**options) if wce else None
 
 
 def checked_sample_weight(given: ArrayLike | None, n_docs: int) -> Floats | None:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from wordclass.classifiers._network_classifier import NetworkClassifier
-from wordclass.network.memory import Need
+from wordclass.encoders.cnn import check_windows
 
 # what the paper's validation chose from
 GRID: Mapping[str, Sequence[object]] = MappingProxyType(
@@ -20,9 +20,9 @@ class CnnClassifier(NetworkClassifier):
 
     Parameters
     ----------
-    channels
+    channels : int, default=128
         How many filters of each width.
-    windows
+    windows : tuple of int, default=(3, 5, 7)
         The widths of the filters, in words.
 
     All other parameters, and the attributes, are those of every network: see
@@ -33,20 +33,22 @@ class CnnClassifier(NetworkClassifier):
     windows: tuple[int, ...] = (3, 5, 7)
 
     name: ClassVar[str] = "cnn"
+    _SIZE: ClassVar[str] = "channels"
     _DROPOUT: ClassVar[float] = 0.5
     _AVERAGES: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        super()._check()
+        check_windows(self.windows)
 
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
         return {"channels": self.channels, "windows": tuple(self.windows)}
 
-    def _need(self, n_dims: int, n_classes: int) -> Need:
-        def numbers(channels: int) -> tuple[int, int]:
-            n_filters, n_columns = channels * len(self.windows), channels * sum(self.windows)
-            n_weights = n_dims * n_columns + (n_filters + 1) * n_classes
-            # the table of the words' responses; of a batch's places a third are distinct words
-            return n_weights, self._n_places * n_columns // 3
-
-        return Need("channels", self.channels, numbers)
+    def _numbers(self, size: int, n_dims: int, n_classes: int) -> tuple[int, int]:
+        n_filters, n_columns = size * len(self.windows), size * sum(self.windows)
+        n_weights = n_dims * n_columns + (n_filters + 1) * n_classes
+        # the table of the words' responses; of a batch's places a third are distinct words
+        return n_weights, self.batch_size * self.max_length * n_columns // 3
 
 
 make = CnnClassifier

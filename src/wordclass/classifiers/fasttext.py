@@ -17,8 +17,7 @@ from wordclass.classifiers._fasttext_training import (
     fixed_vocabulary,
     train,
 )
-from wordclass.classifiers._own_embeddings import own_embeddings
-from wordclass.classifiers._text_classifier import TextClassifier
+from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from wordclass.classifiers._network_classifier import NetworkClassifier
-from wordclass.network.memory import Need
+from wordclass.encoders.leam import check_window
 
 GRID: Mapping[str, Sequence[object]] = MappingProxyType(
     {"window": (55, 11, 21), "dropout": (0.5, 0.2)}
@@ -22,7 +22,7 @@ class LeamClassifier(NetworkClassifier):
 
     Parameters
     ----------
-    window
+    window : int, default=55
         How many words, an odd number, decide together how much the one in the middle counts.
 
     All other parameters, and the attributes, are those of every network: see
@@ -32,17 +32,19 @@ class LeamClassifier(NetworkClassifier):
     window: int = 55
 
     name: ClassVar[str] = "leam"
+    _SIZE: ClassVar[str] = "batch_size"
     _DROPOUT: ClassVar[float] = 0.5
+
+    def _check(self) -> None:
+        super()._check()
+        check_window(self.window)
 
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:
         return {"window": self.window, "n_classes": n_classes}
 
-    def _need(self, n_dims: int, n_classes: int) -> Need:
-        def numbers(batch_size: int) -> tuple[int, int]:
-            n_weights = (2 * n_dims + 2) * n_classes + self.window
-            return n_weights, batch_size * self.max_length * (3 * n_dims + 4 * n_classes)
-
-        return Need("batch_size", self.batch_size, numbers)
+    def _numbers(self, size: int, n_dims: int, n_classes: int) -> tuple[int, int]:
+        n_weights = (2 * n_dims + 2) * n_classes + self.window
+        return n_weights, size * self.max_length * (3 * n_dims + 4 * n_classes)
 
 
 make = LeamClassifier

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wordclass.classifiers._recurrent_classifier import GRID as GRID
-from wordclass.classifiers._recurrent_classifier import RecurrentClassifier
+from wordclass.classifiers._network_classifier import RECURRENT_GRID, RecurrentClassifier
+
+GRID = RECURRENT_GRID
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -13,7 +14,7 @@ class LstmClassifier(RecurrentClassifier):
 
     Parameters
     ----------
-    hidden
+    hidden : int, default=256
         The size of the state.
 
     All other parameters, and the attributes, are those of every network: see

@@ -171,7 +171,7 @@ def _is_ours_to_save(classifier: Any) -> bool:  # noqa: ANN401
     """Whether this process writes the model: of several that train a network, one does."""
     if not hasattr(classifier, "checkpoint"):
         return True
-    from wordclass.network.processes import is_first_process
+    from wordclass.network.machine import is_first_process
 
     return is_first_process()
 

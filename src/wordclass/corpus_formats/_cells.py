@@ -1,15 +1,18 @@
 """Tables of cells in a text file, with a header line: what CSV and TSV share."""
 
+import codecs
 import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordclass.corpus import ReadOptions, Record
+from wordclass import storage
+from wordclass.corpus import LabelledCorpus, ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError, InputError
 
 _LARGEST_CELL = 2**31 - 1  # the most a C long can hold everywhere
+_SEPARATOR = ReadOptions().label_separator
 _REASONS = {  # what the csv module says, and what it means
     "unexpected end of data": "a quote is opened and never closed",
     "new-line character seen": "a carriage return in a cell that is not quoted",
@@ -26,6 +29,23 @@ def read(path: Path, options: ReadOptions, delimiter: str) -> Iterator[list[Reco
             "label_separator is empty; to keep cells whole, give one that no label holds"
         )
     return _records.in_blocks(path, _read_records(path, options, delimiter))
+
+
+def write(path: Path, corpus: LabelledCorpus, delimiter: str) -> None:
+    """Write a table with the columns `text` and `labels`, or `label` where there is one each."""
+    with storage.writing(path) as stream:
+        file = codecs.getwriter("utf-8")(stream)
+        # all is quoted: the csv module would leave a lone \r bare, and then not read it
+        table = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        table.writerow(["text", "labels" if corpus.is_multilabel else "label"])
+        table.writerows(_records.encoded(corpus, _row, str))
+
+
+def _row(record: Record) -> tuple[str, str]:
+    cell = _SEPARATOR.join(map(str, record.labels))
+    if _records.split_cell(cell, _SEPARATOR) != record.labels:
+        raise ValueError(f"a label is empty, holds {_SEPARATOR!r}, or has white space around it")
+    return record.text, cell
 
 
 def _read_records(path: Path, options: ReadOptions, delimiter: str) -> Iterator[Record]:

@@ -1,14 +1,15 @@
-"""What the formats share: blocks of records, and how named fields become one."""
+"""What the formats share: blocks of records, fields by name, and what can be written."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from wordclass import progress
-from wordclass.corpus import Label, ReadOptions, Record
+from wordclass.corpus import Label, LabelledCorpus, ReadOptions, Record, check_lengths
 from wordclass.errors import FormatError, InputError
 
+T = TypeVar("T")
 _BLOCK = 4 << 20  # characters
 _MOST_RECORDS = 1 << 12
 
@@ -142,6 +143,46 @@ def described(value: object) -> str:
     return {"str": "a string", "list": "a list", "dict": "an object"}.get(kind, f"a {kind}")
 
 
+def split_cell(cell: str, separator: str) -> list[str]:
+    """Take the labels of a cell apart; an empty one holds none."""
+    return [name for piece in cell.split(separator) if (name := piece.strip())]
+
+
+def encoded(
+    corpus: LabelledCorpus, encode: Callable[[Record], T], *kinds: type, errors: str = "strict"
+) -> Iterator[T]:
+    """Give each record as a format writes it: the one place where records are refused.
+
+    Parameters
+    ----------
+    corpus : LabelledCorpus
+    encode : callable
+        Raises a ValueError where reading would not give the same record again.
+    kinds : types
+        Of labels that the file can hold: str, int or both.
+    errors : str, default="strict"
+        What becomes of lone surrogates, as in `str.encode`.
+
+    Raises
+    ------
+    InputError
+        The corpus is empty, or a record cannot be written; the error names it, counted from 1.
+    """
+    check_lengths(corpus.texts, len(corpus.labels))
+    for number, (text, given) in enumerate(zip(corpus.texts, corpus.labels, strict=True), start=1):
+        labels: Any = given if corpus.is_multilabel and isinstance(given, list) else [given]
+        try:
+            if any(isinstance(label, bool) or not isinstance(label, kinds) for label in labels):
+                expected = " or ".join(kind.__name__ for kind in kinds)
+                raise ValueError(f"a label is not of type {expected}; JSONL holds str and int")
+            # UTF-8 cannot hold a lone surrogate: a UnicodeEncodeError, which is a ValueError
+            "".join([text, *map(str, labels)]).encode(errors=errors)
+            yield encode(Record(text, labels))
+        except ValueError as error:
+            reason = f"{error} (its labels: {labels!r})"
+            raise InputError(f"record {number} cannot be written: {reason}") from error
+
+
 def _to_record(row: Mapping[str, object], fields: Fields) -> Record:
     text = _string(row, fields.text)
     labels = [] if fields.label is None else _labels(row, fields.label, fields.separator)
@@ -169,7 +210,7 @@ def _string(row: Mapping[str, object], field: str) -> str:
 def _labels(row: Mapping[str, object], field: str, separator: str | None) -> list[Label]:
     given = _value(row, field)
     if separator is not None and isinstance(given, str):
-        return [name for piece in given.split(separator) if (name := piece.strip())]
+        return [*split_cell(given, separator)]
     if given is None:
         raise _BadRecordError(f"field {field!r} is null; write [] for a text without labels")
     is_list = isinstance(given, list)

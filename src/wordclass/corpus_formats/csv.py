@@ -7,3 +7,4 @@ from wordclass.corpus_formats import _cells
 ENDINGS = (".csv",)
 
 read = partial(_cells.read, delimiter=",")
+write = partial(_cells.write, delimiter=",")

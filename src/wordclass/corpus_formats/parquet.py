@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordclass import storage
-from wordclass.corpus import ReadOptions, Record
+from wordclass.corpus import Label, LabelledCorpus, ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.errors import FormatError
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".parquet",)
 
+_INT64 = range(-(2**63), 2**63)
 _ROWS = 1 << 14  # to be held at a time
 
 
@@ -33,6 +34,27 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     rows = _rows(path, source, columns, n_rows)
     records = _records.from_rows(path, rows, options, fields, has_lines=False)
     return _records.in_blocks(path, records, n_rows)
+
+
+def write(path: Path, corpus: LabelledCorpus) -> None:
+    """Write the columns `text` and `labels` (lists), or `label` where there is one each."""
+    import polars as pl
+
+    def encode(record: Record) -> tuple[str, Label | list[Label]]:
+        if is_int and any(label not in _INT64 for label in record.labels):
+            raise ValueError("a label has more than 64 bits")
+        return record.text, record.labels if corpus.is_multilabel else record.labels[0]
+
+    # a column has one type: that of the first label
+    first = next((given for given in corpus.labels if given != []), None)
+    is_int = isinstance(first[0] if isinstance(first, list) else first, int)
+    rows = list(_records.encoded(corpus, encode, int if is_int else str))
+    kind = pl.Int64() if is_int else pl.String()
+    column = ("labels", pl.List(kind)) if corpus.is_multilabel else ("label", kind)
+    content = io.BytesIO()
+    pl.DataFrame(rows, [("text", pl.String()), column], orient="row").write_parquet(content)
+    with storage.writing(path) as stream:
+        stream.write(content.getbuffer())
 
 
 @contextmanager

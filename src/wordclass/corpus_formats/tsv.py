@@ -7,3 +7,4 @@ from wordclass.corpus_formats import _cells
 ENDINGS = (".tsv",)
 
 read = partial(_cells.read, delimiter="\t")
+write = partial(_cells.write, delimiter="\t")

@@ -1,5 +1,6 @@
 """Word-class vectors for terms that training never saw, predicted from their pretrained vectors."""
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,13 +9,103 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass.arrays import Floats32, Ints, first_not_finite
+from wordclass import naming, progress
+from wordclass.arrays import Floats32, Ints, first_not_finite, unit
+from wordclass.checks import check_int
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.shared_terms import ChosenRows, HeldOutQuality, SharedTerms, predictions
 from wordclass.errors import InputError
 from wordclass.labels import unknown_name
+from wordclass.regressors import regressor as regressor_named
 from wordclass.word_vectors import WordVectors, list_terms
+
+_ASIDE = 0.1  # of the shared terms, to measure with
+_BLOCK = 16_384  # rows that are predicted at a time
+
+
+@dataclass(frozen=True)
+class HeldOutQuality:
+    """How well word-class vectors were predicted for terms that were kept aside.
+
+    Parameters
+    ----------
+    r2 : float
+        The share of their squared distance from the mean of the other terms that the predictions
+        explain: 1 is perfect, 0 is as good as that mean, and there is no lower limit.
+    cosine : float
+        The mean cosine of prediction and truth.
+    n_terms : int
+        How many terms were kept aside; all other shared terms were learned from.
+    """
+
+    r2: float
+    cosine: float
+    n_terms: int
+
+
+@dataclass(frozen=True)
+class _SharedTerms:
+    """The terms that have both a pretrained and a word-class vector, and how to learn from them."""
+
+    rows: Floats32  # (n_shared, q) their pretrained vectors
+    places: Ints  # (n_shared,) their rows in the vocabulary
+    vectors: Floats32  # (v, r) the word-class vectors of the whole vocabulary
+    class_vectors: Floats32  # (v, m) the same before projection
+    regressor: Any
+    seed: int
+
+    @classmethod
+    def of(cls, U: WordVectors, wce: WordClassEmbeddings, regressor: object, seed: int) -> Self:
+        """Find the terms; fewer than two are an error."""
+        found = U.rows(wce.terms_)
+        # a term whose documents were all removed has zeros, which mean nothing
+        places = np.flatnonzero((found >= 0) & wce.learned_.counts.known)
+        if len(places) < 2:
+            raise InputError(
+                f"terms that both the pretrained vectors and the embeddings know: {len(places)}; "
+                "expected at least 2: is it another language, or are the terms of the vectors not "
+                "in lower case?"
+            )
+        kept = copy.deepcopy(regressor)
+        return cls(U.matrix[found[places]], places, wce.vectors_, wce.class_vectors_, kept, seed)
+
+    def learn(self, S: Floats32, part: Ints | None = None) -> Any:  # noqa: ANN401
+        """Return a regressor that learned the rows of S from all these terms, or a part of them."""
+        chosen = np.arange(len(self.places)) if part is None else part
+        model = self.regressor
+        if isinstance(model, str):
+            model = regressor_named(model, seed=int(self.seed))
+        elif hasattr(model, "fit") and hasattr(model, "predict"):
+            model = copy.deepcopy(model)
+        else:
+            raise InputError(
+                f"regressor is {model!r}; expected one of "
+                f"{', '.join(naming.names('regressors'))}, or an object with fit and predict"
+            )
+        model.fit(self.rows[chosen], S[self.places[chosen]])
+        return model
+
+
+def _predictions(
+    model: Any,  # noqa: ANN401
+    matrix: Floats32,
+    rows: Ints,
+    n_columns: int,
+) -> Iterator[tuple[slice, Floats32]]:
+    """Give predictions for some rows of a matrix at a time, and refuse what is none."""
+    for start in range(0, len(rows), _BLOCK):
+        place = slice(start, min(start + _BLOCK, len(rows)))
+        block = matrix[rows[place]]
+        made = np.asarray(model.predict(block))
+        if made.shape != (len(block), n_columns):
+            raise InputError(
+                f"the regressor predicted an array of shape {made.shape} for {len(block)} terms; "
+                f"expected {(len(block), n_columns)}"
+            )
+        if first_not_finite(made) is not None:
+            raise InputError("the regressor predicted a NaN or an infinity")
+        yield place, made
+        progress.report("predicting", place.stop, len(rows))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,13 +117,13 @@ class UnseenTerms:
 
     Parameters
     ----------
-    terms
+    terms : list of str
         In the order of the rows.
-    vectors
-        Float32 of shape (k, r), read-only.
-    dimension_names
+    vectors : float32 array of shape (k, r)
+        Read-only.
+    dimension_names : tuple, or None
         The columns of `vectors`; None where they are projected.
-    n_shared
+    n_shared : int
         How many terms were learned from.
 
     Examples
@@ -49,8 +140,9 @@ class UnseenTerms:
     vectors: Floats32
     dimension_names: tuple[Label, ...] | None
     n_shared: int
-    _shared: SharedTerms
-    _pretrained: ChosenRows
+    _shared: _SharedTerms
+    _matrix: Floats32  # of pretrained vectors
+    _rows: Ints  # those of the terms
     _class_names: list[Label]
 
     def __post_init__(self) -> None:
@@ -70,18 +162,18 @@ class UnseenTerms:
 
         Parameters
         ----------
-        U
+        U : WordVectors
             Pretrained vectors.
-        wce
+        wce : WordClassEmbeddings
             Fitted word-class embeddings.
-        regressor
+        regressor : str or object, default="ridge"
             A file name in `regressors/`, or an object with `fit(U, S)` and `predict(U)`, which is
             copied, not changed.
-        terms
+        terms : iterable of str, optional
             For which of them; None: for all terms of U outside the vocabulary. Of those given,
             the ones in the vocabulary and those without a pretrained vector are left out; a vector
             made of pieces of words will do.
-        seed
+        seed : int, default=0
             Of the choice of terms kept aside, and of a regressor that is named.
 
         Raises
@@ -89,15 +181,25 @@ class UnseenTerms:
         InputError
             U and the embeddings share fewer than 2 terms; or a vector holds a NaN or an infinity.
         """
-        _check(U, wce, seed)
-        shared = SharedTerms.of(U, wce, regressor, seed)
-        chosen, rows = _unseen(U, wce, terms)
+        if not isinstance(U, WordVectors):
+            raise InputError(f"U is a {type(U).__name__}; expected WordVectors")
+        if not isinstance(wce, WordClassEmbeddings):
+            raise InputError(f"wce is a {type(wce).__name__}; expected WordClassEmbeddings")
+        check_is_fitted(wce)
+        check_int("seed", seed, 0)
+        if (bad := first_not_finite(U.matrix)) is not None:
+            raise InputError(f"the vector of {U.terms[bad]!r} holds a NaN or an infinity")
+        shared = _SharedTerms.of(U, wce, regressor, seed)
+        chosen, matrix, rows = _unseen(U, wce, terms)
         vectors = np.empty((len(rows), shared.vectors.shape[1]), np.float32)
         model = shared.learn(shared.vectors)
-        for place, made in predictions(model, rows, vectors.shape[1]):
+        for place, made in _predictions(model, matrix, rows, vectors.shape[1]):
             vectors[place] = made
-        names = None if shared.is_projected else tuple(wce.columns_)
-        return cls(chosen, vectors, names, shared.n_terms, shared, rows, list(wce.classes_))
+        is_projected = shared.vectors is not shared.class_vectors
+        names = None if is_projected else tuple(wce.columns_)
+        return cls(
+            chosen, vectors, names, len(shared.places), shared, matrix, rows, list(wce.classes_)
+        )
 
     @cached_property
     def quality(self) -> HeldOutQuality | None:
@@ -106,7 +208,22 @@ class UnseenTerms:
         Measured when it is first asked for; `vectors` come from a regressor that learned from all
         shared terms. None where these are only two.
         """
-        return self._shared.quality()
+        if self.n_shared < 3:
+            return None
+        shared = self._shared
+        order = np.random.default_rng(shared.seed).permutation(self.n_shared)
+        aside, rest = np.split(order, [max(1, round(_ASIDE * self.n_shared))])
+        truth = shared.vectors[shared.places[aside]].astype(np.float64)
+        made = np.empty_like(truth)
+        model = shared.learn(shared.vectors, rest)
+        for place, block in _predictions(model, shared.rows, aside, truth.shape[1]):
+            made[place] = block
+        mean = shared.vectors[shared.places[rest]].mean(axis=0, dtype=np.float64)
+        error, spread = float(((truth - made) ** 2).sum()), float(((truth - mean) ** 2).sum())
+        # where there is nothing to explain: as scikit-learn has it
+        r2 = 1 - error / spread if spread > 0 else float(error == 0)
+        cosine = float((unit(made) * unit(truth)).sum(axis=1).mean())
+        return HeldOutQuality(r2, cosine, len(truth))
 
     def report(self, n: int = 20, name: Label | None = None) -> list[tuple[str, Label, float]]:
         """Return the terms that are predicted to speak most for a class, with class and score.
@@ -116,49 +233,32 @@ class UnseenTerms:
 
         Parameters
         ----------
-        n
+        n : int, default=20
             How many terms; fewer come back where there are fewer.
-        name
+        name : str or int, optional
             A class: then the terms that speak most for this one.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise InputError(f"n is {n!r}; expected a whole number, 0 or more")
-        if name is not None and name not in self._class_names:
-            raise InputError(unknown_name("class", name, self._class_names))
-        columns, scores = self._class_scores if name is None else self._scores_of(name)
-        best = np.argsort(-scores, kind="stable")[:n]
+        check_int("n", n, 0)
         names = self._class_names
+        if name is not None and name not in names:
+            raise InputError(unknown_name("class", name, names))
+        columns, scores = np.empty(len(self), np.int64), np.empty(len(self), np.float32)
+        for place, block in self._class_scores():
+            of_classes = block[:, : len(names)]  # the rest are structural columns
+            columns[place] = of_classes.argmax(axis=1) if name is None else names.index(name)
+            scores[place] = of_classes[np.arange(len(block)), columns[place]]
+        best = np.argsort(-scores, kind="stable")[:n]
         return [(self.terms[k], names[columns[k]], float(scores[k])) for k in best.tolist()]
 
-    @cached_property
-    def _class_scores(self) -> tuple[Ints, Floats32]:
-        """The class that each term speaks for most, as a column, and the score."""
-        columns, scores = np.empty(len(self), np.int64), np.empty(len(self), np.float32)
-        for place, block in self._class_blocks():
-            columns[place] = block.argmax(axis=1)
-            scores[place] = block.max(axis=1)
-        return columns, scores
-
-    def _scores_of(self, name: Label) -> tuple[Ints, Floats32]:
-        """Return the column of one class a term, and the scores for it."""
-        column = self._class_names.index(name)
-        scores = np.empty(len(self), np.float32)
-        for place, block in self._class_blocks():
-            scores[place] = block[:, column]
-        return np.full(len(self), column), scores
-
-    def _class_blocks(self) -> Iterator[tuple[slice, Floats32]]:
-        """Give predicted scores (block, m) of classes; those of all terms may be too many."""
-        if self._shared.is_projected:
-            n_columns = self._shared.class_vectors.shape[1]
-            scored = predictions(self._class_model, self._pretrained, n_columns)
-        else:
-            scored = ChosenRows(self.vectors, np.arange(len(self))).blocks()
-        return ((place, block[:, : len(self._class_names)]) for place, block in scored)
+    def _class_scores(self) -> Iterator[tuple[slice, Floats32]]:
+        """Give predicted vectors before projection; those of all terms may be too many at once."""
+        if self._shared.vectors is self._shared.class_vectors:
+            return iter([(slice(len(self)), self.vectors)])
+        n_columns = self._shared.class_vectors.shape[1]
+        return _predictions(self._class_model, self._matrix, self._rows, n_columns)
 
     @cached_property
     def _class_model(self) -> Any:  # noqa: ANN401
-        """What predicts vectors as they were before projection."""
         return self._shared.learn(self._shared.class_vectors)
 
     def to_word_vectors(self) -> WordVectors:
@@ -172,27 +272,15 @@ class UnseenTerms:
         return f"<UnseenTerms: {len(self)}, predicted from {self.n_shared} shared terms>"
 
 
-def _check(U: object, wce: object, seed: object) -> None:
-    if not isinstance(U, WordVectors):
-        raise InputError(f"U is a {type(U).__name__}; expected WordVectors")
-    if not isinstance(wce, WordClassEmbeddings):
-        raise InputError(f"wce is a {type(wce).__name__}; expected WordClassEmbeddings")
-    check_is_fitted(wce)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed is {seed!r}; expected a whole number, 0 or more")
-    if (bad := first_not_finite(U.matrix)) is not None:
-        raise InputError(f"the vector of {U.terms[bad]!r} holds a NaN or an infinity")
-
-
 def _unseen(
     U: WordVectors, wce: WordClassEmbeddings, terms: Iterable[str] | None
-) -> tuple[list[str], ChosenRows]:
-    """Return the terms to predict for, and their pretrained vectors."""
+) -> tuple[list[str], Floats32, Ints]:
+    """Return the terms to predict for, and their pretrained vectors: rows of a matrix."""
     vocabulary = wce.learned_.vocabulary.index
     if terms is None:
         places = [row for row, term in enumerate(U.terms) if term not in vocabulary]
-        return [U.terms[row] for row in places], ChosenRows(U.matrix, np.asarray(places, np.int64))
+        return [U.terms[row] for row in places], U.matrix, np.asarray(places, np.int64)
     found = {term: U.get(term) for term in list_terms(terms) if term not in vocabulary}
     known = {term: vector for term, vector in found.items() if vector is not None}
     matrix = np.array([*known.values()], np.float32).reshape(-1, U.n_dims)
-    return list(known), ChosenRows(matrix, np.arange(len(known)))
+    return list(known), matrix, np.arange(len(known))

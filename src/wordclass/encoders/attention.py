@@ -3,9 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from wordclass.encoders._initialization import Seed
-from wordclass.encoders._masks import Lengths, as_tensor, softmax_of_tokens
-from wordclass.encoders._states import States
+from wordclass.encoders._parts import Lengths, Seed, States, softmaxed
 
 
 class AttentionEncoder(nn.Module):
@@ -35,13 +33,9 @@ class AttentionEncoder(nn.Module):
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
-        lengths = as_tensor(lengths, vectors.device)
         states, last = self.states(vectors, lengths)
         logits = torch.bmm(states, last[:, :, None])[:, :, 0]  # (b, l)
-        if self.states.masked:
-            weights = softmax_of_tokens(logits, lengths)
-        else:
-            weights = logits.softmax(dim=1)
+        weights = softmaxed(logits, lengths, self.states.masked)
         return torch.bmm(weights[:, None], states)[:, 0]
 
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wordclass.encoders._initialization import Seed, check_sizes, drawn, generator_of
-from wordclass.encoders._masks import Lengths, as_tensor, zero_padding
+from wordclass.checks import check_int
+from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, zero_padding
 from wordclass.errors import InputError
 
 
@@ -50,11 +50,9 @@ class CnnEncoder(nn.Module):
         seed: Seed = 0,
     ) -> None:
         super().__init__()
-        if not windows:
-            raise InputError("windows is empty; expected one or more widths, such as (3, 5, 7)")
-        check_sizes(input_dim=input_dim, channels=channels)
-        for window in windows:
-            check_sizes(window=window)
+        check_int("input_dim", input_dim, 1)
+        check_int("channels", channels, 1)
+        check_windows(windows)
         generator = generator_of(seed)
         self.filters = nn.ModuleList(
             _filters(input_dim, channels, window, generator) for window in windows
@@ -65,8 +63,14 @@ class CnnEncoder(nn.Module):
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
-        lengths = as_tensor(lengths, vectors.device)
-        missing = max(0, max(self.windows) - vectors.shape[1])
+        lengths = torch.as_tensor(lengths, device=vectors.device)
+        widest, first = max(self.windows), 0
+        if torch.compiler.is_compiling():
+            # what torch exports must not depend on the length of a batch: all are filled up, and
+            # windows with more zeros in front than there would be are left out
+            missing, first = widest - 1, torch.sym_min(vectors.shape[1], widest) - 1  # type: ignore[no-untyped-call]
+        else:
+            missing = max(0, widest - vectors.shape[1])
         if self.masked:
             vectors = zero_padding(vectors, lengths)
         sides = (0, missing) if self.masked else (missing, 0)
@@ -74,13 +78,22 @@ class CnnEncoder(nn.Module):
         strongest = []
         for filters, window in zip(self.filters, self.windows, strict=True):
             responses = filters(texts)  # (b, channels, l - window + 1)
+            places = torch.arange(responses.shape[2], device=lengths.device)
             if self.masked:
-                places = torch.arange(responses.shape[2], device=lengths.device)
-                is_outside = places > (lengths - window).clamp(min=0)[:, None]
-                responses = responses.masked_fill(is_outside[:, None], -torch.inf)
-            strongest.append(responses.max(dim=2).values)
+                is_outside = (places > (lengths - window).clamp(min=0)[:, None])[:, None]
+            else:
+                is_outside = places < first
+            strongest.append(responses.masked_fill(is_outside, -torch.inf).max(dim=2).values)
         # the maximum of what ReLU leaves is what ReLU leaves of the maximum
         return torch.cat(strongest, dim=1).relu()
+
+
+def check_windows(windows: object) -> None:
+    """Refuse what are no widths of filters."""
+    if not isinstance(windows, Sequence) or not windows:
+        raise InputError(f"windows is {windows!r}; expected several widths, such as (3, 5, 7)")
+    for window in windows:
+        check_int("window", window, 1)
 
 
 def _filters(input_dim: int, channels: int, window: int, generator: torch.Generator) -> nn.Conv1d:

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wordclass.encoders._initialization import Seed, check_sizes, drawn, generator_of
-from wordclass.encoders._masks import Lengths, as_tensor, softmax_of_tokens, zero_padding
+from wordclass.checks import check_int
+from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, softmaxed, zero_padding
 from wordclass.errors import InputError
 
 
@@ -56,9 +56,9 @@ class LeamEncoder(nn.Module):
         seed: Seed = 0,
     ) -> None:
         super().__init__()
-        check_sizes(input_dim=input_dim, n_classes=n_classes, window=window)
-        if window % 2 == 0:
-            raise InputError(f"window is {window}; expected an odd number: as many on either side")
+        check_int("input_dim", input_dim, 1)
+        check_int("n_classes", n_classes, 1)
+        check_window(window)
         generator = generator_of(seed)
         self.label_vectors = nn.Parameter(torch.empty(n_classes, input_dim))
         nn.init.xavier_uniform_(self.label_vectors, generator=generator)
@@ -72,7 +72,7 @@ class LeamEncoder(nn.Module):
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
-        lengths = as_tensor(lengths, vectors.device)
+        lengths = torch.as_tensor(lengths, device=vectors.device)
         if not vectors.shape[1]:
             return vectors.sum(dim=1)
         if self.masked:
@@ -83,7 +83,7 @@ class LeamEncoder(nn.Module):
         rows = G.transpose(1, 2).reshape(n_texts * n_classes, 1, n_places)
         sums = self.window(rows).view(n_texts, n_classes, n_places)
         logits = (sums + self.label_bias[:, None]).relu().amax(dim=1)  # (b, l)
-        weights = softmax_of_tokens(logits, lengths) if self.masked else logits.softmax(dim=1)
+        weights = softmaxed(logits, lengths, self.masked)
         return torch.bmm(weights[:, None], vectors)[:, 0]
 
     def regularizer(self, head: nn.Module, is_multilabel: bool = False) -> Tensor:
@@ -102,6 +102,13 @@ class LeamEncoder(nn.Module):
             truth = functional.one_hot(own, len(logits)).to(logits.dtype)
             return functional.binary_cross_entropy_with_logits(logits, truth)
         return functional.cross_entropy(logits, own)
+
+
+def check_window(window: int) -> None:
+    """Refuse what is no odd number."""
+    check_int("window", window, 1)
+    if window % 2 == 0:
+        raise InputError(f"window is {window}; expected an odd number: as many on either side")
 
 
 def _unit(vectors: Tensor) -> Tensor:

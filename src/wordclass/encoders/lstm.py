@@ -2,9 +2,7 @@
 
 from torch import Tensor, nn
 
-from wordclass.encoders._initialization import Seed
-from wordclass.encoders._masks import Lengths
-from wordclass.encoders._states import States
+from wordclass.encoders._parts import Lengths, Seed, States
 
 
 class LstmEncoder(nn.Module):

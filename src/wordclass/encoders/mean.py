@@ -1,9 +1,10 @@
 """The mean of the vectors of a text."""
 
+import torch
 from torch import Tensor, nn
 
-from wordclass.encoders._initialization import Seed, check_sizes
-from wordclass.encoders._masks import Lengths, as_tensor, zero_padding
+from wordclass.checks import check_int
+from wordclass.encoders._parts import Lengths, Seed, zero_padding
 
 
 class MeanEncoder(nn.Module):
@@ -21,15 +22,15 @@ class MeanEncoder(nn.Module):
 
     def __init__(self, input_dim: int, *, masked: bool = True, seed: Seed = 0) -> None:
         super().__init__()
-        check_sizes(input_dim=input_dim)
+        check_int("input_dim", input_dim, 1)
         self.output_dim = input_dim
         self.masked = masked
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
-        lengths = as_tensor(lengths, vectors.device)
         if not self.masked:
             return vectors.sum(dim=1) / max(1, vectors.shape[1])
+        lengths = torch.as_tensor(lengths, device=vectors.device)
         return zero_padding(vectors, lengths).sum(dim=1) / lengths.clamp(min=1)[:, None]
 
 

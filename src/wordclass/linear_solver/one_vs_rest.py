@@ -1,4 +1,8 @@
-"""One linear support vector machine per class: the same documents, many classes and values of C."""
+"""One linear support vector machine per class: the same documents, many classes, many values of C.
+
+What a solver is given (documents, costs of errors) and returns (weights) comes first, then the
+solver: the native one, or scikit-learn's where that was not built; then prediction.
+"""
 
 import warnings
 from dataclasses import dataclass, field, replace
@@ -13,17 +17,20 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import native
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.checks import n_threads
 
 TOLERANCE = 1e-4  # as in scikit-learn's LinearSVC
 ROUGH_TOLERANCE = 0.1  # enough to compare settings
 _MOST_PASSES = 1000  # as in LinearSVC
-_MOST_LOOKS = 10_000_000  # at documents, a class: fewer passes where there are very many
+_MOST_LOOKS = 10_000_000  # at documents, per class: fewer passes where there are very many
 _FEWEST_PASSES = 100  # ... but never fewer than these, which are enough to compare settings
 _MOST_PRODUCTS = 6000  # documents: their products need 144 MB
 _FEATURES_A_PRODUCT = 8  # steps over products are taken side by side, features one by one
 _NEXT_TO_NOTHING = 1e-12
 # liblinear's random numbers and Python's list of warnings are those of the whole process
 _one_at_a_time = Lock()
+
+# --- what a solver is given, and what it returns ------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +144,21 @@ class Solution:
     own_weights: Floats32
     intercept: Floats32
 
+    def scores(self, features: Features, rows: Ints) -> Floats32:
+        """Return the scores (rows, m) of documents."""
+        made: Floats32 = features.X[rows] @ self.weights
+        made += features.block[rows] @ self.block_weights + self.intercept
+        if features.own is not None:
+            made += features.own[rows] * self.own_weights
+        return made
+
+
+def _dense(columns: Floats32) -> Floats32:
+    return np.ascontiguousarray(columns, dtype=np.float32)
+
+
+# --- the solver ----------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, eq=False)
 class OneVsRest:
@@ -160,17 +182,15 @@ class OneVsRest:
     def solve(
         self, C: float | Floats, rows: Ints | None = None, tolerance: float = TOLERANCE
     ) -> Solution:
-        """Return the weights for one C, or one a class (m,), learned from some rows or all."""
+        """Return the weights for one C, or one per class (m,), learned from some rows or all."""
         each = np.broadcast_to(np.asarray(C, dtype=np.float64), (self.Y.shape[1],))
         if native.solver is None:
             return _solve_plainly(self.features, self.Y, self.costs, each, self._rows(rows))
         task = self._task(rows, each, tolerance)
         if not self._has_long_documents:
-            weights, block_weights, own, intercept, _ = native.solver.solve(self._documents, task)
+            weights, block_weights, own, intercept = native.solver.solve(self._documents, task)
             return Solution(weights, block_weights, own, intercept)
-        coefficients, own, intercept, _ = native.solver.solve_products(
-            self.features.products(), task
-        )
+        coefficients, own, intercept = native.solver.solve_products(self.features.products(), task)
         weights = np.asarray(self.features.X.T @ coefficients, dtype=np.float32)
         block_weights = np.asarray(self.features.block.T @ coefficients, dtype=np.float32)
         return Solution(weights, block_weights, own, intercept)
@@ -183,10 +203,8 @@ class OneVsRest:
         Each solution is the start of the next, so the values of C had better rise.
         """
         if native.solver is None:
-            scores = [
-                _plain_scores(self.features, self.solve(value, rows), test_rows) for value in C
-            ]
-            return np.array(scores, np.float32)
+            solutions = (self.solve(value, rows) for value in C)
+            return np.array([each.scores(self.features, test_rows) for each in solutions])
         task, tested = self._task(rows, C, tolerance), self._rows(test_rows)
         validated: Floats32
         if self._has_long_documents:
@@ -248,17 +266,13 @@ class OneVsRest:
         return by_class.indices.astype(np.int32, copy=False), by_class.indptr.astype(np.int64)
 
 
-def _dense(columns: Floats32) -> Floats32:
-    return np.ascontiguousarray(columns, dtype=np.float32)
-
-
-# --- the same through scikit-learn, where the native solver was not built ----------------------
+# --- the same through scikit-learn, where the native solver was not built ------------------------
 
 
 def _solve_plainly(
     features: Features, Y: Sparse, costs: Costs, C: Floats, rows: Ints | NDArray[np.int32]
 ) -> Solution:
-    """Return the weights of every class, each with its own C (m,), learned from some rows."""
+    """Return the weights of every class, each with its own C (m,), by scikit-learn."""
     truth = Y[rows].toarray() > 0  # (n, m)
     docs = costs.docs[rows]
     block = sparse.csr_matrix(features.block[rows])
@@ -271,17 +285,6 @@ def _solve_plainly(
         learned[:, j] = _weights_and_intercept(documents, truth[:, j], cost, C[j])
     n_terms = features.X.shape[1]
     return Solution(learned[:n_terms], learned[n_terms:-2], learned[-2], learned[-1])
-
-
-def _plain_scores(
-    features: Features, solution: Solution, rows: Ints | NDArray[np.int32]
-) -> Floats32:
-    """Return the scores (rows, m) of documents."""
-    made: Floats32 = features.X[rows] @ solution.weights
-    made += features.block[rows] @ solution.block_weights + solution.intercept
-    if features.own is not None:
-        made += features.own[rows] * solution.own_weights
-    return made
 
 
 def _weights_and_intercept(documents: Sparse, truth: Flags, cost: Floats, C: float) -> Floats:
@@ -301,3 +304,27 @@ def _weights_and_intercept(documents: Sparse, truth: Flags, cost: Floats, C: flo
             np.append(cost[counts], np.full(len(absent), _NEXT_TO_NOTHING)),
         )
     return np.append(machine.coef_[0], machine.intercept_)
+
+
+# --- prediction ----------------------------------------------------------------------------------
+
+
+def sparse_times_dense(
+    X: Sparse, weights: Floats32, intercept: Floats32, n_jobs: int | None
+) -> Floats32:
+    """Return X @ weights + intercept (n, m) in float32.
+
+    A row of the result depends on its row of X alone, to the bit.
+    """
+    if native.solver is None:
+        # scipy, too, adds up the terms of a row in their order
+        return np.asarray(X.astype(np.float32) @ weights + intercept, dtype=np.float32)
+    product: Floats32 = native.solver.multiply(
+        X.data.astype(np.float64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.int64, copy=False),
+        np.ascontiguousarray(weights, dtype=np.float32),
+        np.ascontiguousarray(intercept, dtype=np.float32),
+        n_threads(n_jobs),
+    )
+    return product

@@ -6,45 +6,33 @@
 // touched while documents are read, so the GIL is released and threads share the work; what comes
 // out does not depend on their number. Portable C++17, 64-bit little-endian, no intrinsics.
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <exception>
-#include <limits>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "shared.h"
 
 namespace engine {
 namespace {
 
-using Id = std::uint32_t;
+using Id = uint32_t;
 constexpr Id NO_ID = std::numeric_limits<Id>::max();
-constexpr std::size_t MAX_TERMS = std::size_t{1} << 31;
-constexpr std::size_t MAX_DOCUMENT = std::size_t{1} << 32;  // characters
+constexpr size_t MAX_TERMS = size_t{1} << 31;
+constexpr size_t MAX_DOCUMENT = size_t{1} << 32;  // characters
 // Entries that lie together. So many bytes are given back to the system when they are freed,
 // which smaller pieces are not: at a million documents that is a gigabyte.
-constexpr std::size_t BLOCK = std::size_t{5} << 20;
-constexpr std::size_t SORTED_ROWS = 4096;  // documents whose entries fit into the cache
-constexpr std::size_t MAX_THREADS = 256;
-constexpr std::size_t LONGEST_NGRAM = 3;
+constexpr size_t BLOCK = size_t{5} << 20;
+constexpr size_t SORTED_ROWS = 4096;  // documents whose entries fit into the cache
+constexpr size_t LONGEST_NGRAM = 3;
+constexpr size_t CHARACTER = 4;            // steps of a Watch that one takes
+constexpr size_t PAUSE = size_t{1} << 18;  // characters or words without a look up
 constexpr char NUMBER_MASK[] = "numbermask";
-constexpr std::size_t MASK_SIZE = sizeof(NUMBER_MASK) - 1;
+constexpr size_t MASK_SIZE = sizeof(NUMBER_MASK) - 1;
 
-// ------------------------------------------------------------------------------- characters
+// --- characters ----------------------------------------------------------------------------------
 
 // Which characters are part of a word, and their lower case, as the running Python has them.
 // Entry c is the lower case of c, or 0 where c is no word character (U+0000 is none). ASCII is
@@ -52,7 +40,7 @@ constexpr std::size_t MASK_SIZE = sizeof(NUMBER_MASK) - 1;
 class Characters {
 public:
     Characters() : folded_(0x110000, 0) {
-        for (std::uint32_t c = 0; c < 128; ++c) {
+        for (uint32_t c = 0; c < 128; ++c) {
             const bool is_upper = c >= 'A' && c <= 'Z';
             const bool is_word =
                 is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -60,15 +48,17 @@ public:
         }
     }
 
-    void learn(std::uint32_t first, const std::uint32_t* folded, std::size_t n) {
-        if (first + n > folded_.size()) throw std::invalid_argument("no such characters");
+    void learn(uint32_t first, const uint32_t* folded, size_t n) {
+        check(first + n <= folded_.size() &&
+                  std::all_of(folded, folded + n, [&](uint32_t c) { return c < folded_.size(); }),
+              "no such characters");
         std::copy(folded, folded + n, folded_.begin() + first);
     }
 
-    std::uint32_t operator[](std::uint32_t c) const { return folded_[c]; }
+    uint32_t operator[](uint32_t c) const { return folded_[c]; }
 
 private:
-    std::vector<std::uint32_t> folded_;
+    std::vector<uint32_t> folded_;
 };
 
 Characters& characters() {
@@ -76,21 +66,21 @@ Characters& characters() {
     return table;
 }
 
-// -------------------------------------------------------------------------------- documents
+// --- documents -----------------------------------------------------------------------------------
 
 // The characters of a text as Python stores them: 1, 2 or 4 bytes each.
 struct Document {
     const void* data;
-    std::size_t length;  // in characters
-    int width;           // bytes a character
+    size_t length;  // in characters
+    int width;      // bytes a character
     bool is_ascii;
     bool is_prepared;  // Python has masked its numbers and lowercased it already
 };
 
 // U+0130 changes length when lowercased, and the lower case of U+03A3 depends on what stands
 // around it: only Python's own lower() knows.
-template <class Char>
-bool needs_python(const Char* data, std::size_t n) {
+template <typename Char>
+bool needs_python(const Char* data, size_t n) {
     return std::any_of(data, data + n, [](Char c) { return c == 0x130 || c == 0x3A3; });
 }
 
@@ -103,30 +93,15 @@ public:
     // The texts are held one by one, so that the list may change while they are read.
     explicit Documents(nb::list texts) : Documents(nb::tuple(texts)) {}
 
-    // UTF-8 bytes, document k from offsets[k] to offsets[k + 1]
-    Documents(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> bytes,
-              nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> offsets)
-        : owner_(nb::make_tuple(bytes, offsets)) {
-        if (offsets.size() == 0) throw std::invalid_argument("offsets has no entry");
-        const std::int64_t* ends = offsets.data();
-        const auto size = static_cast<std::int64_t>(bytes.size());
-        for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
-            if (ends[k] < 0 || ends[k] > ends[k + 1] || ends[k + 1] > size)
-                throw std::invalid_argument("offsets do not rise from 0 to the size of the buffer");
-            documents_.push_back(decode(k, bytes.data() + ends[k],
-                                        static_cast<std::size_t>(ends[k + 1] - ends[k])));
-        }
-    }
-
     void check_total() const {
-        std::size_t total = 0;
+        size_t total = 0;
         for (const Document& document : documents_) total += document.length;
         if (total >= 2 * MAX_DOCUMENT)
             throw nb::value_error("8 GB of text or more at once: give it in blocks (fit_blocks)");
     }
 
-    std::size_t size() const { return documents_.size(); }
-    const Document& operator[](std::size_t k) const { return documents_[k]; }
+    size_t size() const { return documents_.size(); }
+    const Document& operator[](size_t k) const { return documents_[k]; }
 
     // Bytes a character of the widest text: tells which part of the character table is needed.
     int width() const {
@@ -135,34 +110,26 @@ public:
         return widest;
     }
 
-    std::vector<std::size_t> special() const {
-        std::vector<std::size_t> found;
-        for (std::size_t k = 0; k < documents_.size(); ++k) {
+    // The documents that only Python can lowercase.
+    std::vector<size_t> special() const {
+        nb::gil_scoped_release no_gil;
+        Watch watch;
+        std::vector<size_t> found;
+        for (size_t k = 0; k < documents_.size(); ++k) {
             const Document& document = documents_[k];
+            watch.did(document.length);
             const bool is_special =
                 document.width == 2
-                    ? needs_python(static_cast<const std::uint16_t*>(document.data), document.length)
+                    ? needs_python(static_cast<const uint16_t*>(document.data), document.length)
                 : document.width == 4
-                    ? needs_python(static_cast<const std::uint32_t*>(document.data), document.length)
+                    ? needs_python(static_cast<const uint32_t*>(document.data), document.length)
                     : false;
             if (is_special) found.push_back(k);
         }
         return found;
     }
 
-    std::string text(std::size_t k) const {  // only for special ones, which are wide
-        const Document& document = documents_.at(k);
-        PyObject* made = PyUnicode_FromKindAndData(
-            document.width, document.data, static_cast<Py_ssize_t>(document.length));
-        if (!made) throw nb::python_error();
-        nb::object held = nb::steal(made);
-        Py_ssize_t size = 0;
-        const char* utf8 = PyUnicode_AsUTF8AndSize(held.ptr(), &size);
-        if (!utf8) throw nb::python_error();
-        return {utf8, static_cast<std::size_t>(size)};
-    }
-
-    void replace(std::size_t k, nb::str prepared) {
+    void replace(size_t k, nb::str prepared) {
         Document document = view(k, prepared.ptr());
         document.is_prepared = true;
         documents_.at(k) = document;
@@ -171,79 +138,38 @@ public:
 
 private:
     explicit Documents(nb::tuple texts) : owner_(texts) {
-        const std::size_t n = nb::len(texts);
+        const size_t n = nb::len(texts);
         documents_.reserve(n);
-        for (std::size_t k = 0; k < n; ++k) documents_.push_back(view(k, texts[k].ptr()));
+        for (size_t k = 0; k < n; ++k) documents_.push_back(view(k, texts[k].ptr()));
     }
 
-    static Document view(std::size_t k, PyObject* text) {
+    static Document view(size_t k, PyObject* text) {
         if (!PyUnicode_Check(text)) {
             const std::string type = Py_TYPE(text)->tp_name;
             throw nb::type_error(
                 ("text " + std::to_string(k) + " is a " + type + ", not a str").c_str());
         }
-        const auto length = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text));
-        check_length(k, length);
-        return {PyUnicode_DATA(text), length, static_cast<int>(PyUnicode_KIND(text)),
-                PyUnicode_IS_ASCII(text) != 0, false};
-    }
-
-    static void check_length(std::size_t k, std::size_t length) {
+        const auto length = size_t(PyUnicode_GET_LENGTH(text));
         if (length >= MAX_DOCUMENT)
-            throw nb::value_error(("document " + std::to_string(k) +
-                                   " has 4 GB or more: cut it into smaller ones").c_str());
-    }
-
-    Document decode(std::size_t k, const std::uint8_t* bytes, std::size_t size) {
-        check_length(k, size);
-        if (std::all_of(bytes, bytes + size, [](std::uint8_t byte) { return byte < 0x80; }))
-            return {bytes, size, 1, true, false};
-        auto decoded = std::make_unique<std::vector<std::uint32_t>>();
-        decoded->reserve(size);
-        for (std::size_t i = 0; i < size;) decoded->push_back(code_point(k, bytes, size, i));
-        const Document document{decoded->data(), decoded->size(), 4, false, false};
-        decoded_.push_back(std::move(decoded));
-        return document;
-    }
-
-    // Read one character and move on; overlong forms, surrogates and loose bytes are errors.
-    static std::uint32_t code_point(std::size_t k, const std::uint8_t* bytes, std::size_t size,
-                                    std::size_t& i) {
-        const std::uint32_t lead = bytes[i];
-        const int more = lead < 0x80             ? 0
-                         : (lead & 0xE0) == 0xC0 ? 1
-                         : (lead & 0xF0) == 0xE0 ? 2
-                         : (lead & 0xF8) == 0xF0 ? 3
-                                                 : -1;
-        static constexpr std::uint32_t lowest[] = {0, 0x80, 0x800, 0x10000};
-        bool is_valid = more >= 0 && i + static_cast<std::size_t>(more) < size;
-        std::uint32_t c = is_valid && more > 0 ? lead & (0x3Fu >> more) : lead;
-        for (int step = 1; is_valid && step <= more; ++step) {
-            const std::uint32_t byte = bytes[i + static_cast<std::size_t>(step)];
-            is_valid = (byte & 0xC0) == 0x80;
-            c = (c << 6) | (byte & 0x3F);
-        }
-        is_valid = is_valid && c >= lowest[more] && c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
-        if (!is_valid)
-            throw nb::value_error(("document " + std::to_string(k) + " is not valid UTF-8: byte " +
-                                   std::to_string(i)).c_str());
-        i += static_cast<std::size_t>(more) + 1;
-        return c;
+            throw nb::value_error(
+                ("document " + std::to_string(k) + " has 4 GB or more: cut it into smaller ones")
+                    .c_str());
+        return {PyUnicode_DATA(text), length, int(PyUnicode_KIND(text)),
+                PyUnicode_IS_ASCII(text) != 0, false};
     }
 
     nb::object owner_;
     nb::list replacements_;
     std::vector<Document> documents_;
-    std::vector<std::unique_ptr<std::vector<std::uint32_t>>> decoded_;
 };
 
-// -------------------------------------------------------------------------------- tokenizer
+// --- tokenizer -----------------------------------------------------------------------------------
 
 struct Options {
     bool mask_numbers = true;
     bool lowercase = true;
-    std::size_t shortest = 1;  // words in a term
-    std::size_t longest = 1;
+    size_t shortest = 1;  // words in a term
+    size_t longest = 1;
     std::vector<std::string> stop_words;
 };
 
@@ -251,18 +177,18 @@ struct Options {
 // integers; of a longer one they hold a hash and the size, and the bytes are compared too. No
 // word has a zero byte, and no byte of UTF-8 is 0xFF, so the two kinds are never equal.
 struct Word {
-    std::uint64_t low, high;
+    uint64_t low, high;
     const char* bytes;  // only of a long one
-    std::uint32_t size;
+    uint32_t size;
 
-    static constexpr std::uint32_t SHORT = 16;
+    static constexpr uint32_t SHORT = 16;
 
     bool is_long() const { return size > SHORT; }
 
-    static Word of(const char* bytes, std::size_t size) {
-        if (size > std::numeric_limits<std::uint32_t>::max())
+    static Word of(const char* bytes, size_t size) {
+        if (size > std::numeric_limits<uint32_t>::max())
             throw std::length_error("a word of 4 GB or more");
-        Word word{0, 0, bytes, static_cast<std::uint32_t>(size)};
+        Word word{0, 0, bytes, uint32_t(size)};
         if (!word.is_long()) {
             char padded[SHORT] = {};
             std::memcpy(padded, bytes, size);
@@ -270,46 +196,23 @@ struct Word {
             std::memcpy(&word.high, padded + 8, 8);
             return word;
         }
-        for (std::size_t i = 0; i < size; i += 8) {
-            std::uint64_t eight = 0;
-            std::memcpy(&eight, bytes + i, std::min<std::size_t>(8, size - i));
+        for (size_t i = 0; i < size; i += 8) {
+            uint64_t eight = 0;
+            std::memcpy(&eight, bytes + i, std::min<size_t>(8, size - i));
             word.low = mixed(word.low ^ eight, i);
             word.low ^= word.low >> 32;
         }
-        word.high = (std::uint64_t{0xFF} << 56) | size;
+        word.high = (uint64_t{0xFF} << 56) | size;
         return word;
     }
 
     // Every bit counts for the upper bits of the result, which are the ones to use.
-    static std::uint64_t mixed(std::uint64_t low, std::uint64_t high) {
+    static uint64_t mixed(uint64_t low, uint64_t high) {
         return (low ^ (high * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
     }
 };
 
-std::size_t put_utf8(char* out, std::uint32_t c) {
-    if (c < 0x80) {
-        out[0] = static_cast<char>(c);
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = static_cast<char>(0xC0 | (c >> 6));
-        out[1] = static_cast<char>(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = static_cast<char>(0xE0 | (c >> 12));
-        out[1] = static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-        out[2] = static_cast<char>(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = static_cast<char>(0xF0 | (c >> 18));
-    out[1] = static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-    out[2] = static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-    out[3] = static_cast<char>(0x80 | (c & 0x3F));
-    return 4;
-}
-
-template <class Char>
+template <typename Char>
 bool is_digit(Char c) {
     return c >= '0' && c <= '9';
 }
@@ -317,13 +220,13 @@ bool is_digit(Char c) {
 // Where a number that starts at i ends, or i where there is none: the regular expression
 // \b[0-9][0-9.,-]*\b, greedy, so the last place at which word and non-word characters meet.
 // `is_word(k)` tells whether character k is part of a word.
-template <class Char, class IsWord>
-std::size_t number_end(const Char* data, std::size_t n, std::size_t i, const IsWord& is_word) {
-    std::size_t reach = i;
+template <typename Char, typename IsWord>
+size_t number_end(const Char* data, size_t n, size_t i, const IsWord& is_word) {
+    size_t reach = i;
     while (reach < n && (is_digit(data[reach]) || data[reach] == '.' || data[reach] == ',' ||
                          data[reach] == '-'))
         ++reach;
-    for (std::size_t end = reach; end > i; --end)
+    for (size_t end = reach; end > i; --end)
         if (is_digit(data[end - 1]) != (end < n && is_word(end))) return end;
     return i;
 }
@@ -331,16 +234,16 @@ std::size_t number_end(const Char* data, std::size_t n, std::size_t i, const IsW
 // The lower case of an ASCII word character, or itself; 0 for all others. Written without a
 // table or a branch, so that compilers do it for many characters at once.
 template <bool lowercase>
-std::uint8_t folded_ascii(std::uint8_t c) {
-    const std::uint8_t lower = c | 0x20;
-    const bool is_letter = static_cast<std::uint8_t>(lower - 'a') < 26;
-    const bool is_other = static_cast<std::uint8_t>(c - '0') < 10 || c == '_';
-    const std::uint8_t letter = lowercase ? lower : c;
-    return static_cast<std::uint8_t>((is_letter ? letter : 0) | (is_other ? c : 0));
+uint8_t folded_ascii(uint8_t c) {
+    const uint8_t lower = c | 0x20;
+    const bool is_letter = uint8_t(lower - 'a') < 26;
+    const bool is_other = uint8_t(c - '0') < 10 || c == '_';
+    const uint8_t letter = lowercase ? lower : c;
+    return uint8_t((is_letter ? letter : 0) | (is_other ? c : 0));
 }
 
-std::uint64_t eight_bytes(const std::uint8_t* bytes) {
-    std::uint64_t eight;
+uint64_t eight_bytes(const uint8_t* bytes) {
+    uint64_t eight;
     std::memcpy(&eight, bytes, 8);
     return eight;
 }
@@ -348,18 +251,18 @@ std::uint64_t eight_bytes(const std::uint8_t* bytes) {
 // The number of bytes before the first zero byte of eight ASCII ones, 8 where there is none, and
 // the eight with everything from there on cleared.
 struct Run {
-    std::uint64_t kept;
-    std::size_t size;
+    uint64_t kept;
+    size_t size;
 
-    explicit Run(std::uint64_t eight) {
-        constexpr std::uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-        const std::uint64_t zeros = (eight - ones) & tops;  // exact up to the first one
+    explicit Run(uint64_t eight) {
+        constexpr uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+        const uint64_t zeros = (eight - ones) & tops;  // exact up to the first one
         if (zeros == 0) {
             kept = eight;
             size = 8;
             return;
         }
-        const std::uint64_t before = (zeros & (~zeros + 1)) - 1;  // all bits below the first top
+        const uint64_t before = (zeros & (~zeros + 1)) - 1;  // all bits below the first top
         size = ((before & ones) * ones >> 56) - 1;
         kept = eight & (before >> 7);
     }
@@ -368,40 +271,51 @@ struct Run {
 // Hands the words of a text to a sink: runs of two or more word characters.
 class Tokenizer {
 public:
-    explicit Tokenizer(const Options& options) : options_(options), bytes_(64) {
+    Tokenizer(const Options& options, Watch& watch) : options_(options), watch_(watch), bytes_(64) {
         mask_ = Word::of(NUMBER_MASK, MASK_SIZE);
     }
 
-    template <class Sink>
+    template <typename Sink>
     void operator()(const Document& text, Sink&& sink) {
         const bool mask = options_.mask_numbers && !text.is_prepared;
+        watch_.did(CHARACTER * std::min(text.length, PAUSE) + 1);
         if (text.is_ascii)
-            ascii(static_cast<const std::uint8_t*>(text.data), text.length, mask, sink);
+            ascii(static_cast<const uint8_t*>(text.data), text.length, mask, sink);
         else if (text.width == 1)
-            wide(static_cast<const std::uint8_t*>(text.data), text.length, mask, sink);
+            wide(static_cast<const uint8_t*>(text.data), text.length, mask, sink);
         else if (text.width == 2)
-            wide(static_cast<const std::uint16_t*>(text.data), text.length, mask, sink);
+            wide(static_cast<const uint16_t*>(text.data), text.length, mask, sink);
         else
-            wide(static_cast<const std::uint32_t*>(text.data), text.length, mask, sink);
+            wide(static_cast<const uint32_t*>(text.data), text.length, mask, sink);
     }
 
 private:
     // Fold the whole text first; then a word is found by looking at eight bytes at a time.
-    template <class Sink>
-    void ascii(const std::uint8_t* data, std::size_t n, bool mask, Sink& sink) {
-        if (folded_.size() < n + 16) folded_.resize(n + n / 2 + 64);
-        std::uint8_t* folded = folded_.data();
-        if (options_.lowercase)
-            for (std::size_t i = 0; i < n; ++i) folded[i] = folded_ascii<true>(data[i]);
-        else
-            for (std::size_t i = 0; i < n; ++i) folded[i] = folded_ascii<false>(data[i]);
+    template <typename Sink>
+    void ascii(const uint8_t* data, size_t n, bool mask, Sink& sink) {
+        if (n_folded_ < n + 16) {
+            const size_t size = n + n / 2 + 64;
+            folded_.reset(new uint8_t[size]);
+            n_folded_ = size;
+        }
+        uint8_t* folded = folded_.get();
+        for (size_t start = 0; start < n; start += PAUSE) {
+            const size_t end = std::min(start + PAUSE, n);
+            if (options_.lowercase)
+                for (size_t i = start; i < end; ++i) folded[i] = folded_ascii<true>(data[i]);
+            else
+                for (size_t i = start; i < end; ++i) folded[i] = folded_ascii<false>(data[i]);
+            watch_.did(end - start);
+        }
         std::memset(folded + n, 0, 16);
-        for (std::size_t i = 0;;) {
+        size_t pause = PAUSE;
+        for (size_t i = 0;;) {
             while (i < n && folded[i] == 0) ++i;
             if (i >= n) return;
+            if (i >= pause) pause = paused(i);
             if (mask && is_digit(folded[i])) {
-                const auto is_word = [&](std::size_t k) { return folded[k] != 0; };
-                const std::size_t end = number_end(data, n, i, is_word);
+                const auto is_word = [&](size_t k) { return folded[k] != 0; };
+                const size_t end = number_end(data, n, i, is_word);
                 if (end > i) {
                     i = masked_ascii(folded, end, sink);
                     continue;
@@ -409,8 +323,7 @@ private:
             }
             const Run first(eight_bytes(folded + i));
             if (first.size < 8) {
-                if (first.size >= 2)
-                    sink(Word{first.kept, 0, nullptr, static_cast<std::uint32_t>(first.size)});
+                if (first.size >= 2) sink(Word{first.kept, 0, nullptr, uint32_t(first.size)});
                 i += first.size + 1;  // the byte behind the word is none of a word
                 continue;
             }
@@ -418,23 +331,22 @@ private:
         }
     }
 
-    template <class Sink>
-    std::size_t longer_ascii(const std::uint8_t* folded, std::size_t i, std::uint64_t low,
-                             Sink& sink) {
+    template <typename Sink>
+    size_t longer_ascii(const uint8_t* folded, size_t i, uint64_t low, Sink& sink) {
         const Run second(eight_bytes(folded + i + 8));
         if (second.size < 8) {
-            sink(Word{low, second.kept, nullptr, static_cast<std::uint32_t>(8 + second.size)});
+            sink(Word{low, second.kept, nullptr, uint32_t(8 + second.size)});
             return i + 8 + second.size;
         }
-        const std::size_t size = std::strlen(reinterpret_cast<const char*>(folded + i));
+        const size_t size = std::strlen(reinterpret_cast<const char*>(folded + i));
         sink(Word::of(reinterpret_cast<const char*>(folded + i), size));
         return i + size;
     }
 
     // The mask, with the word characters that follow it where it ended in punctuation.
-    template <class Sink>
-    std::size_t masked_ascii(const std::uint8_t* folded, std::size_t end, Sink& sink) {
-        const std::size_t size = std::strlen(reinterpret_cast<const char*>(folded + end));
+    template <typename Sink>
+    size_t masked_ascii(const uint8_t* folded, size_t end, Sink& sink) {
+        const size_t size = std::strlen(reinterpret_cast<const char*>(folded + end));
         if (size == 0) {
             sink(mask_);
             return end;
@@ -447,16 +359,18 @@ private:
     }
 
     // Character by character, for texts that are not plain ASCII.
-    template <class Char, class Sink>
-    void wide(const Char* data, std::size_t n, bool mask, Sink& sink) {
+    template <typename Char, typename Sink>
+    void wide(const Char* data, size_t n, bool mask, Sink& sink) {
         const Characters& folded = characters();
-        const auto is_word = [&](std::size_t k) { return folded[data[k]] != 0; };
-        for (std::size_t i = 0;;) {
+        const auto is_word = [&](size_t k) { return folded[data[k]] != 0; };
+        size_t pause = PAUSE;
+        for (size_t i = 0;;) {
             while (i < n && !is_word(i)) ++i;
             if (i == n) return;
-            std::size_t size = 0, n_chars = 0;
+            if (i >= pause) pause = paused(i);
+            size_t size = 0, n_chars = 0;
             if (mask && is_digit(data[i])) {
-                const std::size_t end = number_end(data, n, i, is_word);
+                const size_t end = number_end(data, n, i, is_word);
                 if (end > i) {
                     std::memcpy(bytes_.data(), NUMBER_MASK, MASK_SIZE);
                     size = n_chars = MASK_SIZE;
@@ -465,27 +379,35 @@ private:
             }
             for (; i < n && is_word(i); ++i, ++n_chars) {
                 reserve(size + 4);
-                const std::uint32_t c = options_.lowercase ? folded[data[i]] : data[i];
+                const uint32_t c = options_.lowercase ? folded[data[i]] : data[i];
                 size += put_utf8(bytes_.data() + size, c);
             }
             if (n_chars >= 2) sink(Word::of(bytes_.data(), size));
         }
     }
 
-    void reserve(std::size_t size) {
+    // Look up in the middle of a long text; returns where to do so again.
+    size_t paused(size_t i) {
+        watch_.did(CHARACTER * PAUSE);
+        return i + PAUSE;
+    }
+
+    void reserve(size_t size) {
         if (size > bytes_.size()) bytes_.resize(2 * size);
     }
 
     const Options& options_;
+    Watch& watch_;
     Word mask_;
-    std::vector<std::uint8_t> folded_;
+    std::unique_ptr<uint8_t[]> folded_;
+    size_t n_folded_ = 0;
     std::vector<char> bytes_;
 };
 
-// ------------------------------------------------------------------------------- dictionary
+// --- dictionary ----------------------------------------------------------------------------------
 
 // Open addressing with linear probing, at most half full; a slot without id is free.
-template <class SlotKey>
+template <typename SlotKey>
 class HashTable {
 public:
     struct Slot {
@@ -493,31 +415,31 @@ public:
         Id id = NO_ID;
     };
 
-    HashTable() : slots_(std::size_t{1} << (64 - FIRST_SHIFT)) {}
+    HashTable() : slots_(size_t{1} << (64 - FIRST_SHIFT)) {}
 
-    const Slot& first(std::uint64_t hash) const { return slots_[hash >> shift_]; }
+    const Slot& first(uint64_t hash) const { return slots_[hash >> shift_]; }
 
     // The slot that holds the key, or the free one where it belongs.
-    template <class Same>
-    Slot& find(std::uint64_t hash, const SlotKey& key, const Same& same) {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t place = hash >> shift_;
+    template <typename Same>
+    Slot& find(uint64_t hash, const SlotKey& key, const Same& same) {
+        const size_t mask = slots_.size() - 1;
+        size_t place = hash >> shift_;
         while (slots_[place].id != NO_ID && !(slots_[place].key == key && same(slots_[place].id)))
             place = (place + 1) & mask;
         return slots_[place];
     }
 
     // To be called after a slot was filled.
-    template <class Hash>
+    template <typename Hash>
     void grow_if_full(const Hash& hash) {
         if (2 * ++n_filled_ < slots_.size()) return;
         std::vector<Slot> old(4 * slots_.size());
         old.swap(slots_);
         shift_ -= 2;
-        const std::size_t mask = slots_.size() - 1;
+        const size_t mask = slots_.size() - 1;
         for (const Slot& slot : old) {
             if (slot.id == NO_ID) continue;
-            std::size_t place = hash(slot.key) >> shift_;
+            size_t place = hash(slot.key) >> shift_;
             while (slots_[place].id != NO_ID) place = (place + 1) & mask;
             slots_[place] = slot;
         }
@@ -528,13 +450,13 @@ private:
 
     std::vector<Slot> slots_;
     int shift_ = FIRST_SHIFT;  // the place of a key is the upper bits of its hash
-    std::size_t n_filled_ = 0;
+    size_t n_filled_ = 0;
 };
 
 // All terms: words, and n-grams as a term plus one more word, so that they need no bytes.
 class Terms {
 public:
-    std::size_t size() const { return nodes_.size(); }
+    size_t size() const { return nodes_.size(); }
 
     Id find_word(const Word& word) {
         return word.size <= 8 ? short_slot(word).id : word_slot(word).id;
@@ -560,21 +482,21 @@ public:
     // The n-grams that terms make with the words behind them, NO_ID for one that is not there or
     // has an unknown part. There are so many n-grams that their slots are far away in memory:
     // all are looked at first, which the processor does for many at a time, then used.
-    void find_pairs(const std::vector<Id>& terms, const Id* words, std::vector<Id>& pairs) {
-        touch_pairs(terms, words);
-        for (std::size_t k = 0; k < pairs.size(); ++k)
+    void find_pairs(const Id* terms, const Id* words, Id* pairs, size_t n) {
+        touch_pairs(terms, words, n);
+        for (size_t k = 0; k < n; ++k)
             pairs[k] = terms[k] == NO_ID || words[k] == NO_ID
                            ? NO_ID
                            : pair_slot(pair_key(terms[k], words[k])).id;
     }
 
-    void add_pairs(const std::vector<Id>& terms, const Id* words, std::vector<Id>& pairs) {
-        touch_pairs(terms, words);
-        for (std::size_t k = 0; k < pairs.size(); ++k) pairs[k] = add_pair(terms[k], words[k]);
+    void add_pairs(const Id* terms, const Id* words, Id* pairs, size_t n) {
+        touch_pairs(terms, words, n);
+        for (size_t k = 0; k < n; ++k) pairs[k] = add_pair(terms[k], words[k]);
     }
 
     Id add_pair(Id term, Id word) {
-        const std::uint64_t key = pair_key(term, word);
+        const uint64_t key = pair_key(term, word);
         auto& slot = pair_slot(key);
         if (slot.id != NO_ID) return slot.id;
         const Id id = add_node({0, term, word});
@@ -597,9 +519,10 @@ public:
     }
 
     // Add all terms of another dictionary; returns their ids here.
-    std::vector<Id> add_all(const Terms& other) {
+    std::vector<Id> add_all(const Terms& other, Watch& watch) {
         std::vector<Id> ids(other.size());
         for (Id id = 0; id < other.size(); ++id) {
+            watch.did(100);
             const Node& node = other.nodes_[id];
             ids[id] = node.word == NO_ID
                           ? add_word(Word::of(other.arena_.data() + node.offset, node.size_or_term))
@@ -610,13 +533,13 @@ public:
 
 private:
     struct Node {
-        std::size_t offset;          // of a word: where its bytes start
-        std::uint32_t size_or_term;  // of a word: its bytes; of an n-gram: all words but the last
-        Id word;                     // of an n-gram: the last word; NO_ID marks a word
+        size_t offset;          // of a word: where its bytes start
+        uint32_t size_or_term;  // of a word: its bytes; of an n-gram: all words but the last
+        Id word;                // of an n-gram: the last word; NO_ID marks a word
     };
 
     struct WordKey {
-        std::uint64_t low, high;
+        uint64_t low, high;
         bool operator==(const WordKey& other) const {
             return ((low ^ other.low) | (high ^ other.high)) == 0;
         }
@@ -632,7 +555,7 @@ private:
         return id;
     }
 
-    HashTable<std::uint64_t>::Slot& short_slot(const Word& word) {
+    HashTable<uint64_t>::Slot& short_slot(const Word& word) {
         return short_words_.find(pair_hash(word.low), word.low, [](Id) { return true; });
     }
 
@@ -644,55 +567,53 @@ private:
         });
     }
 
-    void touch_pairs(const std::vector<Id>& terms, const Id* words) const {
+    void touch_pairs(const Id* terms, const Id* words, size_t n) const {
         Id seen = 0;
-        for (std::size_t k = 0; k < terms.size(); ++k)
+        for (size_t k = 0; k < n; ++k)
             seen |= pairs_.first(pair_hash(pair_key(terms[k], words[k]))).id;
         volatile Id used = seen;  // so that no compiler leaves the look out
         static_cast<void>(used);
     }
 
-    HashTable<std::uint64_t>::Slot& pair_slot(std::uint64_t key) {
+    HashTable<uint64_t>::Slot& pair_slot(uint64_t key) {
         return pairs_.find(pair_hash(key), key, [](Id) { return true; });
     }
 
-    static std::uint64_t word_hash(const WordKey& key) { return Word::mixed(key.low, key.high); }
-    static std::uint64_t pair_key(Id term, Id word) {
-        return (static_cast<std::uint64_t>(term) << 32) | word;
-    }
-    static std::uint64_t pair_hash(std::uint64_t key) { return Word::mixed(key, key >> 32); }
+    static uint64_t word_hash(const WordKey& key) { return Word::mixed(key.low, key.high); }
+    static uint64_t pair_key(Id term, Id word) { return (uint64_t(term) << 32) | word; }
+    static uint64_t pair_hash(uint64_t key) { return Word::mixed(key, key >> 32); }
 
     Id add_node(const Node& node) {
         if (nodes_.size() >= MAX_TERMS)
             throw std::length_error("more than 2^31 terms: raise min_docs or drop n-grams");
         nodes_.push_back(node);
-        return static_cast<Id>(nodes_.size() - 1);
+        return Id(nodes_.size() - 1);
     }
 
-    HashTable<std::uint64_t> short_words_;  // up to 8 bytes: smaller slots, fewer cache misses
+    HashTable<uint64_t> short_words_;  // up to 8 bytes: smaller slots, fewer cache misses
     HashTable<WordKey> words_;
-    HashTable<std::uint64_t> pairs_;
+    HashTable<uint64_t> pairs_;
     std::vector<Node> nodes_;
     std::vector<char> arena_;
 };
 
-// --------------------------------------------------------------------------------- counting
+// --- counting ------------------------------------------------------------------------------------
 
 struct Entry {
     Id id;
-    std::uint32_t count;
+    uint32_t count;
 };
 
 // Like a vector, but memory that was never used is never touched, so it costs nothing.
 class Entries {
 public:
-    Entry& operator[](std::size_t k) { return memory_[k]; }
-    const Entry& operator[](std::size_t k) const { return memory_[k]; }
+    Entry& operator[](size_t k) { return memory_[k]; }
+    const Entry& operator[](size_t k) const { return memory_[k]; }
     Entry* data() { return memory_.get(); }
     const Entry* data() const { return memory_.get(); }
 
     // Make room for so many; the first `used` are kept.
-    void reserve(std::size_t n, std::size_t used) {
+    void reserve(size_t n, size_t used) {
         if (n <= capacity_) return;
         capacity_ = std::max(n, 2 * capacity_);
         std::unique_ptr<Entry[]> larger(new Entry[capacity_]);
@@ -702,15 +623,15 @@ public:
 
 private:
     std::unique_ptr<Entry[]> memory_;
-    std::size_t capacity_ = 0;
+    size_t capacity_ = 0;
 };
 
 // The counted terms of some documents, in order of first appearance within each document.
 struct Block {
     Entries entries;
-    std::vector<std::size_t> ends;  // of each document, in entries
+    std::vector<size_t> ends;  // of each document, in entries
 
-    std::size_t size() const { return ends.empty() ? 0 : ends.back(); }
+    size_t size() const { return ends.empty() ? 0 : ends.back(); }
 };
 
 // Counts terms document by document.
@@ -718,11 +639,11 @@ class Counter {
 public:
     // Memory is set aside for what so many characters will need, as far as one can tell.
     // A block ends with the first document beyond its size, so there is room for that one, too.
-    explicit Counter(std::size_t n_characters)
+    explicit Counter(size_t n_characters)
         : expected_(std::min(BLOCK + BLOCK / 4, n_characters / 8)) {}
 
     // `most` is the largest number of terms that the document may have.
-    void begin_document(std::size_t most) {
+    void begin_document(size_t most) {
         if (blocks_.empty() || n_entries_ >= BLOCK) begin_block();
         blocks_.back().entries.reserve(n_entries_ + most, n_entries_);
         entries_ = blocks_.back().entries.data();
@@ -731,10 +652,10 @@ public:
 
     // Whether a term is new in its document cannot be predicted, so there is no branch on it.
     void add(Id id) {
-        if (id >= marks_.size()) marks_.resize(std::max<std::size_t>(2 * marks_.size(), id + 1024));
+        if (id >= marks_.size()) marks_.resize(std::max<size_t>(2 * marks_.size(), id + 1024));
         Mark& mark = marks_[id];
         const bool is_new = mark.document != document_;
-        const std::uint32_t place = is_new ? static_cast<std::uint32_t>(n_entries_) : mark.place;
+        const uint32_t place = is_new ? uint32_t(n_entries_) : mark.place;
         n_entries_ += is_new;
         mark = {document_, place, mark.doc_freq + is_new, mark.term_freq + 1};
         Entry& entry = entries_[place];
@@ -746,15 +667,15 @@ public:
     std::vector<Block> release() { return std::move(blocks_); }
 
     // Of how many ids something is known, and what.
-    std::size_t n_marks() const { return marks_.size(); }
-    std::uint32_t doc_freq(std::size_t id) const { return marks_[id].doc_freq; }
-    std::uint32_t term_freq(std::size_t id) const { return marks_[id].term_freq; }
+    size_t n_marks() const { return marks_.size(); }
+    uint32_t doc_freq(size_t id) const { return marks_[id].doc_freq; }
+    uint32_t term_freq(size_t id) const { return marks_[id].term_freq; }
 
 private:
     struct Mark {
-        std::uint32_t document = 0;  // the last one it was seen in; they are numbered from 1
-        std::uint32_t place = 0;     // of its entry in the block
-        std::uint32_t doc_freq = 0, term_freq = 0;
+        uint32_t document = 0;  // the last one it was seen in; they are numbered from 1
+        uint32_t place = 0;     // of its entry in the block
+        uint32_t doc_freq = 0, term_freq = 0;
     };
 
     void begin_block() {
@@ -765,31 +686,32 @@ private:
 
     std::vector<Mark> marks_;
     std::vector<Block> blocks_;
-    std::size_t expected_;
+    size_t expected_;
     Entry* entries_ = nullptr;  // of the current block
-    std::size_t n_entries_ = 0;
-    std::uint32_t document_ = 0;
+    size_t n_entries_ = 0;
+    uint32_t document_ = 0;
 };
 
 // From the words of a document to its terms: stop words dropped, n-grams made. `Vocabulary` says
 // what happens to a word or pair that is new: it is added, or it is NO_ID.
-template <class Vocabulary>
+template <typename Vocabulary>
 class TermMaker {
 public:
-    TermMaker(Vocabulary& vocabulary, const Options& options, std::size_t n_stop_words)
+    TermMaker(Vocabulary& vocabulary, const Options& options, size_t n_stop_words, Watch& watch)
         : vocabulary_(vocabulary),
           shortest_(options.shortest),
           longest_(options.longest),
           n_stop_words_(n_stop_words),
-          tokenizer_(options) {}
+          watch_(watch),
+          tokenizer_(options, watch) {}
 
     // No text has more terms: a word, if it is a masked digit, takes one character and one that
     // separates it.
-    std::size_t most_terms(const Document& text) const {
+    size_t most_terms(const Document& text) const {
         return (text.length / 2 + 1) * (longest_ - shortest_ + 1);
     }
 
-    template <class Sink>
+    template <typename Sink>
     void operator()(const Document& text, Sink&& sink) {
         if (longest_ == 1 && n_stop_words_ == 0) {
             tokenizer_(text, [&](const Word& word) { sink(vocabulary_.word(word)); });
@@ -803,10 +725,16 @@ public:
         if (shortest_ == 1)
             for (const Id word : words_) sink(word);
         terms_ = words_;
-        for (std::size_t n = 2; n <= std::min(longest_, words_.size()); ++n) {
+        for (size_t n = 2; n <= std::min(longest_, words_.size()); ++n) {
             terms_.pop_back();  // there is no word behind the last
             longer_.resize(terms_.size());
-            vocabulary_.pairs(terms_, words_.data() + n - 1, longer_);
+            const Id* behind = words_.data() + n - 1;
+            for (size_t start = 0; start < terms_.size(); start += PAUSE) {
+                const size_t n_pairs = std::min(PAUSE, terms_.size() - start);
+                vocabulary_.pairs(terms_.data() + start, behind + start, longer_.data() + start,
+                                  n_pairs);
+                watch_.did(100 * n_pairs);
+            }
             terms_.swap(longer_);
             if (n >= shortest_)
                 for (const Id term : terms_) sink(term);
@@ -815,7 +743,8 @@ public:
 
 private:
     Vocabulary& vocabulary_;
-    std::size_t shortest_, longest_, n_stop_words_;
+    size_t shortest_, longest_, n_stop_words_;
+    Watch& watch_;
     Tokenizer tokenizer_;
     std::vector<Id> words_, terms_, longer_;
 };
@@ -823,39 +752,38 @@ private:
 struct Growing {
     Terms& terms;
     Id word(const Word& word) { return terms.add_word(word); }
-    void pairs(const std::vector<Id>& firsts, const Id* words, std::vector<Id>& found) {
-        terms.add_pairs(firsts, words, found);
+    void pairs(const Id* firsts, const Id* words, Id* found, size_t n) {
+        terms.add_pairs(firsts, words, found, n);
     }
 };
 
 struct Fixed {
     Terms& terms;
     Id word(const Word& word) { return terms.find_word(word); }
-    void pairs(const std::vector<Id>& firsts, const Id* words, std::vector<Id>& found) {
-        terms.find_pairs(firsts, words, found);
+    void pairs(const Id* firsts, const Id* words, Id* found, size_t n) {
+        terms.find_pairs(firsts, words, found, n);
     }
 };
 
 // The stop words come first, so that a word is one where its id is below their number, which is
 // returned.
-std::size_t add_stop_words(Terms& terms, const Options& options) {
+size_t add_stop_words(Terms& terms, const Options& options) {
     for (const std::string& word : options.stop_words)
         terms.add_word(Word::of(word.data(), word.size()));
     return terms.size();
 }
 
-// ---------------------------------------------------------------------------------- threads
+// --- parts of the work ---------------------------------------------------------------------------
 
 // Cut documents into parts of about equal length, one a thread; at least one part.
-std::vector<std::pair<std::size_t, std::size_t>> parts_of(const Documents& documents,
-                                                          std::size_t n_threads) {
-    n_threads = std::max<std::size_t>(1, std::min({n_threads, documents.size(), MAX_THREADS}));
-    std::size_t total = documents.size();
-    for (std::size_t k = 0; k < documents.size(); ++k) total += documents[k].length;
-    std::vector<std::pair<std::size_t, std::size_t>> parts;
-    std::size_t start = 0, done = 0;
-    for (std::size_t part = 0; part < n_threads; ++part) {
-        std::size_t end = start;
+std::vector<std::pair<size_t, size_t>> parts_of(const Documents& documents, int64_t asked) {
+    const size_t n_threads = checked_threads(asked, documents.size());
+    size_t total = documents.size();
+    for (size_t k = 0; k < documents.size(); ++k) total += documents[k].length;
+    std::vector<std::pair<size_t, size_t>> parts;
+    size_t start = 0, done = 0;
+    for (size_t part = 0; part < n_threads; ++part) {
+        size_t end = start;
         while (end < documents.size() &&
                (part + 1 == n_threads || done * n_threads < total * (part + 1)))
             done += documents[end++].length + 1;
@@ -865,79 +793,37 @@ std::vector<std::pair<std::size_t, std::size_t>> parts_of(const Documents& docum
     return parts;
 }
 
-std::size_t characters_of(const Documents& documents,
-                          const std::pair<std::size_t, std::size_t>& part) {
-    std::size_t total = 0;
-    for (std::size_t k = part.first; k < part.second; ++k) total += documents[k].length;
+size_t characters_of(const Documents& documents, const std::pair<size_t, size_t>& part) {
+    size_t total = 0;
+    for (size_t k = part.first; k < part.second; ++k) total += documents[k].length;
     return total;
 }
 
-// Do the work for 0 .. n-1, each in a thread of its own; the first error is thrown here.
-template <class Work>
-void in_threads(std::size_t n, const Work& work) {
-    std::vector<std::exception_ptr> errors(n);
-    auto guarded = [&](std::size_t part) {
-        try {
-            work(part);
-        } catch (...) {
-            errors[part] = std::current_exception();
-        }
-    };
-    std::vector<std::thread> threads;
-    std::size_t started = 1;
-    try {
-        for (; started < n; ++started) threads.emplace_back(guarded, started);
-    } catch (const std::system_error&) {
-        // the system gives no more threads: this one does what is left
+// --- occurrence matrices -------------------------------------------------------------------------
+
+// A sparse matrix as scipy wants it.
+template <typename Value>
+struct Csr {
+    Output<Value> values;
+    Output<int32_t> columns;
+    Output<int64_t> ends;
+
+    nb::tuple handed_over() {
+        return nb::make_tuple(values.handed_over(), columns.handed_over(), ends.handed_over());
     }
-    guarded(0);
-    for (std::size_t part = started; part < n; ++part) guarded(part);
-    for (std::thread& thread : threads) thread.join();
-    for (const std::exception_ptr& error : errors)
-        if (error) std::rethrow_exception(error);
-}
-
-// ----------------------------------------------------------------------------------- arrays
-
-template <class Value>
-using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>>;
-
-template <class Value>
-using Input = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// Memory that numpy will own; not set to anything.
-template <class Value>
-class Output {
-public:
-    explicit Output(std::size_t n) : n_(n), values_(new Value[n]) {}
-    Value* data() { return values_.get(); }
-    Array<Value> release() {
-        nb::capsule owner(values_.get(),
-                          [](void* memory) noexcept { delete[] static_cast<Value*>(memory); });
-        return Array<Value>(values_.release(), {n_}, owner);
-    }
-
-private:
-    std::size_t n_;
-    std::unique_ptr<Value[]> values_;
 };
 
-// ------------------------------------------------------------------------ occurrence matrices
-
-using Csr = nb::tuple;  // (values, columns int32, ends int64), as scipy's CSR wants them
-
 // Keep the entries that have a column, with the column in place of the id; note the row sizes.
-void keep_columns(Block& block, const std::vector<std::int32_t>& column_of,
-                  std::int64_t* row_sizes) {
-    std::size_t entry = 0, kept = 0;
-    for (std::size_t row = 0; row < block.ends.size(); ++row) {
-        const std::size_t start = kept;
+void keep_columns(Block& block, const std::vector<int32_t>& column_of, int64_t* row_sizes) {
+    size_t entry = 0, kept = 0;
+    for (size_t row = 0; row < block.ends.size(); ++row) {
+        const size_t start = kept;
         for (; entry < block.ends[row]; ++entry) {
-            const std::int32_t column = column_of[block.entries[entry].id];
-            block.entries[kept] = {static_cast<Id>(column), block.entries[entry].count};
+            const int32_t column = column_of[block.entries[entry].id];
+            block.entries[kept] = {Id(column), block.entries[entry].count};
             kept += column >= 0;
         }
-        row_sizes[row] = static_cast<std::int64_t>(kept - start);
+        row_sizes[row] = int64_t(kept - start);
         block.ends[row] = kept;
     }
 }
@@ -945,65 +831,67 @@ void keep_columns(Block& block, const std::vector<std::int32_t>& column_of,
 // What becomes of a count: itself, or its weight by sublinear tf-idf with rows of length 1, in the
 // order of additions of weightings/tfidf.py.
 struct Counts {
-    using Value = std::int32_t;
-    Value operator()(std::size_t, std::uint32_t count) const { return static_cast<Value>(count); }
-    void finish_row(Value*, std::size_t) const {}
+    using Value = int32_t;
+    Value operator()(size_t, uint32_t count) const { return Value(count); }
+    void finish_row(Value*, size_t) const {}
 };
 
 struct Tfidf {
     using Value = double;
     const double *idf, *damped;
-    Value operator()(std::size_t column, std::uint32_t count) const {
-        return damped[count] * idf[column];
-    }
-    void finish_row(Value* row, std::size_t n) const {
+    Value operator()(size_t column, uint32_t count) const { return damped[count] * idf[column]; }
+    void finish_row(Value* row, size_t n) const {
         double squares = 0;
-        for (std::size_t place = 0; place < n; ++place) squares += row[place] * row[place];
+        for (size_t place = 0; place < n; ++place) squares += row[place] * row[place];
         const double length = std::sqrt(squares);
-        for (std::size_t place = 0; place < n; ++place) row[place] /= length;
+        for (size_t place = 0; place < n; ++place) row[place] /= length;
     }
 };
 
 // Writes the rows of a block into a CSR matrix, columns rising within each row.
-template <class Weighting>
+template <typename Weighting>
 class RowWriter {
 public:
     using Value = typename Weighting::Value;
 
-    RowWriter(std::size_t n_columns, const Weighting& weighting, std::int32_t* columns,
-              Value* values)
-        : n_columns_(n_columns), weighting_(weighting), columns_(columns), values_(values) {}
+    RowWriter(size_t n_columns, const Weighting& weighting, int32_t* columns, Value* values,
+              Watch& watch)
+        : n_columns_(n_columns),
+          weighting_(weighting),
+          columns_(columns),
+          values_(values),
+          watch_(watch) {}
 
     // The ids of the block's entries are columns; row k starts at row_starts[k] of the matrix.
-    void write(Block& block, const std::int64_t* row_starts) {
-        const std::size_t n_rows = block.ends.size();
-        for (std::size_t first = 0; first < n_rows; first += SORTED_ROWS) {
-            const std::size_t last = std::min(n_rows, first + SORTED_ROWS);
-            const std::size_t start = first == 0 ? 0 : block.ends[first - 1];
+    void write(Block& block, const int64_t* row_starts) {
+        const size_t n_rows = block.ends.size();
+        for (size_t first = 0; first < n_rows; first += SORTED_ROWS) {
+            const size_t last = std::min(n_rows, first + SORTED_ROWS);
+            const size_t start = first == 0 ? 0 : block.ends[first - 1];
+            watch_.did(10 * (block.ends[last - 1] - start) + last - first);
             if (block.ends[last - 1] - start < n_columns_ / 8)
                 sort_each_row(block, first, last, start, row_starts);
             else
                 sort_by_two_passes(block, first, last, start, row_starts);
-            for (std::size_t row = first; row < last; ++row)
-                weighting_.finish_row(values_ + row_starts[row], static_cast<std::size_t>(
-                                                                     row_starts[row + 1] -
-                                                                     row_starts[row]));
+            for (size_t row = first; row < last; ++row)
+                weighting_.finish_row(values_ + row_starts[row],
+                                      size_t(row_starts[row + 1] - row_starts[row]));
         }
     }
 
 private:
-    void put(std::int64_t place, std::size_t column, std::uint32_t count) {
-        columns_[place] = static_cast<std::int32_t>(column);
+    void put(int64_t place, size_t column, uint32_t count) {
+        columns_[place] = int32_t(column);
         values_[place] = weighting_(column, count);
     }
 
-    void sort_each_row(Block& block, std::size_t first, std::size_t last, std::size_t start,
-                       const std::int64_t* row_starts) {
-        for (std::size_t row = first; row < last; ++row) {
+    void sort_each_row(Block& block, size_t first, size_t last, size_t start,
+                       const int64_t* row_starts) {
+        for (size_t row = first; row < last; ++row) {
             Entry* begin = block.entries.data() + start;
             Entry* end = block.entries.data() + block.ends[row];
             std::sort(begin, end, [](const Entry& a, const Entry& b) { return a.id < b.id; });
-            std::int64_t place = row_starts[row];
+            int64_t place = row_starts[row];
             for (const Entry* entry = begin; entry != end; ++entry)
                 put(place++, entry->id, entry->count);
             start = block.ends[row];
@@ -1012,103 +900,95 @@ private:
 
     // Into buckets by column, then from the buckets, lowest column first, into the rows: no
     // comparison, and so few rows that they stay in the cache.
-    void sort_by_two_passes(const Block& block, std::size_t first, std::size_t last,
-                            std::size_t start, const std::int64_t* row_starts) {
+    void sort_by_two_passes(const Block& block, size_t first, size_t last, size_t start,
+                            const int64_t* row_starts) {
         const Entry* entries = block.entries.data();
-        const std::size_t end = block.ends[last - 1];
+        const size_t end = block.ends[last - 1];
         bucket_.assign(n_columns_ + 1, 0);
-        for (std::size_t entry = start; entry < end; ++entry) ++bucket_[entries[entry].id + 1];
-        for (std::size_t column = 1; column <= n_columns_; ++column)
+        for (size_t entry = start; entry < end; ++entry) ++bucket_[entries[entry].id + 1];
+        for (size_t column = 1; column <= n_columns_; ++column)
             bucket_[column] += bucket_[column - 1];
         cells_.resize(end - start);
-        std::size_t entry = start;
-        for (std::size_t row = first; row < last; ++row)
+        size_t entry = start;
+        for (size_t row = first; row < last; ++row)
             for (; entry < block.ends[row]; ++entry)
-                cells_[bucket_[entries[entry].id]++] = {static_cast<std::uint32_t>(row - first),
+                cells_[bucket_[entries[entry].id]++] = {uint32_t(row - first),
                                                         entries[entry].count};
         // the bucket of a column now ends where the next one starts
         next_.assign(row_starts + first, row_starts + last);
-        std::size_t cell = 0;
-        for (std::size_t column = 0; column < n_columns_; ++column)
+        size_t cell = 0;
+        for (size_t column = 0; column < n_columns_; ++column)
             for (; cell < bucket_[column]; ++cell)
                 put(next_[cells_[cell].row]++, column, cells_[cell].count);
     }
 
     struct Cell {
-        std::uint32_t row, count;
+        uint32_t row, count;
     };
 
-    std::size_t n_columns_;
+    size_t n_columns_;
     Weighting weighting_;
-    std::int32_t* columns_;
+    int32_t* columns_;
     Value* values_;
+    Watch& watch_;
     std::vector<Cell> cells_;
-    std::vector<std::uint32_t> bucket_;
-    std::vector<std::int64_t> next_;
+    std::vector<uint32_t> bucket_;
+    std::vector<int64_t> next_;
 };
 
 // One thread's share of counted documents, with ids of its own and the column of each id.
 struct Share {
     std::vector<Block> blocks;
-    std::vector<std::int32_t> column_of;
+    std::vector<int32_t> column_of;
 };
 
 // Write the rows of all shares, each in a thread of its own. A block is gone once it is written:
 // at a million documents the blocks weigh as much as the matrix.
-template <class Weighting>
-Csr write_rows(std::vector<Share>& shares, std::size_t n_columns, const Weighting& weighting) {
-    std::vector<std::size_t> first_row(shares.size() + 1, 0);
-    for (std::size_t part = 0; part < shares.size(); ++part) {
+template <typename Weighting>
+Csr<typename Weighting::Value> write_rows(std::vector<Share>& shares, size_t n_columns,
+                                          const Weighting& weighting) {
+    std::vector<size_t> first_row(shares.size() + 1, 0);
+    for (size_t part = 0; part < shares.size(); ++part) {
         first_row[part + 1] = first_row[part];
         for (const Block& block : shares[part].blocks) first_row[part + 1] += block.ends.size();
     }
-    const std::size_t n_rows = first_row.back();
-    Output<std::int64_t> ends(n_rows + 1);
-    in_threads(shares.size(), [&](std::size_t part) {
-        std::int64_t* sizes = ends.data() + 1 + first_row[part];
+    const size_t n_rows = first_row.back();
+    Output<int64_t> ends(n_rows + 1);
+    in_threads(shares.size(), [&](size_t part, Watch& watch) {
+        int64_t* sizes = ends.data() + 1 + first_row[part];
         for (Block& block : shares[part].blocks) {
+            watch.did(4 * block.size());
             keep_columns(block, shares[part].column_of, sizes);
             sizes += block.ends.size();
         }
     });
     ends.data()[0] = 0;
-    for (std::size_t row = 0; row < n_rows; ++row) ends.data()[row + 1] += ends.data()[row];
-    const auto n_values = static_cast<std::size_t>(ends.data()[n_rows]);
+    for (size_t row = 0; row < n_rows; ++row) ends.data()[row + 1] += ends.data()[row];
+    const auto n_values = size_t(ends.data()[n_rows]);
     Output<typename Weighting::Value> values(n_values);
-    Output<std::int32_t> columns(n_values);
-    in_threads(shares.size(), [&](std::size_t part) {
-        RowWriter<Weighting> writer(n_columns, weighting, columns.data(), values.data());
-        const std::int64_t* starts = ends.data() + first_row[part];
+    Output<int32_t> columns(n_values);
+    in_threads(shares.size(), [&](size_t part, Watch& watch) {
+        RowWriter<Weighting> writer(n_columns, weighting, columns.data(), values.data(), watch);
+        const int64_t* starts = ends.data() + first_row[part];
         for (Block& block : shares[part].blocks) {
             writer.write(block, starts);
             starts += block.ends.size();
             block.entries = Entries();
         }
     });
-    nb::gil_scoped_acquire gil;
-    return nb::make_tuple(values.release(), columns.release(), ends.release());
+    return {std::move(values), std::move(columns), std::move(ends)};
 }
 
-// --------------------------------------------------------------------------- sums over documents
-
-void check_rows(const Input<std::int32_t>& columns, const Input<std::int64_t>& ends,
-                std::size_t n_columns) {
-    const std::int64_t* end = ends.data() + ends.size();
-    if (ends.size() == 0 || ends.data()[0] != 0 || !std::is_sorted(ends.data(), end) ||
-        static_cast<std::size_t>(*(end - 1)) != columns.size())
-        throw nb::value_error("the ends of rows do not fit the values");
-    for (std::size_t place = 0; place < columns.size(); ++place)
-        if (columns.data()[place] < 0 ||
-            static_cast<std::size_t>(columns.data()[place]) >= n_columns)
-            throw nb::value_error("no such column");
-}
+// --- sums over documents -------------------------------------------------------------------------
 
 // What word-class embeddings are made of, added up in the order of the documents: of each term
 // the documents, weights and squares; where asked for, weights or documents in each class too.
 class Sums {
 public:
-    Sums(std::size_t n_terms, std::size_t n_classes, bool of_weights, bool of_documents)
-        : n_terms_(n_terms), n_classes_(n_classes), of_weights_(of_weights),
+    Sums(size_t n_terms, size_t n_classes, bool of_weights, bool of_documents)
+        : n_terms_(n_terms),
+          n_classes_(n_classes),
+          of_weights_(of_weights),
           of_documents_(of_documents) {
         if (n_terms > MAX_TERMS || (n_classes != 0 && n_terms > MAX_TERMS / n_classes))
             throw nb::value_error("too many terms and classes for a dense table");
@@ -1117,16 +997,17 @@ public:
         joint_docs_.resize(of_documents ? n_terms * n_classes : 0, 0.0);
     }
 
-    void add(const std::int32_t* columns, const double* weights, std::size_t n,
-             const std::int32_t* labels, std::size_t n_labels) {
-        for (std::size_t place = 0; place < n; ++place) {
-            const auto term = static_cast<std::size_t>(columns[place]);
+    void add(const int32_t* columns, const double* weights, size_t n, const int32_t* labels,
+             size_t n_labels, Watch& watch) {
+        watch.did(4 * n * (n_labels + 1));
+        for (size_t place = 0; place < n; ++place) {
+            const auto term = size_t(columns[place]);
             const double weight = weights[place];
             totals_[term].docs += 1;
             totals_[term].weights += weight;
             totals_[term].squares += weight * weight;
-            for (std::size_t label = 0; label < n_labels; ++label) {
-                const std::size_t cell = term * n_classes_ + static_cast<std::size_t>(labels[label]);
+            for (size_t label = 0; label < n_labels; ++label) {
+                const size_t cell = term * n_classes_ + size_t(labels[label]);
                 if (of_weights_) joint_weight_[cell] += weight;
                 if (of_documents_) joint_docs_[cell] += 1;
             }
@@ -1135,40 +1016,41 @@ public:
 
     // (documents, weights, squares, weights by class, documents by class); the last two as CSR
     // (values, columns, ends), or None
-    nb::tuple release() {
+    nb::tuple handed_over() {
         Output<double> docs(n_terms_), weights(n_terms_), squares(n_terms_);
-        for (std::size_t term = 0; term < n_terms_; ++term) {
+        for (size_t term = 0; term < n_terms_; ++term) {
             docs.data()[term] = totals_[term].docs;
             weights.data()[term] = totals_[term].weights;
             squares.data()[term] = totals_[term].squares;
         }
-        return nb::make_tuple(docs.release(), weights.release(), squares.release(),
+        return nb::make_tuple(docs.handed_over(), weights.handed_over(), squares.handed_over(),
                               of_weights_ ? compressed(joint_weight_) : nb::none(),
                               of_documents_ ? compressed(joint_docs_) : nb::none());
     }
 
 private:
     nb::object compressed(const std::vector<double>& cells) const {
-        const auto n_values = static_cast<std::size_t>(
+        const auto n_values = size_t(
             std::count_if(cells.begin(), cells.end(), [](double cell) { return cell != 0; }));
-        Output<double> values(n_values);
-        Output<std::int32_t> columns(n_values);
-        Output<std::int64_t> ends(n_terms_ + 1);
-        std::size_t place = 0;
-        for (std::size_t term = 0; term < n_terms_; ++term) {
-            ends.data()[term] = static_cast<std::int64_t>(place);
-            for (std::size_t label = 0; label < n_classes_; ++label) {
+        Csr<double> made{Output<double>(n_values), Output<int32_t>(n_values),
+                         Output<int64_t>(n_terms_ + 1)};
+        Watch watch;
+        size_t place = 0;
+        for (size_t term = 0; term < n_terms_; ++term) {
+            watch.did(n_classes_);
+            made.ends.data()[term] = int64_t(place);
+            for (size_t label = 0; label < n_classes_; ++label) {
                 const double cell = cells[term * n_classes_ + label];
                 if (cell == 0) continue;
-                values.data()[place] = cell;
-                columns.data()[place++] = static_cast<std::int32_t>(label);
+                made.values.data()[place] = cell;
+                made.columns.data()[place++] = int32_t(label);
             }
         }
-        ends.data()[n_terms_] = static_cast<std::int64_t>(place);
-        return nb::make_tuple(values.release(), columns.release(), ends.release());
+        made.ends.data()[n_terms_] = int64_t(place);
+        return made.handed_over();
     }
 
-    std::size_t n_terms_, n_classes_;
+    size_t n_terms_, n_classes_;
     bool of_weights_, of_documents_;
     struct Total {
         double docs = 0, weights = 0, squares = 0;
@@ -1178,132 +1060,147 @@ private:
     std::vector<double> joint_weight_, joint_docs_;
 };
 
-// ------------------------------------------------------------------------------ counted texts
+// --- counted texts -------------------------------------------------------------------------------
 
 // Terms with an id each, in no order, and in how many documents and how often they occur.
 class TermTable {
 public:
-    std::size_t n_docs() const { return n_docs_; }
-    std::size_t n_terms() const { return terms_.size(); }
+    size_t n_docs() const { return n_docs_; }
 
-    Array<std::int64_t> doc_freq() const { return copied(doc_freq_); }
-    Array<std::int64_t> term_freq() const { return copied(term_freq_); }
+    Array<int64_t> doc_freq() const { return copied(doc_freq_); }
+    Array<int64_t> term_freq() const { return copied(term_freq_); }
 
     // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
-    nb::tuple sorted(Input<std::int64_t> ids) const {
+    nb::tuple sorted(Vector<int64_t> ids) const {
         std::vector<Found> found(ids.size());
         {
             nb::gil_scoped_release no_gil;
-            for (std::size_t j = 0; j < ids.size(); ++j) {
-                const std::int64_t id = ids.data()[j];
-                if (id < 0 || static_cast<std::size_t>(id) >= terms_.size())
-                    throw nb::value_error("no such term");
-                terms_.append_to(found[j].term, static_cast<Id>(id));
+            Watch watch;
+            for (size_t j = 0; j < ids.size(); ++j) {
+                watch.did(100);
+                const int64_t id = ids.data()[j];
+                if (id < 0 || size_t(id) >= terms_.size()) throw nb::value_error("no such term");
+                terms_.append_to(found[j].term, Id(id));
                 found[j].prefix = leading_bytes(found[j].term);
                 found[j].id = id;
             }
-            std::sort(found.begin(), found.end());
+            std::sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
+                watch.did(10);
+                return a.prefix != b.prefix ? a.prefix < b.prefix : a.term < b.term;
+            });
         }
-        Output<std::int64_t> order(found.size());
-        nb::list names;
-        for (std::size_t j = 0; j < found.size(); ++j) {
+        Output<int64_t> order(found.size());
+        auto names = nb::steal<nb::list>(PyList_New(Py_ssize_t(found.size())));
+        if (!names.is_valid()) throw nb::python_error();
+        for (size_t j = 0; j < found.size(); ++j) {
             order.data()[j] = found[j].id;
-            names.append(nb::str(found[j].term.data(), found[j].term.size()));
+            const std::string& term = found[j].term;
+            PyObject* name = PyUnicode_FromStringAndSize(term.data(), Py_ssize_t(term.size()));
+            if (!name) throw nb::python_error();
+            PyList_SET_ITEM(names.ptr(), Py_ssize_t(j), name);
         }
-        return nb::make_tuple(order.release(), names);
+        return nb::make_tuple(order.handed_over(), names);
     }
 
 protected:
     // A term to be sorted; the first bytes, as a number, decide nearly always.
     struct Found {
-        std::uint64_t prefix;
-        std::int64_t id;
+        uint64_t prefix;
+        int64_t id;
         std::string term;
-        bool operator<(const Found& other) const {
-            return prefix != other.prefix ? prefix < other.prefix : term < other.term;
-        }
     };
 
-    static std::uint64_t leading_bytes(const std::string& term) {
-        std::uint64_t bytes = 0;
-        for (std::size_t k = 0; k < 8; ++k)
-            bytes = (bytes << 8) | (k < term.size() ? static_cast<std::uint8_t>(term[k]) : 0);
+    static uint64_t leading_bytes(const std::string& term) {
+        uint64_t bytes = 0;
+        for (size_t k = 0; k < 8; ++k)
+            bytes = (bytes << 8) | (k < term.size() ? uint8_t(term[k]) : 0);
         return bytes;
     }
 
-    static Array<std::int64_t> copied(const std::vector<std::int64_t>& values) {
-        Output<std::int64_t> out(values.size());
+    static Array<int64_t> copied(const std::vector<int64_t>& values) {
+        Output<int64_t> out(values.size());
         std::copy(values.begin(), values.end(), out.data());
-        return out.release();
+        return out.handed_over();
     }
 
-    std::size_t n_docs_ = 0;
+    size_t n_docs_ = 0;
     Terms terms_;
-    std::vector<std::int64_t> doc_freq_, term_freq_;
+    std::vector<int64_t> doc_freq_, term_freq_;
 };
 
 // Counts in how many documents terms occur, and forgets the documents: for corpora that are read
 // piece by piece. Each thread has a dictionary of its own until `finish` makes one of them.
 class TermCounter : public TermTable {
 public:
-    TermCounter(const Options& options, std::size_t n_threads)
-        : options_(options), parts_(std::max<std::size_t>(1, std::min(n_threads, MAX_THREADS))) {
+    TermCounter(const Options& options, int64_t n_threads)
+        : options_(options),
+          parts_(checked_threads(n_threads, SIZE_MAX)) {
         for (Part& part : parts_) part.n_stop_words = add_stop_words(part.terms, options_);
     }
     TermCounter(const TermCounter&) = delete;
 
     void add(const Documents& documents) {
-        if (parts_.empty()) throw nb::value_error("these counts are finished");
+        const OneAtATime turn(is_taken_);
+        check(!parts_.empty(), "these counts are finished, or were broken off");
         nb::gil_scoped_release no_gil;
-        const auto shares = parts_of(documents, parts_.size());
-        in_threads(shares.size(), [&](std::size_t share) {
-            Part& part = parts_[share];
-            Growing growing{part.terms};
-            TermMaker<Growing> make_terms(growing, options_, part.n_stop_words);
-            for (std::size_t k = shares[share].first; k < shares[share].second; ++k) {
-                ++part.document;
-                make_terms(documents[k], [&](Id id) { part.add(id); });
-            }
-        });
+        const auto shares = parts_of(documents, int64_t(parts_.size()));
+        try {
+            in_threads(shares.size(), [&](size_t share, Watch& watch) {
+                Part& part = parts_[share];
+                Growing growing{part.terms};
+                TermMaker<Growing> make_terms(growing, options_, part.n_stop_words, watch);
+                for (size_t k = shares[share].first; k < shares[share].second; ++k) {
+                    ++part.document;
+                    make_terms(documents[k], [&](Id id) { part.add(id); });
+                }
+            });
+        } catch (...) {
+            parts_.clear();  // some of these documents are counted, others are not
+            throw;
+        }
         n_docs_ += documents.size();
     }
 
     void finish() {
+        const OneAtATime turn(is_taken_);
+        check(!parts_.empty(), "these counts are finished, or were broken off");
         nb::gil_scoped_release no_gil;
-        for (Part& part : parts_) {
+        std::vector<Part> parts = std::move(parts_);
+        parts_.clear();
+        Watch watch;
+        for (Part& part : parts) {
             // the first dictionary is taken as it is, which is all there is to do for one thread
             std::vector<Id> ids;
-            if (terms_.size() == 0 && &part == &parts_.front())
+            if (terms_.size() == 0 && &part == &parts.front())
                 terms_ = std::move(part.terms);
             else
-                ids = terms_.add_all(part.terms);
+                ids = terms_.add_all(part.terms, watch);
             doc_freq_.resize(terms_.size(), 0);
             term_freq_.resize(terms_.size(), 0);
-            for (std::size_t id = 0; id < std::min(part.tallies.size(), terms_.size()); ++id) {
+            for (size_t id = 0; id < std::min(part.tallies.size(), terms_.size()); ++id) {
                 if (part.tallies[id].doc_freq == 0) continue;
-                const std::size_t merged = ids.empty() ? id : ids[id];
+                const size_t merged = ids.empty() ? id : ids[id];
                 doc_freq_[merged] += part.tallies[id].doc_freq;
                 term_freq_[merged] += part.tallies[id].term_freq;
             }
         }
-        parts_.clear();
     }
 
 private:
     struct Tally {
-        std::uint64_t document = 0;  // the last one it was seen in; they are numbered from 1
-        std::int64_t doc_freq = 0, term_freq = 0;
+        uint64_t document = 0;  // the last one it was seen in; they are numbered from 1
+        int64_t doc_freq = 0, term_freq = 0;
     };
 
     struct Part {
         Terms terms;
         std::vector<Tally> tallies;
-        std::size_t n_stop_words = 0;
-        std::uint64_t document = 0;
+        size_t n_stop_words = 0;
+        uint64_t document = 0;
 
         void add(Id id) {
             if (id >= tallies.size())
-                tallies.resize(std::max<std::size_t>(2 * tallies.size(), id + 1024));
+                tallies.resize(std::max<size_t>(2 * tallies.size(), id + 1024));
             Tally& tally = tallies[id];
             tally.doc_freq += tally.document != document;
             tally.document = document;
@@ -1312,7 +1209,8 @@ private:
     };
 
     Options options_;
-    std::vector<Part> parts_;
+    std::vector<Part> parts_;  // none any more when the counts are finished
+    std::atomic<bool> is_taken_{false};
 };
 
 // Every term of every document, each with an id; Python chooses which ids become columns.
@@ -1320,7 +1218,7 @@ class CountedTexts : public TermTable {
 public:
     CountedTexts(const CountedTexts&) = delete;
 
-    CountedTexts(const Documents& documents, const Options& options, std::size_t n_threads) {
+    CountedTexts(const Documents& documents, const Options& options, int64_t n_threads) {
         documents.check_total();
         nb::gil_scoped_release no_gil;
         n_docs_ = documents.size();
@@ -1328,11 +1226,11 @@ public:
         std::vector<Terms> terms(parts.size());
         std::vector<Counter> counters;
         for (const auto& part : parts) counters.emplace_back(characters_of(documents, part));
-        in_threads(parts.size(), [&](std::size_t part) {
-            const std::size_t n_stop_words = add_stop_words(terms[part], options);
+        in_threads(parts.size(), [&](size_t part, Watch& watch) {
+            const size_t n_stop_words = add_stop_words(terms[part], options);
             Growing growing{terms[part]};
-            TermMaker<Growing> make_terms(growing, options, n_stop_words);
-            for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
+            TermMaker<Growing> make_terms(growing, options, n_stop_words, watch);
+            for (size_t k = parts[part].first; k < parts[part].second; ++k) {
                 counters[part].begin_document(make_terms.most_terms(documents[k]));
                 make_terms(documents[k], [&](Id id) { counters[part].add(id); });
                 counters[part].end_document();
@@ -1342,62 +1240,59 @@ public:
     }
 
     // The largest number of times that a term occurs in one document.
-    std::uint32_t max_count() const { return max_count_; }
+    uint32_t max_count() const { return max_count_; }
 
-    // The occurrences of the terms that have a column (an entry an id, -1 for none). The counts
+    // The occurrences of the terms that have a column (one entry per id, -1 for none). The counts
     // are handed over: they can be had once.
-    Csr occurrences(Input<std::int32_t> column_of, std::size_t n_columns) {
-        hand_over(column_of, n_columns);
-        nb::gil_scoped_release no_gil;
-        return write_rows(shares_, n_columns, Counts{});
+    nb::tuple occurrences(Vector<int32_t> column_of, size_t n_columns) {
+        return rows(column_of, n_columns, Counts{});
     }
 
     // The same, weighted by sublinear tf-idf with rows of length 1.
-    Csr tfidf_rows(Input<std::int32_t> column_of, Input<double> idf, Input<double> damped) {
-        if (damped.size() <= max_count_) throw nb::value_error("a count without damping");
-        hand_over(column_of, idf.size());
-        nb::gil_scoped_release no_gil;
-        return write_rows(shares_, idf.size(), Tfidf{idf.data(), damped.data()});
+    nb::tuple tfidf_rows(Vector<int32_t> column_of, Vector<double> idf, Vector<double> damped) {
+        check(damped.size() > max_count_, "a count without damping");
+        return rows(column_of, idf.size(), Tfidf{idf.data(), damped.data()});
     }
 
     // The sums over documents weighted by sublinear tf-idf with rows of length 1, without making
     // the matrix of weights. The counts are handed over here, too.
-    nb::tuple tfidf_sums(Input<std::int32_t> column_of, Input<double> idf, Input<double> damped,
-                         Input<std::int32_t> classes, Input<std::int64_t> class_ends,
-                         std::size_t n_classes, bool of_weights, bool of_documents) {
-        check_rows(classes, class_ends, n_classes);
-        if (class_ends.size() != n_docs_ + 1) throw nb::value_error("labels of other documents");
-        if (damped.size() <= max_count_) throw nb::value_error("a count without damping");
+    nb::tuple tfidf_sums(Vector<int32_t> column_of, Vector<double> idf, Vector<double> damped,
+                         Vector<int32_t> classes, Vector<int64_t> class_ends, size_t n_classes,
+                         bool of_weights, bool of_documents) {
+        check_csr(class_ends, classes, n_classes);
+        check(class_ends.size() == n_docs_ + 1, "labels of other documents");
+        check(damped.size() > max_count_, "a count without damping");
         hand_over(column_of, idf.size());
         Sums sums(idf.size(), n_classes, of_weights, of_documents);
         {
             nb::gil_scoped_release no_gil;
+            Watch watch;
             WeightedDocument document;
-            std::size_t row = 0;
+            size_t row = 0;
             for (const Share& share : shares_)
                 for (const Block& block : share.blocks)
-                    for (std::size_t k = 0; k < block.ends.size(); ++k, ++row) {
-                        const std::size_t start = k == 0 ? 0 : block.ends[k - 1];
+                    for (size_t k = 0; k < block.ends.size(); ++k, ++row) {
+                        const size_t start = k == 0 ? 0 : block.ends[k - 1];
                         document.weigh(block.entries.data() + start, block.ends[k] - start,
                                        share.column_of, idf.data(), damped.data());
-                        const std::int64_t label = class_ends.data()[row];
+                        const int64_t label = class_ends.data()[row];
                         sums.add(document.columns.data(), document.weights.data(), document.size,
-                                 classes.data() + label,
-                                 static_cast<std::size_t>(class_ends.data()[row + 1] - label));
+                                 classes.data() + label, size_t(class_ends.data()[row + 1] - label),
+                                 watch);
                     }
             shares_.clear();
         }
-        return sums.release();
+        return sums.handed_over();
     }
 
 private:
     // The known terms of one document, with weights.
     struct WeightedDocument {
-        std::vector<std::int32_t> columns;
+        std::vector<int32_t> columns;
         std::vector<double> weights;
-        std::size_t size = 0;
+        size_t size = 0;
 
-        void weigh(const Entry* entries, std::size_t n, const std::vector<std::int32_t>& column_of,
+        void weigh(const Entry* entries, size_t n, const std::vector<int32_t>& column_of,
                    const double* idf, const double* damped) {
             if (columns.size() < n) {
                 columns.resize(2 * n);
@@ -1405,8 +1300,8 @@ private:
             }
             size = 0;
             double squares = 0;
-            for (std::size_t entry = 0; entry < n; ++entry) {
-                const std::int32_t column = column_of[entries[entry].id];
+            for (size_t entry = 0; entry < n; ++entry) {
+                const int32_t column = column_of[entries[entry].id];
                 if (column < 0) continue;
                 const double weight = damped[entries[entry].count] * idf[column];
                 squares += weight * weight;
@@ -1414,48 +1309,57 @@ private:
                 weights[size++] = weight;
             }
             const double length = std::sqrt(squares);
-            for (std::size_t place = 0; place < size; ++place) weights[place] /= length;
+            for (size_t place = 0; place < size; ++place) weights[place] /= length;
         }
     };
 
-    void check_still_here() const {
-        if (are_handed_over_) throw nb::value_error("these counts were handed over before");
+    template <typename Weighting>
+    nb::tuple rows(const Vector<int32_t>& column_of, size_t n_columns, const Weighting& weighting) {
+        hand_over(column_of, n_columns);
+        auto made = [&]() {
+            nb::gil_scoped_release no_gil;
+            return write_rows(shares_, n_columns, weighting);
+        }();
+        return made.handed_over();
     }
 
     // Tell every share the columns of its own ids; to be done once.
-    void hand_over(const Input<std::int32_t>& column_of, std::size_t n_columns) {
-        if (column_of.size() != terms_.size()) throw nb::value_error("expected one column a term");
-        for (std::size_t id = 0; id < column_of.size(); ++id)
-            if (column_of.data()[id] < -1 ||
-                column_of.data()[id] >= static_cast<std::int64_t>(n_columns))
-                throw nb::value_error("no such column");
-        check_still_here();
+    void hand_over(const Vector<int32_t>& column_of, size_t n_columns) {
+        check(column_of.size() == terms_.size(), "expected one column per term");
+        check(n_columns < MAX_TERMS, "too many columns");
+        for (size_t id = 0; id < column_of.size(); ++id)
+            check(column_of.data()[id] >= -1 && column_of.data()[id] < int64_t(n_columns),
+                  "no such column");
+        check(!are_handed_over_, "these counts were handed over before");
         are_handed_over_ = true;
-        for (std::size_t part = 0; part < shares_.size(); ++part) {
+        for (size_t part = 0; part < shares_.size(); ++part) {
             const std::vector<Id>& merged = merged_ids_[part];
-            std::vector<std::int32_t>& columns = shares_[part].column_of;
+            std::vector<int32_t>& columns = shares_[part].column_of;
             columns.resize(part == 0 ? terms_.size() : merged.size());
-            for (std::size_t id = 0; id < columns.size(); ++id)
+            for (size_t id = 0; id < columns.size(); ++id)
                 columns[id] = column_of.data()[part == 0 ? id : merged[id]];
         }
     }
 
     // The dictionary of the first thread takes in those of the others; its own ids stay.
     void merge(std::vector<Terms>& terms, std::vector<Counter>& counters) {
+        Watch watch;
         terms_ = std::move(terms[0]);
         merged_ids_.resize(terms.size());
-        for (std::size_t part = 1; part < terms.size(); ++part)
-            merged_ids_[part] = terms_.add_all(terms[part]);
+        for (size_t part = 1; part < terms.size(); ++part)
+            merged_ids_[part] = terms_.add_all(terms[part], watch);
         doc_freq_.assign(terms_.size(), 0);
         term_freq_.assign(terms_.size(), 0);
-        for (std::size_t part = 0; part < terms.size(); ++part) {
+        for (size_t part = 0; part < terms.size(); ++part) {
             shares_.push_back({counters[part].release(), {}});
-            for (const Block& block : shares_.back().blocks)
-                for (std::size_t entry = 0; entry < block.size(); ++entry)
+            for (const Block& block : shares_.back().blocks) {
+                watch.did(block.size());
+                for (size_t entry = 0; entry < block.size(); ++entry)
                     max_count_ = std::max(max_count_, block.entries[entry].count);
-            const std::size_t n_ids = part == 0 ? terms_.size() : merged_ids_[part].size();
-            for (std::size_t id = 0; id < std::min(n_ids, counters[part].n_marks()); ++id) {
-                const std::size_t merged = part == 0 ? id : merged_ids_[part][id];
+            }
+            const size_t n_ids = part == 0 ? terms_.size() : merged_ids_[part].size();
+            for (size_t id = 0; id < std::min(n_ids, counters[part].n_marks()); ++id) {
+                const size_t merged = part == 0 ? id : merged_ids_[part][id];
                 doc_freq_[merged] += counters[part].doc_freq(id);
                 term_freq_[merged] += counters[part].term_freq(id);
             }
@@ -1464,84 +1368,88 @@ private:
 
     std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
     std::vector<Share> shares_;
-    std::uint32_t max_count_ = 0;
+    uint32_t max_count_ = 0;
     bool are_handed_over_ = false;
 };
 
-// ----------------------------------------------------------------------------- fixed vocabulary
+// --- fixed vocabulary ----------------------------------------------------------------------------
 
 class FixedVocabulary {
 public:
     FixedVocabulary(const std::vector<std::string>& terms, const Options& options)
         : options_(options) {
+        check(terms.size() < MAX_TERMS, "too many terms");
         n_stop_words_ = add_stop_words(terms_, options);
-        for (std::size_t column = 0; column < terms.size(); ++column) {
+        for (size_t column = 0; column < terms.size(); ++column) {
             const Id id = add(terms[column]);
             column_of_.resize(terms_.size(), -1);
-            column_of_[id] = static_cast<std::int32_t>(column);
+            column_of_[id] = int32_t(column);
         }
         column_of_.resize(terms_.size(), -1);
         n_columns_ = terms.size();
     }
 
-    Csr count(const Documents& documents, std::size_t n_threads) {
-        nb::gil_scoped_release no_gil;
-        const auto parts = parts_of(documents, n_threads);
-        std::vector<Share> shares(parts.size());
-        in_threads(parts.size(), [&](std::size_t part) {
-            Counter counter(characters_of(documents, parts[part]));
-            Fixed fixed{terms_};
-            TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_);
-            for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
-                counter.begin_document(make_terms.most_terms(documents[k]));
-                make_terms(documents[k], [&](Id id) {
-                    if (id != NO_ID) counter.add(id);
-                });
-                counter.end_document();
-            }
-            shares[part] = {counter.release(), column_of_};
-        });
-        return write_rows(shares, n_columns_, Counts{});
+    nb::tuple count(const Documents& documents, int64_t n_threads) {
+        auto made = [&]() {
+            nb::gil_scoped_release no_gil;
+            const auto parts = parts_of(documents, n_threads);
+            std::vector<Share> shares(parts.size());
+            in_threads(parts.size(), [&](size_t part, Watch& watch) {
+                Counter counter(characters_of(documents, parts[part]));
+                Fixed fixed{terms_};
+                TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_, watch);
+                for (size_t k = parts[part].first; k < parts[part].second; ++k) {
+                    counter.begin_document(make_terms.most_terms(documents[k]));
+                    make_terms(documents[k], [&](Id id) {
+                        if (id != NO_ID) counter.add(id);
+                    });
+                    counter.end_document();
+                }
+                shares[part] = {counter.release(), column_of_};
+            });
+            return write_rows(shares, n_columns_, Counts{});
+        }();
+        return made.handed_over();
     }
 
     // (columns int32, -1 for a token outside the vocabulary; ends int64 of the documents)
-    nb::tuple index(const Documents& documents, std::size_t n_threads) {
-        std::vector<std::vector<std::int32_t>> columns;
-        Output<std::int64_t> ends(documents.size() + 1);
-        std::size_t total = 0;
+    nb::tuple index(const Documents& documents, int64_t n_threads) {
+        std::vector<std::vector<int32_t>> columns;
+        Output<int64_t> ends(documents.size() + 1);
+        size_t total = 0;
         {
             nb::gil_scoped_release no_gil;
             const auto parts = parts_of(documents, n_threads);
             columns.resize(parts.size());
-            in_threads(parts.size(), [&](std::size_t part) {
+            in_threads(parts.size(), [&](size_t part, Watch& watch) {
                 Fixed fixed{terms_};
-                TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_);
-                for (std::size_t k = parts[part].first; k < parts[part].second; ++k) {
+                TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_, watch);
+                for (size_t k = parts[part].first; k < parts[part].second; ++k) {
                     make_terms(documents[k], [&](Id id) {
                         columns[part].push_back(id == NO_ID ? -1 : column_of_[id]);
                     });
-                    ends.data()[k + 1] = static_cast<std::int64_t>(columns[part].size());
+                    ends.data()[k + 1] = int64_t(columns[part].size());
                 }
             });
             ends.data()[0] = 0;
-            for (std::size_t part = 0; part < parts.size(); ++part) {
-                for (std::size_t k = parts[part].first; k < parts[part].second; ++k)
-                    ends.data()[k + 1] += static_cast<std::int64_t>(total);
+            for (size_t part = 0; part < parts.size(); ++part) {
+                for (size_t k = parts[part].first; k < parts[part].second; ++k)
+                    ends.data()[k + 1] += int64_t(total);
                 total += columns[part].size();
             }
         }
-        Output<std::int32_t> all(total);
-        std::int32_t* place = all.data();
+        Output<int32_t> all(total);
+        int32_t* place = all.data();
         for (const auto& part : columns) place = std::copy(part.begin(), part.end(), place);
-        return nb::make_tuple(all.release(), ends.release());
+        return nb::make_tuple(all.handed_over(), ends.handed_over());
     }
 
 private:
     // A term with spaces is an n-gram: its words are in the dictionary too, without a column.
     Id add(const std::string& term) {
         Id id = NO_ID;
-        for (std::size_t start = 0; start <= term.size();) {
-            const std::size_t end = std::min(term.find(' ', start), term.size());
+        for (size_t start = 0; start <= term.size();) {
+            const size_t end = std::min(term.find(' ', start), term.size());
             const Id word = terms_.add_word(Word::of(term.data() + start, end - start));
             id = id == NO_ID ? word : terms_.add_pair(id, word);
             start = end + 1;
@@ -1551,60 +1459,59 @@ private:
 
     Options options_;
     Terms terms_;
-    std::vector<std::int32_t> column_of_;
-    std::size_t n_columns_ = 0, n_stop_words_ = 0;
+    std::vector<int32_t> column_of_;
+    size_t n_columns_ = 0, n_stop_words_ = 0;
 };
 
-// ----------------------------------------------------------------------------------- weights
+// --- weights -------------------------------------------------------------------------------------
 
 // Sublinear tf-idf with rows of length 1, in the order of additions of weightings/tfidf.py.
-Array<double> tfidf(Input<std::int32_t> counts, Input<std::int32_t> columns,
-                    Input<std::int64_t> ends, Input<double> idf, Input<double> damped) {
-    if (counts.size() != columns.size())
-        throw nb::value_error("counts and columns do not fit together");
-    check_rows(columns, ends, idf.size());
-    check_rows(counts, ends, damped.size());
+Array<double> tfidf(Vector<int32_t> counts, Vector<int32_t> columns, Vector<int64_t> ends,
+                    Vector<double> idf, Vector<double> damped) {
+    check(counts.size() == columns.size(), "expected one count per column index");
+    check_csr(ends, columns, idf.size());
+    check_indices(counts, damped.size());
     const Tfidf weighting{idf.data(), damped.data()};
     Output<double> weights(counts.size());
     {
         nb::gil_scoped_release no_gil;
-        for (std::size_t row = 0; row + 1 < ends.size(); ++row) {
-            const auto start = static_cast<std::size_t>(ends.data()[row]);
-            const auto end = static_cast<std::size_t>(ends.data()[row + 1]);
-            for (std::size_t place = start; place < end; ++place)
+        Watch watch;
+        for (size_t row = 0; row + 1 < ends.size(); ++row) {
+            const auto start = size_t(ends.data()[row]);
+            const auto end = size_t(ends.data()[row + 1]);
+            watch.did(2 * (end - start) + 1);
+            for (size_t place = start; place < end; ++place)
                 weights.data()[place] =
-                    weighting(static_cast<std::size_t>(columns.data()[place]),
-                              static_cast<std::uint32_t>(counts.data()[place]));
+                    weighting(size_t(columns.data()[place]), uint32_t(counts.data()[place]));
             weighting.finish_row(weights.data() + start, end - start);
         }
     }
-    return weights.release();
+    return weights.handed_over();
 }
 
 // Sums over documents whose weights are there already: X and Y as CSR without the values of Y.
-nb::tuple sum_documents(Input<double> weights, Input<std::int32_t> columns,
-                        Input<std::int64_t> ends, Input<std::int32_t> classes,
-                        Input<std::int64_t> class_ends, std::size_t n_terms, std::size_t n_classes,
-                        bool of_weights, bool of_documents) {
-    if (ends.size() != class_ends.size() || columns.size() != weights.size())
-        throw nb::value_error("weights and labels of different documents");
-    check_rows(columns, ends, n_terms);
-    check_rows(classes, class_ends, n_classes);
+nb::tuple sum_documents(Vector<double> weights, Vector<int32_t> columns, Vector<int64_t> ends,
+                        Vector<int32_t> classes, Vector<int64_t> class_ends, size_t n_terms,
+                        size_t n_classes, bool of_weights, bool of_documents) {
+    check(ends.size() == class_ends.size() && columns.size() == weights.size(),
+          "weights and labels of different documents");
+    check_csr(ends, columns, n_terms);
+    check_csr(class_ends, classes, n_classes);
     Sums sums(n_terms, n_classes, of_weights, of_documents);
     {
         nb::gil_scoped_release no_gil;
-        for (std::size_t row = 0; row + 1 < ends.size(); ++row) {
-            const std::int64_t start = ends.data()[row], label = class_ends.data()[row];
+        Watch watch;
+        for (size_t row = 0; row + 1 < ends.size(); ++row) {
+            const int64_t start = ends.data()[row], label = class_ends.data()[row];
             sums.add(columns.data() + start, weights.data() + start,
-                     static_cast<std::size_t>(ends.data()[row + 1] - start),
-                     classes.data() + label,
-                     static_cast<std::size_t>(class_ends.data()[row + 1] - label));
+                     size_t(ends.data()[row + 1] - start), classes.data() + label,
+                     size_t(class_ends.data()[row + 1] - label), watch);
         }
     }
-    return sums.release();
+    return sums.handed_over();
 }
 
-Options made_options(bool mask_numbers, bool lowercase, std::size_t shortest, std::size_t longest,
+Options made_options(bool mask_numbers, bool lowercase, size_t shortest, size_t longest,
                      const std::vector<std::string>& stop_words) {
     if (shortest < 1 || longest < shortest || longest > LONGEST_NGRAM)
         throw nb::value_error("no such n-grams");
@@ -1614,7 +1521,7 @@ Options made_options(bool mask_numbers, bool lowercase, std::size_t shortest, st
 }  // namespace
 
 void bind(nb::module_& module) {
-    module.def("learn_characters", [](std::uint32_t first, Input<std::uint32_t> folded) {
+    module.def("learn_characters", [](uint32_t first, Vector<uint32_t> folded) {
         characters().learn(first, folded.data(), folded.size());
     });
     nb::class_<Options>(module, "Options");
@@ -1622,26 +1529,22 @@ void bind(nb::module_& module) {
                nb::arg("shortest"), nb::arg("longest"), nb::arg("stop_words"));
     nb::class_<Documents>(module, "Documents")
         .def(nb::init<nb::list>())
-        .def(nb::init<Input<std::uint8_t>, Input<std::int64_t>>())
-        .def("__len__", &Documents::size)
         .def("width", &Documents::width)
         .def("special", &Documents::special)
-        .def("text", &Documents::text)
         .def("replace", &Documents::replace);
     nb::class_<TermTable>(module, "TermTable")
         .def_prop_ro("n_docs", &TermTable::n_docs)
-        .def_prop_ro("n_terms", &TermTable::n_terms)
         .def("doc_freq", &TermTable::doc_freq)
         .def("term_freq", &TermTable::term_freq)
         .def("sorted", &TermTable::sorted);
     nb::class_<CountedTexts, TermTable>(module, "CountedTexts")
-        .def(nb::init<const Documents&, const Options&, std::size_t>())
+        .def(nb::init<const Documents&, const Options&, int64_t>())
         .def_prop_ro("max_count", &CountedTexts::max_count)
         .def("occurrences", &CountedTexts::occurrences)
         .def("tfidf_rows", &CountedTexts::tfidf_rows)
         .def("tfidf_sums", &CountedTexts::tfidf_sums);
     nb::class_<TermCounter, TermTable>(module, "TermCounter")
-        .def(nb::init<const Options&, std::size_t>())
+        .def(nb::init<const Options&, int64_t>())
         .def("add", &TermCounter::add)
         .def("finish", &TermCounter::finish);
     nb::class_<FixedVocabulary>(module, "FixedVocabulary")

@@ -1,8 +1,226 @@
-// The one extension module: its four parts are submodules.
+// The one extension module, whose four parts are submodules, and what they share.
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/mman.h>
+#endif
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
 
 #include "shared.h"
 
+// --- threads -------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::chrono::milliseconds BETWEEN_SIGNALS{50};
+constexpr size_t MAX_THREADS = 256;
+
+unsigned long main_thread = 0;
+
+// Thrown in threads that end because another one has failed.
+struct Stopped {};
+
+// Known without the GIL, which a thread that outlives the interpreter must not ask for.
+bool is_main_thread() { return PyThread_get_thread_ident() == main_thread; }
+
+// Throwing takes a little memory per thread, without which glibc ends the process: ask for it while
+// there is some.
+void prepare_to_throw() { static_cast<void>(std::uncaught_exceptions()); }
+
+// Room for that, which a new thread finds even if the others have used up all there was.
+class Reserve {
+public:
+#if defined(__unix__) || defined(__APPLE__)
+    Reserve() : memory_(mmap(nullptr, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+        if (memory_ == MAP_FAILED) throw std::bad_alloc();
+    }
+    Reserve(Reserve&& other) : memory_(std::exchange(other.memory_, MAP_FAILED)) {}
+    ~Reserve() { release(); }
+    void release() {
+        if (memory_ != MAP_FAILED) munmap(std::exchange(memory_, MAP_FAILED), SIZE);
+    }
+
+private:
+    static constexpr size_t SIZE = size_t{1} << 18;
+    void* memory_;
+#else
+    void release() {}
+#endif
+};
+
+void check_signals() {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+// Threads at work on one task, and the first error of any of them.
+class Team {
+public:
+    explicit Team(const std::function<void(size_t, Watch&)>& work) : work_(work) {}
+
+    // Start one more thread; false where that failed.
+    bool start(size_t part) {
+        try {
+            threads_.emplace_back([this, part, reserve = Reserve()]() mutable {
+                reserve.release();
+                run(part, false);
+                const std::lock_guard<std::mutex> lock(mutex_);
+                ++n_finished_;
+                changed_.notify_one();
+            });
+        } catch (const std::system_error& error) {
+            fail(std::make_exception_ptr(
+                std::runtime_error(std::string("can't start new thread: ") + error.what())));
+        } catch (...) {
+            fail(std::current_exception());
+        }
+        return !is_over_;
+    }
+
+    void run(size_t part, bool asks_python) {
+        try {
+            Watch watch(is_over_, asks_python);
+            work_(part, watch);
+        } catch (const Stopped&) {
+        } catch (...) {
+            fail(std::current_exception());
+        }
+    }
+
+    void wait(bool asks_python) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (n_finished_ < threads_.size()) {
+            if (changed_.wait_for(lock, BETWEEN_SIGNALS) == std::cv_status::no_timeout ||
+                !asks_python || is_over_)
+                continue;
+            lock.unlock();
+            try {
+                check_signals();
+            } catch (...) {
+                fail(std::current_exception());
+            }
+            lock.lock();
+        }
+        lock.unlock();
+        for (std::thread& thread : threads_) thread.join();
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    void fail(std::exception_ptr error) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!error_) error_ = std::move(error);
+        is_over_ = true;
+    }
+
+    const std::function<void(size_t, Watch&)>& work_;
+    std::vector<std::thread> threads_;
+    std::atomic<bool> is_over_{false};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    size_t n_finished_ = 0;
+    std::exception_ptr error_;
+};
+
+}  // namespace
+
+Watch::Watch() : asks_python_(is_main_thread()), asked_(std::chrono::steady_clock::now()) {
+    prepare_to_throw();
+}
+
+Watch::Watch(const std::atomic<bool>& is_over, bool asks_python)
+    : is_over_(&is_over),
+      asks_python_(asks_python),
+      asked_(std::chrono::steady_clock::now()) {
+    prepare_to_throw();
+}
+
+void Watch::look() {
+    n_steps_ = 0;
+    if (is_over_ && is_over_->load(std::memory_order_relaxed)) throw Stopped();
+    if (!asks_python_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ < BETWEEN_SIGNALS) return;
+    asked_ = now;
+    check_signals();
+}
+
+size_t checked_threads(int64_t asked, size_t n_tasks) {
+    check(asked > 0, "expected one thread or more");
+    return std::max<size_t>(1, std::min({size_t(asked), n_tasks, MAX_THREADS}));
+}
+
+void in_threads(size_t n, const std::function<void(size_t, Watch&)>& work) {
+    if (n == 1) {
+        Watch watch;
+        work(0, watch);
+        return;
+    }
+    const bool asks_python = is_main_thread();
+    Team team(work);
+    bool have_started = true;
+    for (size_t part = 1; have_started && part < n; ++part) have_started = team.start(part);
+    if (have_started) team.run(0, asks_python);
+    team.wait(asks_python);
+}
+
+// --- checks --------------------------------------------------------------------------------------
+
+void check_indices(const Vector<int32_t>& indices, size_t n) {
+    const int32_t* data = indices.data();
+    const auto is_wrong = [n](int32_t index) { return index < 0 || size_t(index) >= n; };
+    const int32_t* wrong = std::find_if(data, data + indices.size(), is_wrong);
+    if (wrong == data + indices.size()) return;
+    const std::string told = "index " + std::to_string(*wrong) + " is out of range: there are ";
+    throw nb::value_error((told + std::to_string(n)).c_str());
+}
+
+void check_csr(const Vector<int64_t>& ends, const Vector<int32_t>& indices, size_t n_columns) {
+    check(ends.size() > 0 && ends.data()[0] == 0, "the ends of rows must begin with 0");
+    check(std::is_sorted(ends.data(), ends.data() + ends.size()), "the ends of rows must not fall");
+    check(size_t(ends.data()[ends.size() - 1]) == indices.size(),
+          "the last row must end with the last entry");
+    check_indices(indices, n_columns);
+}
+
+// --- UTF-8 ---------------------------------------------------------------------------------------
+
+bool is_utf8(std::string_view text) {
+    for (size_t i = 0; i < text.size();) {
+        const auto lead = uint8_t(text[i]);
+        const size_t size = lead < 0x80                   ? 1
+                            : lead >= 0xC2 && lead < 0xE0 ? 2
+                            : lead >= 0xE0 && lead < 0xF0 ? 3
+                            : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                          : 0;
+        if (size == 0 || size > text.size() - i) return false;
+        for (size_t k = 1; k < size; ++k)
+            if ((uint8_t(text[i + k]) & 0xC0) != 0x80) return false;
+        if (size > 2) {
+            const auto second = uint8_t(text[i + 1]);
+            const bool is_overlong =
+                (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+            const bool is_surrogate = lead == 0xED && second >= 0xA0;
+            const bool is_too_large = lead == 0xF4 && second >= 0x90;
+            if (is_overlong || is_surrogate || is_too_large) return false;
+        }
+        i += size;
+    }
+    return true;
+}
+
+// --- the module ----------------------------------------------------------------------------------
+
 NB_MODULE(_native, module) {
+    prepare_to_throw();
+    const nb::object main = nb::module_::import_("threading").attr("main_thread")();
+    main_thread = nb::cast<unsigned long>(main.attr("ident"));
     nb::module_ engine = module.def_submodule("engine");
     engine::bind(engine);
     nb::module_ text_reader = module.def_submodule("text_reader");

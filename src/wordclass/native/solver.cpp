@@ -1,39 +1,22 @@
 // Linear support vector machines with squared hinge loss, one class against the rest, by coordinate
 // descent on the dual problem (Hsieh, Chang, Lin, Keerthi, Sundararajan 2008).
 //
-// For one class, with y = +1 or -1 and costs c:   min over w   |w|^2 / 2  +  sum c max(0, 1 - y w.x)^2
-// A document is a row of a sparse matrix, a row of a dense block, one number for each class that
-// only this class's problem sees ("own"), and a constant 1 whose weight is the intercept. Classes
-// share nothing but the documents, so they are shared out to threads, and the result does not
-// depend on how many there are.
+// For one class, with y = +1 or -1 and costs c:   min over w   |w|^2 / 2  +  sum c max(0, 1 - y
+// w.x)^2 A document is a row of a sparse matrix, a row of a dense block, one number for each class
+// that only this class's problem sees ("own"), and a constant 1 whose weight is the intercept.
+// Classes share nothing but the documents, so they are shared out to threads, and the result does
+// not depend on how many there are.
 
-#include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <numeric>
-#include <thread>
 #include <tuple>
-#include <vector>
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
 
 #include "shared.h"
 
 namespace solver {
 namespace {
 
-template <typename T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// ---------------------------------------------------------------------------------------------
-// Documents
-// ---------------------------------------------------------------------------------------------
+// --- documents -----------------------------------------------------------------------------------
 
 struct Documents {
     const float* values;
@@ -77,7 +60,8 @@ struct Documents {
 
     double squared_length(size_t doc) const {
         double sum = 0;
-        for (int64_t k = starts[doc]; k < starts[doc + 1]; ++k) sum += double(values[k]) * values[k];
+        for (int64_t k = starts[doc]; k < starts[doc + 1]; ++k)
+            sum += double(values[k]) * values[k];
         const float* row = block + doc * n_block;
         for (size_t j = 0; j < n_block; ++j) sum += double(row[j]) * row[j];
         return sum;
@@ -86,27 +70,34 @@ struct Documents {
 
 Documents documents_of(Vector<float> values, Vector<int32_t> columns, Vector<int64_t> starts,
                        Table<float> block, size_t n_columns) {
-    const size_t n_docs = starts.shape(0) - 1;
-    if (block.shape(0) != n_docs) throw nb::value_error("the block has another number of rows");
-    if (size_t(starts.data()[n_docs]) > values.shape(0) || values.shape(0) != columns.shape(0))
-        throw nb::value_error("the parts of the sparse matrix do not fit each other");
-    for (size_t k = 0; k < columns.shape(0); ++k)
-        if (columns.data()[k] < 0 || size_t(columns.data()[k]) >= n_columns)
-            throw nb::value_error("a column is out of range");
-    Documents documents{values.data(), columns.data(),  starts.data(), block.data(),
-                        n_docs,        n_columns,       block.shape(1), {},
+    check_csr(starts, columns, n_columns);
+    const size_t n_docs = starts.size() - 1;
+    check(values.size() == columns.size(), "expected one value per column index");
+    check(block.shape(0) == n_docs, "the block has another number of rows");
+    Documents documents{values.data(),
+                        columns.data(),
+                        starts.data(),
+                        block.data(),
+                        n_docs,
+                        n_columns,
+                        block.shape(1),
+                        {},
                         {values, columns, starts, block}};
     documents.squared_lengths.resize(n_docs);
-    for (size_t doc = 0; doc < n_docs; ++doc)
+    for (size_t doc = 0; doc < n_docs; ++doc) {
         documents.squared_lengths[doc] = documents.squared_length(doc);
+        check(std::isfinite(documents.squared_lengths[doc]), "a feature is not finite");
+    }
     return documents;
 }
 
 // The features of one class alone: a column of the table of own features, or nothing.
 class OwnColumn {
-  public:
+public:
     OwnColumn(const float* table, size_t n_docs, size_t n_classes)
-        : table_(table), n_classes_(n_classes), values_(table ? n_docs : 0) {}
+        : table_(table),
+          n_classes_(n_classes),
+          values_(table ? n_docs : 0) {}
 
     void choose(size_t class_number) {
         for (size_t doc = 0; doc < values_.size(); ++doc)
@@ -117,21 +108,21 @@ class OwnColumn {
 
     double weight = 0;
 
-  private:
+private:
     const float* table_;
     size_t n_classes_;
     std::vector<float> values_;
 };
 
-// ---------------------------------------------------------------------------------------------
-// Two ways to hold a solution
-// ---------------------------------------------------------------------------------------------
+// --- two ways to hold a solution -----------------------------------------------------------------
 
 // As weights of features: a look at a document costs its features.
 class FeatureSpace {
-  public:
+public:
     FeatureSpace(const Documents& documents, OwnColumn own)
-        : documents_(documents), own_(std::move(own)), weights_(documents.n_columns),
+        : documents_(documents),
+          own_(std::move(own)),
+          weights_(documents.n_columns),
           block_weights_(documents.n_block) {}
 
     void begin(size_t class_number) {
@@ -152,12 +143,18 @@ class FeatureSpace {
     double squared_length(size_t doc) const {
         return documents_.squared_lengths[doc] + own_.value(doc) * own_.value(doc) + 1;
     }
+    // The steps that a look at a document takes, on average.
+    size_t n_steps() const {
+        return 8 + documents_.n_block +
+               size_t(documents_.starts[documents_.n_docs]) /
+                   std::max<size_t>(documents_.n_docs, 1);
+    }
     const std::vector<double>& weights() const { return weights_; }
     const std::vector<double>& block_weights() const { return block_weights_; }
     double own_weight() const { return own_.weight; }
     double intercept() const { return intercept_; }
 
-  private:
+private:
     const Documents& documents_;
     OwnColumn own_;
     std::vector<double> weights_, block_weights_;
@@ -167,9 +164,11 @@ class FeatureSpace {
 // As the scores of all documents, from their n x n inner products: a look at a document costs
 // nothing, a change costs n steps side by side. For few documents with many features.
 class DocumentSpace {
-  public:
+public:
     DocumentSpace(const float* products, size_t n_docs, OwnColumn own)
-        : products_(products), own_(std::move(own)), scores_(n_docs) {}
+        : products_(products),
+          own_(std::move(own)),
+          scores_(n_docs) {}
 
     void begin(size_t class_number) {
         std::fill(scores_.begin(), scores_.end(), 0.0);
@@ -189,19 +188,18 @@ class DocumentSpace {
     double squared_length(size_t doc) const {
         return products_[doc * scores_.size() + doc] + own_.value(doc) * own_.value(doc) + 1;
     }
+    size_t n_steps() const { return 8 + scores_.size() / 8; }
     double own_weight() const { return own_.weight; }
     double intercept() const { return intercept_; }
 
-  private:
+private:
     const float* products_;
     OwnColumn own_;
     std::vector<double> scores_;
     double intercept_ = 0;
 };
 
-// ---------------------------------------------------------------------------------------------
-// One class
-// ---------------------------------------------------------------------------------------------
+// --- one class -----------------------------------------------------------------------------------
 
 // a small generator of our own, so that every machine draws the same order
 struct Random {
@@ -219,15 +217,20 @@ struct Precision {
     int max_passes;
 };
 
-constexpr int kLastPasses = 20;  // before giving up, over documents not looked at for a while too
+constexpr size_t MAX_DOCS = size_t{1} << 31;
+constexpr int LAST_PASSES = 20;  // before giving up, over documents not looked at for a while too
 
 // The problem of one class after the other; a solution is the start for the next value of C.
 template <typename Space>
 class Problem {
-  public:
+public:
     Problem(Space space, const std::vector<int32_t>& rows)
-        : space(std::move(space)), rows_(rows), duals_(rows.size()), signs_(rows.size()),
-          costs_(rows.size()), active_(rows.size()) {}
+        : space(std::move(space)),
+          rows_(rows),
+          duals_(rows.size()),
+          signs_(rows.size()),
+          costs_(rows.size()),
+          active_(rows.size()) {}
 
     // `is_positive` has a flag a document; `cost_of` gives the weight of a document's error
     template <typename Cost>
@@ -240,8 +243,8 @@ class Problem {
         }
     }
 
-    // Returns the number of passes; max_passes where it did not converge.
-    int solve(double C, const Precision& precision) {
+    void solve(double C, const Precision& precision, Watch& watch) {
+        const size_t n_steps = space.n_steps();
         Random random{0x9E3779B97F4A7C15ull};
         size_t n_active = 0;
         for (size_t k = 0; k < rows_.size(); ++k)
@@ -255,11 +258,11 @@ class Problem {
             for (size_t s = 0; s < n_active; ++s)
                 std::swap(active_[s], active_[s + random.below(uint32_t(n_active - s))]);
             for (size_t s = 0; s < n_active;) {
+                watch.did(n_steps);
                 const size_t k = active_[s];
                 const size_t doc = size_t(rows_[k]);
                 const double softness = 0.5 / (C * costs_[k]);
-                const double gradient =
-                    signs_[k] * space.score(doc) - 1 + duals_[k] * softness;
+                const double gradient = signs_[k] * space.score(doc) - 1 + duals_[k] * softness;
                 double projected = gradient;
                 if (duals_[k] == 0) {
                     if (gradient > shrink_above) {  // will stay at 0: not looked at for a while
@@ -278,16 +281,17 @@ class Problem {
                 space.add(doc, (duals_[k] - before) * signs_[k]);
             }
             ++n_passes;
+            // it takes in every change, so that nothing that is no number escapes it
+            check(std::isfinite(space.intercept()), "a feature or a cost is not finite");
             const bool is_solved = highest - lowest <= precision.tolerance;
             if (is_solved && n_active == n_all) break;
-            if (is_solved || n_passes == precision.max_passes - kLastPasses) {
+            if (is_solved || n_passes == precision.max_passes - LAST_PASSES) {
                 n_active = n_all;  // solved for the rest, or time is up: look at all once more
                 shrink_above = infinity;
             } else {
                 shrink_above = highest > 0 ? highest : infinity;
             }
         }
-        return n_passes;
     }
 
     // what row k adds to the weights: its dual variable, with the sign of its side
@@ -295,69 +299,80 @@ class Problem {
 
     Space space;
 
-  private:
+private:
     const std::vector<int32_t>& rows_;
     std::vector<double> duals_, signs_, costs_;
     std::vector<uint32_t> active_;
 };
 
-// ---------------------------------------------------------------------------------------------
-// All classes
-// ---------------------------------------------------------------------------------------------
+// --- all classes ---------------------------------------------------------------------------------
 
-// The labels of all documents, class by class, what an error costs, and the values of C.
+// The labels of all documents, typename by class, what an error costs, and the values of C.
 struct Task {
-    Vector<int32_t> members;  // documents of class 0, of class 1, ...
-    Vector<int64_t> starts;   // m + 1
+    Vector<int32_t> members;                      // documents of class 0, of class 1, ...
+    Vector<int64_t> starts;                       // m + 1
     Vector<double> positive_cost, negative_cost;  // m
     Vector<double> doc_cost;                      // n
     Table<float> own;                             // n x m, or n x 0
     Vector<int32_t> rows;                         // to learn from
     Vector<double> C;
     Precision precision;
-    int n_threads;
+    size_t n_threads;
 
-    size_t n_classes() const { return starts.shape(0) - 1; }
-    size_t n_docs() const { return doc_cost.shape(0); }
+    size_t n_classes() const { return starts.size() - 1; }
+    size_t n_docs() const { return doc_cost.size(); }
     OwnColumn own_column() const {
         return {own.shape(1) ? own.data() : nullptr, n_docs(), n_classes()};
     }
 };
 
-void check_rows(Vector<int32_t> rows, size_t n_docs) {
-    for (size_t k = 0; k < rows.shape(0); ++k)
-        if (rows.data()[k] < 0 || size_t(rows.data()[k]) >= n_docs)
-            throw nb::value_error("a document is out of range");
+bool are_costs(const Vector<double>& costs) {
+    return std::all_of(costs.data(), costs.data() + costs.size(),
+                       [](double cost) { return cost >= 0 && std::isfinite(cost); });
 }
 
 Task task_of(Vector<int32_t> members, Vector<int64_t> starts, Vector<double> positive_cost,
              Vector<double> negative_cost, Vector<double> doc_cost, Table<float> own,
              Vector<int32_t> rows, Vector<double> C, double tolerance, int max_passes,
-             int n_threads) {
-    const Task task{members, starts, positive_cost, negative_cost, doc_cost, own,
-                    rows,    C,      {tolerance, max_passes},       n_threads};
-    const size_t n_classes = task.n_classes();
-    if (positive_cost.shape(0) != n_classes || negative_cost.shape(0) != n_classes)
-        throw nb::value_error("expected one cost a class");
-    if (own.shape(0) != task.n_docs() || (own.shape(1) && own.shape(1) != n_classes))
-        throw nb::value_error("own features need a row a document and a column a class");
-    check_rows(members, task.n_docs());
-    check_rows(rows, task.n_docs());
-    return task;
+             int64_t n_threads) {
+    const size_t n_docs = doc_cost.size();
+    check(n_docs < MAX_DOCS && rows.size() < MAX_DOCS, "too many documents");
+    check_csr(starts, members, n_docs);
+    const size_t n_classes = starts.size() - 1;
+    check(positive_cost.size() == n_classes && negative_cost.size() == n_classes,
+          "expected one cost per class");
+    check(are_costs(positive_cost) && are_costs(negative_cost) && are_costs(doc_cost),
+          "expected costs of 0 or more");
+    check(are_costs(C) && std::find(C.data(), C.data() + C.size(), 0.0) == C.data() + C.size(),
+          "expected values of C above 0");
+    check(own.shape(0) == n_docs && (own.shape(1) == 0 || own.shape(1) == n_classes),
+          "own features need one row per document and one column per class");
+    check(tolerance >= 0 && max_passes >= 0, "expected a tolerance and passes of 0 or more");
+    check_indices(rows, n_docs);
+    return {members,
+            starts,
+            positive_cost,
+            negative_cost,
+            doc_cost,
+            own,
+            rows,
+            C,
+            {tolerance, max_passes},
+            checked_threads(n_threads, n_classes)};
 }
 
-// Calls work(class, problem) for every class, begun with its labels; large classes first.
+// Calls work(class, problem, watch) for every class, begun with its labels; large classes first.
 template <typename MakeSpace, typename Work>
 void for_every_class(const Task& task, MakeSpace make_space, Work work) {
     const int64_t* starts = task.starts.data();
-    const std::vector<int32_t> rows(task.rows.data(), task.rows.data() + task.rows.shape(0));
+    const std::vector<int32_t> rows(task.rows.data(), task.rows.data() + task.rows.size());
     std::vector<size_t> order(task.n_classes());
     std::iota(order.begin(), order.end(), size_t(0));
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
         return starts[a + 1] - starts[a] > starts[b + 1] - starts[b];
     });
     std::atomic<size_t> next{0};
-    auto run = [&]() {
+    in_threads(task.n_threads, [&](size_t, Watch& watch) {
         Problem problem(make_space(), rows);
         std::vector<uint8_t> is_positive(task.n_docs());
         for (size_t place; (place = next++) < order.size();) {
@@ -369,133 +384,115 @@ void for_every_class(const Task& task, MakeSpace make_space, Work work) {
             problem.begin(j, is_positive, [&](int32_t doc, bool positive) {
                 return task.doc_cost.data()[doc] * (positive ? positive_cost : negative_cost);
             });
-            work(j, problem);
+            work(j, problem, watch);
             for (int64_t k = starts[j]; k < starts[j + 1]; ++k) is_positive[members[k]] = 0;
         }
-    };
-    std::vector<std::thread> threads;
-    for (int t = 1; t < task.n_threads && size_t(t) < task.n_classes(); ++t)
-        threads.emplace_back(run);
-    run();
-    for (auto& thread : threads) thread.join();
+    });
 }
 
-template <typename T>
-auto handed_over(std::vector<T>&& values, std::initializer_list<size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
-}
-
-// What every solution has: own weights (m), intercepts (m), passes (m).
+// What every solution has: own weights (m) and intercepts (m).
 struct Ends {
-    explicit Ends(size_t m) : own_weights(m), intercepts(m), passes(m) {}
-    std::vector<float> own_weights, intercepts;
-    std::vector<int32_t> passes;
+    explicit Ends(size_t m) : own_weights(m), intercepts(m) {}
+    Output<float> own_weights, intercepts;
 
     template <typename Space>
-    void take(size_t j, const Space& space, int n_passes) {
-        own_weights[j] = float(space.own_weight());
-        intercepts[j] = float(space.intercept());
-        passes[j] = n_passes;
+    void take(size_t j, const Space& space) {
+        own_weights.data()[j] = float(space.own_weight());
+        intercepts.data()[j] = float(space.intercept());
     }
 };
 
 // Weights of the sparse columns (v x m) and of the block (k x m), then the ends.
-auto solve(const Documents& documents, const Task& task) {
+nb::tuple solve(const Documents& documents, const Task& task) {
     const size_t m = task.n_classes(), v = documents.n_columns, n_block = documents.n_block;
-    if (task.C.shape(0) != m) throw nb::value_error("expected one C a class");
-    std::vector<float> weights, block_weights;
+    check(documents.n_docs == task.n_docs(), "the task is about other documents");
+    check(task.C.size() == m, "expected one C per class");
+    Output<float> weights(v, m), block_weights(n_block, m);
     Ends ends(m);
     {
-        nb::gil_scoped_release release;
-        weights.resize(v * m);
-        block_weights.resize(n_block * m);
+        nb::gil_scoped_release no_gil;
         for_every_class(
             task, [&]() { return FeatureSpace(documents, task.own_column()); },
-            [&](size_t j, Problem<FeatureSpace>& problem) {
-                const int n_passes = problem.solve(task.C.data()[j], task.precision);
-                ends.take(j, problem.space, n_passes);
+            [&](size_t j, Problem<FeatureSpace>& problem, Watch& watch) {
+                problem.solve(task.C.data()[j], task.precision, watch);
+                ends.take(j, problem.space);
                 for (size_t t = 0; t < v; ++t)
-                    weights[t * m + j] = float(problem.space.weights()[t]);
+                    weights.data()[t * m + j] = float(problem.space.weights()[t]);
                 for (size_t t = 0; t < n_block; ++t)
-                    block_weights[t * m + j] = float(problem.space.block_weights()[t]);
+                    block_weights.data()[t * m + j] = float(problem.space.block_weights()[t]);
             });
     }
-    return std::make_tuple(handed_over(std::move(weights), {v, m}),
-                           handed_over(std::move(block_weights), {n_block, m}),
-                           handed_over(std::move(ends.own_weights), {m}),
-                           handed_over(std::move(ends.intercepts), {m}),
-                           handed_over(std::move(ends.passes), {m}));
+    return nb::make_tuple(weights.handed_over(), block_weights.handed_over(),
+                          ends.own_weights.handed_over(), ends.intercepts.handed_over());
+}
+
+void check_products(const Table<float>& products, const Task& task) {
+    check(products.shape(0) == task.n_docs() && products.shape(1) == task.n_docs(),
+          "expected the products of all documents");
 }
 
 // Coefficients of the documents (n x m), whose sums they are the weights, then the ends.
-auto solve_products(Table<float> products, const Task& task) {
+nb::tuple solve_products(Table<float> products, const Task& task) {
     const size_t m = task.n_classes(), n = task.n_docs();
-    if (products.shape(0) != n || products.shape(1) != n)
-        throw nb::value_error("expected the products of all documents");
-    if (task.C.shape(0) != m) throw nb::value_error("expected one C a class");
-    std::vector<float> coefficients;
+    check_products(products, task);
+    check(task.C.size() == m, "expected one C per class");
+    Output<float> coefficients(n, m);
     Ends ends(m);
     {
-        nb::gil_scoped_release release;
-        coefficients.resize(n * m);
+        nb::gil_scoped_release no_gil;
+        std::fill_n(coefficients.data(), n * m, 0.0f);  // of documents that are in no row
         for_every_class(
             task, [&]() { return DocumentSpace(products.data(), n, task.own_column()); },
-            [&](size_t j, Problem<DocumentSpace>& problem) {
-                const int n_passes = problem.solve(task.C.data()[j], task.precision);
-                ends.take(j, problem.space, n_passes);
-                for (size_t k = 0; k < task.rows.shape(0); ++k)
-                    coefficients[size_t(task.rows.data()[k]) * m + j] =
+            [&](size_t j, Problem<DocumentSpace>& problem, Watch& watch) {
+                problem.solve(task.C.data()[j], task.precision, watch);
+                ends.take(j, problem.space);
+                for (size_t k = 0; k < task.rows.size(); ++k)
+                    coefficients.data()[size_t(task.rows.data()[k]) * m + j] =
                         float(problem.coefficient(k));
             });
     }
-    return std::make_tuple(handed_over(std::move(coefficients), {n, m}),
-                           handed_over(std::move(ends.own_weights), {m}),
-                           handed_over(std::move(ends.intercepts), {m}),
-                           handed_over(std::move(ends.passes), {m}));
+    return nb::make_tuple(coefficients.handed_over(), ends.own_weights.handed_over(),
+                          ends.intercepts.handed_over());
 }
 
 // Scores (number of C, test rows, m) of documents that were not learned from, for each C, each
 // solution the start of the next. No weights are kept.
 template <typename MakeSpace>
-auto validated(const Task& task, Vector<int32_t> test_rows, MakeSpace make_space) {
-    check_rows(test_rows, task.n_docs());
-    const size_t m = task.n_classes(), n_values = task.C.shape(0), n_tests = test_rows.shape(0);
-    std::vector<float> scores;
+Array<float> validated(const Task& task, const Vector<int32_t>& test_rows, MakeSpace make_space) {
+    check_indices(test_rows, task.n_docs());
+    const size_t m = task.n_classes(), n_values = task.C.size(), n_tests = test_rows.size();
+    Output<float> scores(n_values, n_tests, m);
     {
-        nb::gil_scoped_release release;
-        scores.resize(n_values * n_tests * m);
-        for_every_class(task, make_space, [&](size_t j, auto& problem) {
+        nb::gil_scoped_release no_gil;
+        for_every_class(task, make_space, [&](size_t j, auto& problem, Watch& watch) {
             for (size_t c = 0; c < n_values; ++c) {
-                problem.solve(task.C.data()[c], task.precision);
+                problem.solve(task.C.data()[c], task.precision, watch);
                 float* into = scores.data() + c * n_tests * m + j;
-                for (size_t k = 0; k < n_tests; ++k)
+                for (size_t k = 0; k < n_tests; ++k) {
                     into[k * m] = float(problem.space.score(size_t(test_rows.data()[k])));
+                    watch.did(problem.space.n_steps());
+                }
             }
         });
     }
-    return handed_over(std::move(scores), {n_values, n_tests, m});
+    return scores.handed_over();
 }
 
-auto validate(const Documents& documents, const Task& task, Vector<int32_t> test_rows) {
-    return validated(task, test_rows,
-                     [&]() { return FeatureSpace(documents, task.own_column()); });
+Array<float> validate(const Documents& documents, const Task& task, Vector<int32_t> test_rows) {
+    check(documents.n_docs == task.n_docs(), "the task is about other documents");
+    return validated(task, test_rows, [&]() { return FeatureSpace(documents, task.own_column()); });
 }
 
-auto validate_products(Table<float> products, const Task& task, Vector<int32_t> test_rows) {
-    if (products.shape(0) != task.n_docs() || products.shape(1) != task.n_docs())
-        throw nb::value_error("expected the products of all documents");
+Array<float> validate_products(Table<float> products, const Task& task, Vector<int32_t> test_rows) {
+    check_products(products, task);
     return validated(task, test_rows, [&]() {
         return DocumentSpace(products.data(), task.n_docs(), task.own_column());
     });
 }
 
-// ---------------------------------------------------------------------------------------------
-// Prediction
-// ---------------------------------------------------------------------------------------------
+// --- prediction ----------------------------------------------------------------------------------
 
-constexpr int64_t kAhead = 2;
+constexpr int64_t AHEAD = 2;
 
 // Begin to load `n` numbers, where the compiler knows how.
 inline void fetch([[maybe_unused]] const float* numbers, [[maybe_unused]] size_t n) {
@@ -504,25 +501,24 @@ inline void fetch([[maybe_unused]] const float* numbers, [[maybe_unused]] size_t
 #endif
 }
 
+constexpr size_t ROWS_TOGETHER = 64;
+
 // X W + intercept (n x m). A row of the result depends on its row of X alone.
-auto multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
-              Table<float> weights, Vector<float> intercept, int n_threads) {
-    const size_t n_docs = starts.shape(0) - 1, m = weights.shape(1);
-    if (intercept.shape(0) != m) throw nb::value_error("expected one intercept a class");
-    if (size_t(starts.data()[n_docs]) > values.shape(0) || values.shape(0) != columns.shape(0))
-        throw nb::value_error("the parts of the sparse matrix do not fit each other");
-    for (size_t k = 0; k < columns.shape(0); ++k)
-        if (columns.data()[k] < 0 || size_t(columns.data()[k]) >= weights.shape(0))
-            throw nb::value_error("a column is out of range");
-    std::vector<float> product;
+Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
+                      Table<float> weights, Vector<float> intercept, int64_t n_threads) {
+    const size_t m = weights.shape(1);
+    check_csr(starts, columns, weights.shape(0));
+    check(values.size() == columns.size(), "expected one value per column index");
+    check(intercept.size() == m, "expected one intercept per class");
+    const size_t n_docs = starts.size() - 1;
+    n_threads = int64_t(checked_threads(n_threads, (n_docs + ROWS_TOGETHER - 1) / ROWS_TOGETHER));
+    Output<float> product(n_docs, m);
     {
-        nb::gil_scoped_release release;
-        product.resize(n_docs * m);
+        nb::gil_scoped_release no_gil;
         std::atomic<size_t> next{0};
-        constexpr size_t kTogether = 64;
-        auto run = [&]() {
-            for (size_t first; (first = next.fetch_add(kTogether)) < n_docs;) {
-                for (size_t doc = first; doc < std::min(first + kTogether, n_docs); ++doc) {
+        in_threads(size_t(n_threads), [&](size_t, Watch& watch) {
+            for (size_t first; (first = next.fetch_add(ROWS_TOGETHER)) < n_docs;) {
+                for (size_t doc = first; doc < std::min(first + ROWS_TOGETHER, n_docs); ++doc) {
                     float* __restrict row = product.data() + doc * m;
                     std::copy_n(intercept.data(), m, row);
                     const int64_t end = starts.data()[doc + 1];
@@ -531,19 +527,16 @@ auto multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> st
                         const float* __restrict weight =
                             weights.data() + size_t(columns.data()[k]) * m;
                         // the rows are anywhere in a large table: ask for the next ones early
-                        if (k + kAhead < end)
-                            fetch(weights.data() + size_t(columns.data()[k + kAhead]) * m, m);
+                        if (k + AHEAD < end)
+                            fetch(weights.data() + size_t(columns.data()[k + AHEAD]) * m, m);
                         for (size_t j = 0; j < m; ++j) row[j] += value * weight[j];
                     }
+                    watch.did(size_t(end - starts.data()[doc] + 1) * (m / 4 + 1));
                 }
             }
-        };
-        std::vector<std::thread> threads;
-        for (int t = 1; t < n_threads; ++t) threads.emplace_back(run);
-        run();
-        for (auto& thread : threads) thread.join();
+        });
     }
-    return handed_over(std::move(product), {n_docs, m});
+    return product.handed_over();
 }
 
 }  // namespace

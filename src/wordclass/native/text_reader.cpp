@@ -6,35 +6,27 @@
 // Python object is touched while lines are read, so the GIL is released. Portable C++17: no
 // std::from_chars, which some compilers lack for floats, and no strtof, which obeys the locale.
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
-#include <algorithm>
 #include <cfloat>
-#include <cstdint>
 #include <cstring>
 #include <deque>
-#include <memory>
-#include <string>
-#include <string_view>
+#include <optional>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "shared.h"
 
 namespace text_reader {
 namespace {
 
-// ---------------------------------------------------------------------------------- numbers
+// --- numbers -------------------------------------------------------------------------------------
 
 constexpr int MOST_DIGITS = 18;  // so many fit into 63 bits
 constexpr int MOST_EXPONENT = 99999;
 
 // Powers of ten that a double holds exactly.
-constexpr double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                             1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                             1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr int LAST_POWER = 22;
 
 // Multiply by a power of ten of at most 2 * LAST_POWER, in one step or two.
@@ -52,29 +44,28 @@ double scaled(double value, int exponent) {
 // Between two floats lie 2^29 such units, and what rounds up parts from what rounds down in the
 // middle of them.
 bool is_surely_rounded(double value) {
-    constexpr std::uint64_t MIDDLE = std::uint64_t{1} << 28;
-    constexpr std::uint64_t MARGIN = 8;
-    std::uint64_t bits;
+    constexpr uint64_t MIDDLE = uint64_t{1} << 28;
+    constexpr uint64_t MARGIN = 8;
+    uint64_t bits;
     std::memcpy(&bits, &value, sizeof bits);
-    const std::uint64_t below = bits & (2 * MIDDLE - 1);
+    const uint64_t below = bits & (2 * MIDDLE - 1);
     const bool is_near_middle = below - (MIDDLE - MARGIN) <= 2 * MARGIN;
     // floats below FLT_MIN have fewer bits, and above the largest there are none
-    return !is_near_middle && value >= 2 * static_cast<double>(FLT_MIN) && value <= FLT_MAX / 2;
+    return !is_near_middle && value >= 2 * double(FLT_MIN) && value <= FLT_MAX / 2;
 }
 
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+bool is_digit(char c) { return uint8_t(c - '0') < 10; }
 
 // Zeros before the first other digit do not count.
-std::ptrdiff_t n_significant(const char* first, const char* last) {
+ptrdiff_t n_significant(const char* first, const char* last) {
     while (first < last && (*first == '0' || *first == '.')) ++first;
     return last - first - (std::find(first, last, '.') != last);
 }
 
 // Read digits into the number and return where they end. Too many of them overflow, which is
 // well defined, and noticed by whoever counts them.
-const char* read_digits(const char* at, const char* end, std::uint64_t& number) {
-    for (; at < end && is_digit(*at); ++at)
-        number = number * 10 + static_cast<std::uint64_t>(*at - '0');
+const char* read_digits(const char* at, const char* end, uint64_t& number) {
+    for (; at < end && is_digit(*at); ++at) number = number * 10 + uint64_t(*at - '0');
     return at;
 }
 
@@ -84,10 +75,10 @@ bool read_exponent(const char*& at, const char* end, int& exponent) {
     const bool is_small = *at == '-';
     at += is_small || *at == '+';
     const char* first = at;
-    std::uint64_t size = 0;
+    uint64_t size = 0;
     at = read_digits(at, end, size);
     if (at == first || at - first > 5 || (at < end && *at != ' ')) return false;
-    exponent += is_small ? -static_cast<int>(size) : static_cast<int>(size);
+    exponent += is_small ? -int(size) : int(size);
     return true;
 }
 
@@ -99,15 +90,15 @@ bool read_number(const char*& at, const char* end, float& number) {
     const bool is_negative = *at == '-';
     at += is_negative || *at == '+';
     const char* first = at;
-    std::uint64_t digits = 0;
+    uint64_t digits = 0;
     int exponent = 0;
     at = read_digits(at, end, digits);
-    std::ptrdiff_t n_digits = at - first;
+    ptrdiff_t n_digits = at - first;
     if (at < end && *at == '.') {
         const char* fraction = ++at;
         at = read_digits(at, end, digits);
         if (at - fraction > MOST_EXPONENT) return false;
-        exponent = -static_cast<int>(at - fraction);
+        exponent = -int(at - fraction);
         n_digits += at - fraction;
     }
     if (n_digits == 0) return false;
@@ -116,43 +107,17 @@ bool read_number(const char*& at, const char* end, float& number) {
     // a table, not a branch: signs are as good as random
     constexpr double SIGNS[] = {1.0, -1.0};
     if (digits == 0) {
-        number = static_cast<float>(0.0 * SIGNS[is_negative]);
+        number = float(0.0 * SIGNS[is_negative]);
         return true;
     }
     if (exponent < -2 * LAST_POWER || exponent > 2 * LAST_POWER) return false;
     // through a signed type, which every machine converts in one step
-    const double value = scaled(static_cast<double>(static_cast<std::int64_t>(digits)), exponent);
-    number = static_cast<float>(value * SIGNS[is_negative]);
+    const double value = scaled(double(int64_t(digits)), exponent);
+    number = float(value * SIGNS[is_negative]);
     return is_surely_rounded(value);
 }
 
-// ------------------------------------------------------------------------------------ terms
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Whether bytes are UTF-8 as Python means it: no overlong forms, surrogates or loose bytes.
-bool is_utf8(std::string_view text) {
-    for (std::size_t i = 0; i < text.size();) {
-        const auto lead = static_cast<unsigned char>(text[i]);
-        const std::size_t size = lead < 0x80                   ? 1
-                                 : lead >= 0xC2 && lead < 0xE0 ? 2
-                                 : lead >= 0xE0 && lead < 0xF0 ? 3
-                                 : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                               : 0;
-        if (size == 0 || size > text.size() - i) return false;
-        for (std::size_t k = 1; k < size; ++k)
-            if (!is_continuation(text[i + k])) return false;
-        if (size > 2) {
-            const auto second = static_cast<unsigned char>(text[i + 1]);
-            const bool is_overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-            const bool is_surrogate = lead == 0xED && second >= 0xA0;
-            const bool is_too_large = lead == 0xF4 && second >= 0x90;
-            if (is_overlong || is_surrogate || is_too_large) return false;
-        }
-        i += size;
-    }
-    return true;
-}
+// --- terms ---------------------------------------------------------------------------------------
 
 // Which vectors to keep: of every term the first, and only of wanted terms where some are named.
 class Selection {
@@ -163,7 +128,8 @@ public:
 
     explicit Selection(nb::list wanted) : is_open_(false) {
         for (nb::handle term : wanted) {
-            const auto bytes = nb::cast<nb::bytes>(term);
+            if (!PyBytes_Check(term.ptr())) throw nb::type_error("expected terms as bytes");
+            const auto bytes = nb::borrow<nb::bytes>(term);
             add({bytes.c_str(), bytes.size()});
         }
     }
@@ -183,64 +149,52 @@ private:
     std::unordered_set<std::string_view> known_;  // terms taken; or those still wanted
 };
 
-// ------------------------------------------------------------------------------------ lines
+// --- lines ---------------------------------------------------------------------------------------
 
-std::size_t count_spaces(const char* at, const char* end) {
-    std::size_t total = 0;
+size_t count_spaces(const char* at, const char* end) {
+    size_t total = 0;
     while (at < end) {
         // by bytes, which compilers turn into vector instructions; as many as a byte can count
-        const char* stop = at + std::min<std::ptrdiff_t>(end - at, 255);
-        std::uint8_t some = 0;
-        for (; at < stop; ++at) some = static_cast<std::uint8_t>(some + (*at == ' '));
+        const char* stop = at + std::min<ptrdiff_t>(end - at, 255);
+        uint8_t some = 0;
+        for (; at < stop; ++at) some = uint8_t(some + (*at == ' '));
         total += some;
     }
     return total;
 }
 
 // The space before the last n fields of a line that has at least n spaces, n_spaces in all.
-const char* end_of_term(const char* line, const char* end, std::size_t n, std::size_t n_spaces) {
-    if (n_spaces == n)
-        return static_cast<const char*>(std::memchr(line, ' ', static_cast<std::size_t>(end - line)));
+const char* end_of_term(const char* line, const char* end, size_t n, size_t n_spaces) {
+    if (n_spaces == n) return static_cast<const char*>(std::memchr(line, ' ', size_t(end - line)));
     while (n > 0) n -= *--end == ' ';
     return end;
 }
 
-template <class Value>
-nb::ndarray<nb::numpy, Value, nb::ndim<1>> to_numpy(std::vector<Value>&& values) {
-    auto kept = std::make_unique<std::vector<Value>>(std::move(values));
-    Value* data = kept->data();
-    const std::size_t size = kept->size();
-    nb::capsule owner(kept.get(), [](void* memory) noexcept {
-        delete static_cast<std::vector<Value>*>(memory);
-    });
-    kept.release();
-    return {data, {size}, owner};
-}
-
 // A field that is left to Python: where its number belongs, and where its text stands.
 struct Unread {
-    std::size_t place, line, start, end;
+    size_t place, line, start, end;
 };
 
 // What the lines of a block hold.
 struct Block {
-    std::string terms;                // of the kept vectors, each with a newline behind it
-    std::vector<std::int64_t> lines;  // where they stood, counted from 0
+    std::string terms;           // of the kept vectors, each with a newline behind it
+    std::vector<int64_t> lines;  // where they stood, counted from 0
     std::vector<float> values;
     std::vector<Unread> unread;
-    std::size_t n_lines = 0;  // that are good; where not all are, the next one is bad
+    size_t n_lines = 0;  // that are good; where not all are, the next one is bad
     bool has_bad_line = false;
 };
 
 class TextReader {
 public:
-    TextReader(std::size_t n_dims, nb::object wanted) : n_dims_(n_dims) {
-        if (n_dims == 0) throw nb::value_error("vectors have at least one dimension");
-        if (!wanted.is_none()) selection_ = Selection(nb::cast<nb::list>(wanted));
+    TextReader(size_t n_dims, std::optional<nb::list> wanted) : n_dims_(n_dims) {
+        check(n_dims > 0, "vectors have at least one dimension");
+        if (wanted) selection_ = Selection(*wanted);
     }
 
     // (terms, lines, values, fields left to Python, number of good lines, whether one is bad)
     nb::tuple read(nb::bytes bytes) {
+        const OneAtATime turn(is_taken_);
         Block block;
         {
             nb::gil_scoped_release no_gil;
@@ -249,16 +203,17 @@ public:
         nb::list unread;
         for (const Unread& field : block.unread)
             unread.append(nb::make_tuple(field.place, field.line, field.start, field.end));
-        return nb::make_tuple(nb::bytes(block.terms.data(), block.terms.size()),
-                              to_numpy(std::move(block.lines)), to_numpy(std::move(block.values)),
-                              unread, block.n_lines, block.has_bad_line);
+        return nb::make_tuple(
+            nb::bytes(block.terms.data(), block.terms.size()), handed_over(std::move(block.lines)),
+            handed_over(std::move(block.values)), unread, block.n_lines, block.has_bad_line);
     }
 
 private:
     Block read_lines(const char* start, const char* end) {
+        Watch watch;
         Block block;
         for (const char* line = start; line < end; ++block.n_lines) {
-            const auto left = static_cast<std::size_t>(end - line);
+            const auto left = size_t(end - line);
             const void* newline = std::memchr(line, '\n', left);
             const char* next = newline ? static_cast<const char*>(newline) : end;
             const char* last = next;
@@ -267,6 +222,7 @@ private:
                 block.has_bad_line = true;
                 break;
             }
+            watch.did(4 * size_t(next - line) + 4);
             line = newline ? next + 1 : end;
         }
         return block;
@@ -274,39 +230,40 @@ private:
 
     // Keep the vector of a line, if it is to be kept; false where the line is bad.
     bool read_line(Block& block, const char* start, const char* line, const char* last) {
-        const std::size_t n_spaces = count_spaces(line, last);
+        const size_t n_spaces = count_spaces(line, last);
         if (n_spaces < n_dims_) return false;
         const char* space = end_of_term(line, last, n_dims_, n_spaces);
-        const std::string_view term(line, static_cast<std::size_t>(space - line));
+        const std::string_view term(line, size_t(space - line));
         if (!is_utf8(term)) return false;
         if (!selection_.takes(term)) return true;
         block.terms.append(term).push_back('\n');
-        block.lines.push_back(static_cast<std::int64_t>(block.n_lines));
-        const std::size_t first = block.values.size();
+        block.lines.push_back(int64_t(block.n_lines));
+        const size_t first = block.values.size();
         block.values.resize(first + n_dims_);
         const char* field = space + 1;
-        for (std::size_t place = first; place < first + n_dims_; ++place) {
+        for (size_t place = first; place < first + n_dims_; ++place) {
             const char* stop = field;
             if (!read_number(stop, last, block.values[place])) {
                 stop = std::find(field, last, ' ');
-                block.unread.push_back({place, block.n_lines,
-                                        static_cast<std::size_t>(field - start),
-                                        static_cast<std::size_t>(stop - start)});
+                block.unread.push_back(
+                    {place, block.n_lines, size_t(field - start), size_t(stop - start)});
             }
             field = stop + 1;
         }
         return true;
     }
 
-    std::size_t n_dims_;
+    size_t n_dims_;
     Selection selection_;
+    std::atomic<bool> is_taken_{false};
 };
 
 }  // namespace
 
 void bind(nb::module_& module) {
     nb::class_<TextReader>(module, "TextReader")
-        .def(nb::init<std::size_t, nb::object>(), nb::arg("n_dims"), nb::arg("wanted").none())
+        .def(nb::init<size_t, std::optional<nb::list>>(), nb::arg("n_dims"),
+             nb::arg("wanted").none())
         .def("read", &TextReader::read);
 }
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn, optim
 
 from wordclass.errors import FormatError, InputError
-from wordclass.network.weights import trained
 from wordclass.storage import is_there
 from wordclass.storage.parts import Parts
 
 _KIND = "training"
+
+Weights = dict[str, Tensor]
 
 
 class CheckpointError(InputError):
@@ -56,22 +56,41 @@ class State:
         return len(self.history)
 
 
+def trained(network: nn.Module) -> Weights:
+    """Return the weights that training changes, by name."""
+    return {
+        name: weight.detach() for name, weight in network.named_parameters() if weight.requires_grad
+    }
+
+
+def copied(network: nn.Module) -> Weights:
+    """Return copies of them, which training does not change."""
+    return {name: weight.clone() for name, weight in trained(network).items()}
+
+
+def load(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Overwrite those of the trained weights that are given."""
+    for name, weight in trained(network).items():
+        if name in weights:
+            weight.copy_(weights[name])
+
+
 @dataclass
 class Checkpoint:
     """A file that holds the state of one training.
 
     Parameters
     ----------
-    path
+    path : Path or None
         The file; None: nothing is kept.
-    key
+    key : str
         Names the training: its data and options. The file of another training is refused.
-    seconds
+    seconds : float, default=60.0
         How long to wait at least between two writes inside an epoch.
     """
 
-    path: Path | None
-    key: str
+    path: Path | None = None
+    key: str = ""
     seconds: float = 60.0
     _written: float = field(default_factory=time.monotonic, repr=False)
 
@@ -85,7 +104,7 @@ class Checkpoint:
         state: State,
         network: nn.Module,
         optimizer: optim.Optimizer,
-        kept: Mapping[str, Mapping[str, Tensor]],
+        kept: Mapping[str, Weights],
     ) -> None:
         """Replace the file by the present state, or leave it as it was.
 
@@ -93,13 +112,14 @@ class Checkpoint:
         """
         if self.path is None:
             return
-        arrays = {f"network.{name}": _array(weight) for name, weight in trained(network).items()}
-        for kind, weights in kept.items():
-            arrays |= {f"{kind}.{name}": _array(weight) for name, weight in weights.items()}
+        groups: dict[str, Weights] = {"network": trained(network), **kept}
         for number, values in optimizer.state_dict()["state"].items():
-            arrays |= {
-                f"optimizer.{number}.{name}": _array(value) for name, value in values.items()
-            }
+            groups[f"optimizer.{number}"] = values
+        arrays = {
+            f"{group}.{name}": tensor.detach().cpu().numpy()
+            for group, tensors in groups.items()
+            for name, tensor in tensors.items()
+        }
         with suppress(OSError):  # writing tells what is wrong
             self.path.parent.mkdir(parents=True, exist_ok=True)
         Parts.of({"key": self.key, "state": asdict(state)}, **arrays).write(self.path, _KIND)
@@ -107,7 +127,7 @@ class Checkpoint:
 
     def read(
         self, network: nn.Module, optimizer: optim.Optimizer, kept: Iterable[str]
-    ) -> tuple[State, dict[str, dict[str, Tensor]]]:
+    ) -> tuple[State, dict[str, Weights]]:
         """Go back to the state of the file: returns it, and the weights that were kept in it.
 
         Where there is no file, the state is that of a beginning and nothing is changed.
@@ -129,13 +149,26 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of another training: the texts, the vectors or the "
                 "options differ; delete it to begin anew, or name another file"
             )
-        tensors = {name: torch.from_numpy(array) for name, array in parts.arrays.items()}
-        with torch.no_grad():
-            for name, weight in trained(network).items():
-                weight.copy_(tensors[f"network.{name}"])
-        _restore(optimizer, _under("optimizer", tensors))
+        found: dict[str, Weights] = {"network": {}, "optimizer": {}, **{kind: {} for kind in kept}}
+        for name, array in parts.arrays.items():
+            group, _, rest = name.partition(".")
+            found[group][rest] = torch.from_numpy(array)
+        load(network, found.pop("network"))
+        _restore(optimizer, found.pop("optimizer"))
         self._written = time.monotonic()
-        return _state(parts.facts["state"]), {kind: _under(kind, tensors) for kind in kept}
+        state = parts.facts["state"]
+        history = [Epoch(**epoch) for epoch in state["history"]]
+        return State(**{**state, "history": history}), found
+
+
+def _restore(optimizer: optim.Optimizer, tensors: Weights) -> None:
+    found: dict[int, dict[str, Any]] = {}
+    for name, value in tensors.items():
+        number, _, key = name.partition(".")
+        # a number alone comes back as an array of one
+        found.setdefault(int(number), {})[key] = value[0] if key == "step" else value
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": found, "param_groups": groups})
 
 
 def remove(path: Path) -> None:
@@ -151,29 +184,3 @@ def _sweep(path: Path) -> None:
         for found in path.parent.iterdir():
             if unfinished.fullmatch(found.name):
                 found.unlink(missing_ok=True)
-
-
-def _array(tensor: Tensor) -> NDArray[Any]:
-    return tensor.detach().cpu().numpy()
-
-
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    start = f"{prefix}."
-    return {
-        name.removeprefix(start): each for name, each in tensors.items() if name.startswith(start)
-    }
-
-
-def _restore(optimizer: optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    found: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        number, _, key = name.partition(".")
-        # a number alone comes back as an array of one
-        found.setdefault(int(number), {})[key] = value[0] if key == "step" else value
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": found, "param_groups": groups})
-
-
-def _state(stored: dict[str, Any]) -> State:
-    history = [Epoch(**epoch) for epoch in stored["history"]]
-    return State(**{**stored, "history": history})

@@ -1,10 +1,10 @@
-"""E as the first layer of a network: ids of tokens in, their vectors out."""
+"""E as the first layer of a network: ids of tokens in, their vectors out, dropped in training."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -12,11 +12,107 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wordclass.checks import check_number
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
-from wordclass.network.supervised_dropout import SupervisedDropout, checked_names
 
+BLOCKS = ("pretrained", "word_class", "random")  # those that a matrix can have
 _PAPER = MappingProxyType({"word_class": 0.5})
+_Value = TypeVar("_Value")
+
+Ids: TypeAlias = Tensor | NDArray[np.integer]
+Shift: TypeAlias = Mapping[str, Tensor]  # by block: what to add to rows, token by token
+Trainable: TypeAlias = bool | Mapping[str, bool]
+Rates: TypeAlias = float | Mapping[str, float]
+
+
+def trained_blocks(blocks: Collection[str], trainable: Trainable) -> dict[str, bool]:
+    """Return for each block whether it is trained: one answer for all, or {block: answer}."""
+    named = _by_block("trainable", blocks, trainable)
+    if not all(isinstance(value, bool | np.bool_) for value in named.values()):
+        raise InputError(
+            f"trainable is {trainable!r}; expected True, False or {{block: True or False}}"
+        )
+    return {name: bool(named.get(name, False)) for name in blocks}
+
+
+def dropout_rates(option: str, blocks: Collection[str], rates: Rates) -> dict[str, float]:
+    """Return the rates above 0 of the blocks there are: one rate for all, or {block: rate}."""
+    named = _by_block(option, blocks, rates)
+    for name, rate in named.items():
+        check_number(f"{option} of {name!r}", rate, below=1)
+    return {name: float(named[name]) for name in blocks if named.get(name)}
+
+
+def _by_block(
+    option: str, blocks: Collection[str], given: _Value | Mapping[str, _Value]
+) -> dict[str, _Value]:
+    """Return values by block. A block that a matrix can have but this one lacks is no mistake."""
+    named = {**given} if isinstance(given, Mapping) else dict.fromkeys(blocks, given)
+    if unknown := [name for name in named if name not in blocks and name not in BLOCKS]:
+        raise InputError(
+            f"{option} names the block {unknown[0]!r}; the blocks are: {', '.join(blocks)}"
+        )
+    return named
+
+
+class SupervisedDropout(nn.Module):
+    """Sets random elements of chosen blocks of columns to zero, in training only.
+
+    The paper's D(E) = [U, (1 - p) d(S)] / (1 - p r / (q + r)), where d is ordinary dropout, which
+    divides what it keeps by 1 - p. So every element of the word-class block of every token is
+    zero with probability p, on its own, and all that is left, of both blocks, is divided by
+    1 - p r / (q + r). With several blocks p r becomes the sum of all p_k r_k; with one rate for
+    all columns this is ordinary dropout. The numbers come from torch's own generator, as those of
+    `nn.Dropout` do.
+
+    Parameters
+    ----------
+    blocks : dict of slices
+        The columns of each block, side by side from 0, such as `EmbeddingMatrix.blocks`.
+    rates : float or dict, or None
+        The p of each block, at least 0 and below 1; a block that is not named has 0. A number is
+        the p of all blocks. None or 0: nothing is dropped.
+
+    Examples
+    --------
+    >>> drop = SupervisedDropout({"pretrained": slice(0, 3), "word_class": slice(3, 4)},
+    ...                          {"word_class": 0.5})
+    >>> drop(torch.ones(1, 4))[0, :3]  # divided by 1 - .5 * 1 / 4
+    tensor([1.1429, 1.1429, 1.1429])
+    >>> drop.eval()(torch.ones(1, 4))
+    tensor([[1., 1., 1., 1.]])
+    """
+
+    def __init__(self, blocks: Mapping[str, slice], rates: Rates | None) -> None:
+        super().__init__()
+        self.blocks = {name: slice(place.start, place.stop) for name, place in blocks.items()}
+        self.rates = dropout_rates("dropout", self.blocks, 0.0 if rates is None else rates)
+        self.n_dims = max((place.stop for place in self.blocks.values()), default=0)
+        widths = {name: place.stop - place.start for name, place in self.blocks.items()}
+        n_dropped = sum(rate * widths[name] for name, rate in self.rates.items())
+        self.kept: float = 1 - n_dropped / max(self.n_dims, 1)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return vectors (..., q + r) of the same shape; the same object where none is dropped."""
+        if not self.training or not self.rates:
+            return vectors
+        if vectors.shape[-1] != self.n_dims:
+            raise InputError(
+                f"the vectors have {vectors.shape[-1]} columns; expected {self.n_dims}"
+            )
+        # the scale is kept on average over all columns, not within a block: in expectation the
+        # pretrained columns grow and the word-class columns shrink
+        scaled = vectors / self.kept
+        for name, rate in self.rates.items():
+            place = self.blocks[name]
+            block = scaled[..., place]
+            scaled[..., place] = block * torch.empty_like(block).bernoulli_(1 - rate)
+        return scaled
+
+    def extra_repr(self) -> str:
+        """Show the rates."""
+        return ", ".join(f"{name} {rate:g}" for name, rate in self.rates.items())
 
 
 class EmbeddingLayer(nn.Module):
@@ -33,12 +129,12 @@ class EmbeddingLayer(nn.Module):
 
     Parameters
     ----------
-    E
+    E : EmbeddingMatrix
         The matrix. Its terms are not kept: texts become ids by `E.index`.
-    trainable
+    trainable : bool or dict, default=False
         Whether training changes the vectors: of all blocks, or {block: bool}, where a block that
         is not named is frozen.
-    dropout
+    dropout : float or dict, optional
         The rate of supervised dropout of each block, {block: rate}, or one rate of all columns;
         None or 0: none. By default that of the paper. A block that E does not have is ignored.
 
@@ -59,10 +155,7 @@ class EmbeddingLayer(nn.Module):
     """
 
     def __init__(
-        self,
-        E: EmbeddingMatrix,
-        trainable: bool | Mapping[str, bool] = False,
-        dropout: float | Mapping[str, float] | None = _PAPER,
+        self, E: EmbeddingMatrix, trainable: Trainable = False, dropout: Rates | None = _PAPER
     ) -> None:
         super().__init__()
         if not isinstance(E, EmbeddingMatrix):
@@ -70,26 +163,24 @@ class EmbeddingLayer(nn.Module):
         self.blocks = dict(E.blocks)
         self.num_embeddings, self.embedding_dim = E.matrix.shape
         self.padding_idx = E.padding
-        is_trainable = _trainable(self.blocks, trainable)
+        is_trained = trained_blocks(self.blocks, trainable)
         # a view keeps, and saves, all of the memory it is a part of: views of all blocks, or none
-        is_shared = not any(is_trainable.values())
+        is_shared = not any(is_trained.values())
         rows = _shared(E.matrix)
         self.vectors = nn.ModuleDict()
         for name, place in self.blocks.items():
             weight = rows[:, place] if is_shared else rows[:, place].clone()
-            self.vectors[name] = _Block(weight, is_trainable[name], self.padding_idx)
+            self.vectors[name] = _Block(weight, is_trained[name], self.padding_idx)
         self.dropout = SupervisedDropout(self.blocks, dropout)
 
-    def forward(
-        self, ids: Tensor | NDArray[np.integer], shift: Mapping[str, Tensor] | None = None
-    ) -> Tensor:
+    def forward(self, ids: Ids, shift: Shift | None = None) -> Tensor:
         """Return (b, l, q + r) for ids (b, l); ids of any other shape are fine too.
 
         Parameters
         ----------
-        ids
+        ids : Tensor or array
             The tokens.
-        shift
+        shift : dict of Tensor, optional
             What to add to the rows of some blocks, token by token, before dropout: {block: (b, l,
             width of the block)}. What it holds at the padding is ignored.
 
@@ -110,31 +201,36 @@ class EmbeddingLayer(nn.Module):
         dropped: Tensor = self.dropout(E)
         return dropped
 
-    def checked_ids(self, ids: Tensor | NDArray[np.integer]) -> Tensor:
+    def checked_ids(self, ids: Ids) -> Tensor:
         """Return ids as int64; refuse what `forward` refuses."""
         if not isinstance(ids, Tensor):
-            ids = torch.as_tensor(np.array(ids), device=self._device)
+            weight = next(chain(self.parameters(), self.buffers()))
+            ids = torch.as_tensor(np.array(ids), device=weight.device)
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise InputError(f"the ids are {ids.dtype}; expected whole numbers, such as int64")
-        if not torch.compiler.is_compiling():
-            self._check_range(ids)
+        if torch.compiler.is_compiling() or ids.is_meta or not ids.numel():
+            return ids.long()
+        lowest, highest = (int(end) for end in ids.aminmax())
+        if lowest < 0 or highest >= self.num_embeddings:
+            bad = lowest if lowest < 0 else highest
+            raise InputError(
+                f"the id {bad} is no row of E, which has rows 0 to {self.num_embeddings - 1}: were "
+                "the texts indexed by another matrix?"
+            )
         return ids.long()
 
-    def checked_shift(
-        self, shift: Mapping[str, Tensor] | None, shape: Sequence[int]
-    ) -> Mapping[str, Tensor]:
+    def checked_shift(self, shift: Shift | None, shape: Sequence[int]) -> Shift:
         """Return the shift of tokens of a shape, {} for None; refuse what `forward` refuses."""
         for name, added in (shift or {}).items():
             if name not in self.blocks:
                 raise InputError(
                     f"shift names the block {name!r}; the blocks are: {', '.join(self.blocks)}"
                 )
-            place = self.blocks[name]
-            expected = (*shape, place.stop - place.start)
+            expected = (*shape, self.blocks[name].stop - self.blocks[name].start)
             if tuple(added.shape) != expected:
                 raise InputError(
                     f"the shift of {name!r} has shape {tuple(added.shape)}; expected {expected}, "
-                    "one row a token"
+                    "one row per token"
                 )
         return shift or {}
 
@@ -146,21 +242,6 @@ class EmbeddingLayer(nn.Module):
                 found[name] = block.weight.detach().cpu().numpy().copy()
                 found[name][self.padding_idx] = 0
         return found
-
-    @property
-    def _device(self) -> torch.device:
-        return next(chain(self.parameters(), self.buffers())).device
-
-    def _check_range(self, ids: Tensor) -> None:
-        if ids.is_meta or not ids.numel():
-            return
-        lowest, highest = (int(end) for end in ids.aminmax())
-        if lowest < 0 or highest >= self.num_embeddings:
-            bad = lowest if lowest < 0 else highest
-            raise InputError(
-                f"the id {bad} is no row of E, which has rows 0 to {self.num_embeddings - 1}: were "
-                "the texts indexed by another matrix?"
-            )
 
     def extra_repr(self) -> str:
         """Show sizes as nn.Embedding does."""
@@ -213,18 +294,6 @@ class _Block(nn.Module):
     def extra_repr(self) -> str:
         kind = "trainable" if self.is_trainable else "frozen"
         return f"{self.weight.shape[1]} columns, {kind}"
-
-
-def _trainable(
-    blocks: Mapping[str, slice], trainable: bool | Mapping[str, bool]
-) -> dict[str, bool]:
-    if not isinstance(trainable, Mapping):
-        trainable = dict.fromkeys(blocks, trainable)
-    checked_names(blocks, trainable, "trainable")
-    for name, value in trainable.items():
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"trainable of {name!r} is {value!r}; expected True or False")
-    return {name: bool(trainable.get(name, False)) for name in blocks}
 
 
 def _shared(array: NDArray[Any]) -> Tensor:

@@ -1,4 +1,4 @@
-"""The CNN over a batch of texts, with what a word adds to each filter computed once a word.
+"""The CNN over a batch of texts, with what a word adds to each filter computed once per word.
 
 A text repeats its words, and a batch repeats them more, but a convolution over (b, l, d) looks at
 every place anew, padding too. What a word adds at each place of each filter is one row of a small
@@ -6,11 +6,11 @@ table; responses are sums of such rows, and only their maxima are kept. What dif
 token, such as dropped-out columns, is computed token by token, and the rest still word by word.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from types import ModuleType
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -20,12 +20,10 @@ from torch.autograd.function import once_differentiable
 
 from wordclass import native
 from wordclass.arrays import Ints
-from wordclass.encoders._masks import is_token
+from wordclass.encoders._parts import is_token
 from wordclass.encoders.cnn import CnnEncoder
 from wordclass.errors import InputError
-from wordclass.network.embedding_layer import EmbeddingLayer
-
-Shift: TypeAlias = Mapping[str, Tensor]
+from wordclass.network.embedding_layer import EmbeddingLayer, Ids, Shift
 
 # what a table of words and one of tokens may take: they are used at once, while they are in the
 # cache, and many distinct words need no more memory than few
@@ -50,19 +48,16 @@ def serves(layer: nn.Module, encoder: nn.Module) -> bool:
     if native.convolution is None or torch.is_autocast_enabled("cpu"):
         return False
     tensors = chain(layer.parameters(), layer.buffers(), encoder.parameters())
+    modules = chain(layer.modules(), encoder.modules())
     return (
         _convolutions(encoder)[0].in_channels == layer.embedding_dim
         and all(each.device.type == "cpu" and each.dtype == torch.float32 for each in tensors)
-        and not any(map(_has_hooks, chain(layer.modules(), encoder.modules())))
+        and not any(getattr(module, name) for module in modules for name in _HOOKS)
     )
 
 
 def encode(
-    layer: EmbeddingLayer,
-    encoder: CnnEncoder,
-    ids: Tensor | NDArray[np.integer],
-    lengths: Tensor | NDArray[np.integer],
-    shift: Shift | None = None,
+    layer: EmbeddingLayer, encoder: CnnEncoder, ids: Ids, lengths: Ids, shift: Shift | None = None
 ) -> Tensor:
     """Return what `encoder(layer(ids), lengths)` returns, (b, output_dim), with its gradients.
 
@@ -72,11 +67,11 @@ def encode(
 
     Parameters
     ----------
-    layer, encoder
+    layer, encoder : EmbeddingLayer, CnnEncoder
         A pair that `serves`.
-    ids, lengths
+    ids, lengths : Tensor or array
         (b, l) and (b,); the padding is on the right, and on the left if the encoder is not masked.
-    shift
+    shift : dict of Tensor, optional
         What to add to the rows of some blocks, token by token, before dropout: {block: (n_tokens,
         width of the block)}, text after text, without padding.
 
@@ -100,8 +95,14 @@ def encode(
         is_text = is_text.flip(1)
     tokens = ids[is_text]
     distinct, words = _distinct(tokens, layer.num_embeddings)
-    texts = _Texts(words, _ends(lengths), left_padding.numpy())
-    return _strongest(layer, encoder, _Inputs(layer, distinct, tokens, shift), texts).relu()
+    texts = _Texts(words, np.concatenate(([0], np.cumsum(lengths.numpy()))), left_padding.numpy())
+    convolutions = _convolutions(encoder)
+    bias = torch.cat([cast(Tensor, each.bias) for each in convolutions])
+    rows_and_weights = _by_word_and_by_token(layer, convolutions, distinct, tokens, shift)
+    strongest: Tensor = _Strongest.apply(  # type: ignore[no-untyped-call]
+        *rows_and_weights, bias, texts, encoder.windows, convolutions[0].out_channels
+    )
+    return strongest.relu()
 
 
 def padded(shift: Shift, is_text: Tensor) -> dict[str, Tensor]:
@@ -111,6 +112,10 @@ def padded(shift: Shift, is_text: Tensor) -> dict[str, Tensor]:
         made[name] = rows.new_zeros((*is_text.shape, rows.shape[1]))
         made[name][is_text] = rows
     return made
+
+
+def _convolutions(encoder: CnnEncoder) -> list[nn.Conv1d]:
+    return cast("list[nn.Conv1d]", list(encoder.filters))
 
 
 def _distinct(tokens: Tensor, n_ids: int) -> tuple[Tensor, NDArray[np.int32]]:
@@ -123,57 +128,41 @@ def _distinct(tokens: Tensor, n_ids: int) -> tuple[Tensor, NDArray[np.int32]]:
     return distinct, numbers[tokens].numpy()
 
 
-def _ends(lengths: Tensor) -> Ints:
-    ends = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths.numpy(), out=ends[1:])
-    return ends
+def _by_word_and_by_token(
+    layer: EmbeddingLayer,
+    convolutions: list[nn.Conv1d],
+    distinct: Tensor,
+    tokens: Tensor,
+    shift: Shift,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return rows of words and rows of tokens, and the weights of the filters for either.
 
-
-def _convolutions(encoder: CnnEncoder) -> list[nn.Conv1d]:
-    return cast("list[nn.Conv1d]", list(encoder.filters))
-
-
-def _has_hooks(module: nn.Module) -> bool:
-    return any(getattr(module, name) for name in _HOOKS)
-
-
-# --- what is known word by word, and token by token ------------------------------------------
-
-
-class _Inputs:
-    """The rows of a batch's words and tokens, and which blocks of columns are in which.
-
-    Attributes
-    ----------
-    by_word, by_token : list of str
-        The blocks. Those with dropout, or with a shift, differ from token to token.
-    word_rows, token_rows : Tensor
-        (distinct words, columns of `by_word`) and (n_tokens, columns of `by_token`).
-    scale : float
-        What supervised dropout multiplies all columns with, dropped or not.
+    The columns of a block are in the rows of tokens where they differ from token to token: those
+    with dropout, or with a shift. All others are in the rows of words. A row of the weights W
+    (K, columns) is for one window, place in it and channel, in this order.
     """
-
-    def __init__(
-        self, layer: EmbeddingLayer, distinct: Tensor, tokens: Tensor, shift: Shift
-    ) -> None:
-        dropout = layer.dropout
-        rates = dropout.rates if dropout.training else {}
-        self.by_token = [name for name in layer.blocks if name in rates or name in shift]
-        self.by_word = [name for name in layer.blocks if name not in self.by_token]
-        self.scale = 1 / dropout.kept if rates else 1.0
-        self.word_rows = _side_by_side(
-            [layer.vectors[name](distinct) for name in self.by_word], len(distinct)
-        )
-        of_tokens = []
-        for name in self.by_token:
-            rows = layer.vectors[name](tokens)
-            if name in shift:
-                is_padding = (tokens == layer.padding_idx)[:, None]
-                rows = rows + shift[name].to(rows).masked_fill(is_padding, 0)
-            if name in rates:
-                rows = rows * torch.empty_like(rows).bernoulli_(1 - rates[name])
-            of_tokens.append(rows)
-        self.token_rows = _side_by_side(of_tokens, len(tokens))
+    dropout = layer.dropout
+    rates = dropout.rates if dropout.training else {}
+    W = torch.cat([each.weight.permute(2, 0, 1).flatten(0, 1) for each in convolutions])  # (K, d)
+    W = W * (1 / dropout.kept if rates else 1.0)  # dropout scales all columns, dropped or not
+    widths = [place.stop - place.start for place in layer.blocks.values()]
+    of_words, of_tokens = [], []
+    for name, weights in zip(layer.blocks, torch.split(W, widths, 1), strict=True):
+        if name not in rates and name not in shift:
+            of_words.append((layer.vectors[name](distinct), weights))
+            continue
+        rows = layer.vectors[name](tokens)
+        if name in shift:
+            is_padding = (tokens == layer.padding_idx)[:, None]
+            rows = rows + shift[name].to(rows).masked_fill(is_padding, 0)
+        if name in rates:
+            rows = rows * torch.empty_like(rows).bernoulli_(1 - rates[name])
+        of_tokens.append((rows, weights))
+    word_rows = _side_by_side([rows for rows, _ in of_words], len(distinct))
+    token_rows = _side_by_side([rows for rows, _ in of_tokens], len(tokens))
+    W_word = _side_by_side([weights for _, weights in of_words], len(W))
+    W_token = _side_by_side([weights for _, weights in of_tokens], len(W))
+    return word_rows, token_rows, W_word, W_token
 
 
 def _side_by_side(parts: list[Tensor], n_rows: int) -> Tensor:
@@ -182,54 +171,21 @@ def _side_by_side(parts: list[Tensor], n_rows: int) -> Tensor:
     return torch.cat(parts, dim=1) if parts else torch.empty(n_rows, 0)
 
 
-def _strongest(
-    layer: EmbeddingLayer, encoder: CnnEncoder, inputs: _Inputs, texts: "_Texts"
-) -> Tensor:
-    """Return the greatest responses (b, output_dim), less than 0 too."""
-    convolutions = _convolutions(encoder)
-    W = torch.cat([each.weight.permute(2, 0, 1).flatten(0, 1) for each in convolutions])  # (K, d)
-    widths = [place.stop - place.start for place in layer.blocks.values()]
-    blocks = dict(zip(layer.blocks, torch.split(W * inputs.scale, widths, 1), strict=True))
-    strongest: Tensor = _Strongest.apply(  # type: ignore[no-untyped-call]
-        inputs.word_rows,
-        inputs.token_rows,
-        _side_by_side([blocks[name] for name in inputs.by_word], len(W)),
-        _side_by_side([blocks[name] for name in inputs.by_token], len(W)),
-        torch.cat([cast(Tensor, each.bias) for each in convolutions]),
-        texts,
-        _Filters(encoder.windows, convolutions[0].out_channels),
-    )
-    return strongest
-
-
 # --- the compiled part, and its gradients ----------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Texts:
-    """The tokens of a batch, text after text.
+    """The tokens of a batch, text after text."""
 
-    Parameters
-    ----------
-    words
-        (n_tokens,) which of the distinct words each is.
-    ends
-        (b + 1,) where each text ends; the first is 0.
-    left_padding
-        (b,) how many zeros are read before each text.
-    """
-
-    words: NDArray[np.int32]
-    ends: Ints
-    left_padding: Ints
-
-    def __len__(self) -> int:
-        return len(self.left_padding)
+    words: NDArray[np.int32]  # (n_tokens,) which of the distinct words each is
+    ends: Ints  # (b + 1,) where each text ends; the first is 0
+    left_padding: Ints  # (b,) how many zeros are read before each text
 
     def parts(self, n_tokens: int) -> Iterator[tuple["_Texts", slice, slice]]:
         """Yield parts of at most so many tokens, or of one text, and their texts and tokens."""
         start = 0
-        while start < len(self):
+        while start < len(self.left_padding):
             stop = int(np.searchsorted(self.ends, self.ends[start] + n_tokens, side="right")) - 1
             stop = max(stop, start + 1)
             tokens = slice(int(self.ends[start]), int(self.ends[stop]))
@@ -239,35 +195,29 @@ class _Texts:
             start = stop
 
 
-@dataclass(frozen=True)
-class _Filters:
-    """Filters of several widths, the same number of each.
+def _filter_parts(
+    windows: tuple[int, ...], channels: int, n_words: int
+) -> Iterator[tuple[slice, Tensor]]:
+    """Yield the outputs of some filters of one width, and their rows of W (window, filters).
 
-    A response is the sum of what rows of W say of the words below a filter: W (K, d) has a row for
-    each window, place in it and channel, in this order.
+    There are so few of them that their table of words is small.
     """
-
-    windows: tuple[int, ...]
-    channels: int
-
-    def parts(self, n_words: int) -> Iterator[tuple["_Filters", slice, Tensor]]:
-        """Yield parts with small tables of words, and their outputs and rows of W."""
-        places = torch.arange(sum(self.windows) * self.channels).view(-1, self.channels)
-        for number, of_window in enumerate(torch.split(places, list(self.windows))):
-            fitting = _TABLE_NUMBERS // max(1, n_words * len(of_window))
-            step = max(1, fitting // _CHANNELS_TOGETHER) * _CHANNELS_TOGETHER
-            for first in range(0, self.channels, step):
-                rows = of_window[:, first : first + step]
-                start = number * self.channels + first
-                part = _Filters((len(rows),), rows.shape[1])
-                yield part, slice(start, start + rows.shape[1]), rows.flatten()
+    places = torch.arange(sum(windows) * channels).view(-1, channels)
+    for number, of_window in enumerate(torch.split(places, list(windows))):
+        fitting = _TABLE_NUMBERS // max(1, n_words * len(of_window))
+        step = max(1, fitting // _CHANNELS_TOGETHER) * _CHANNELS_TOGETHER
+        for first in range(0, channels, step):
+            rows = of_window[:, first : first + step]
+            start = number * channels + first
+            yield slice(start, start + rows.shape[1]), rows
 
 
 class _Strongest(torch.autograd.Function):
     """The greatest response of each filter in each text, (b, output_dim), less than 0 too.
 
-    No array of all tokens by all filters is made: on the way there only some texts at a time, and
-    on the way back only the tokens below a greatest response are looked at.
+    A response is the sum of what rows of W say of the words below a filter. No array of all tokens
+    by all filters is made: on the way there only some texts at a time, and on the way back only the
+    tokens below a greatest response are looked at.
     """
 
     @staticmethod
@@ -279,62 +229,44 @@ class _Strongest(torch.autograd.Function):
         W_token: Tensor,
         bias: Tensor,
         texts: _Texts,
-        filters: _Filters,
+        windows: tuple[int, ...],
+        channels: int,
     ) -> Tensor:
-        best = torch.empty(len(texts), len(bias))
+        best = torch.empty(len(texts.left_padding), len(bias))
         where = torch.empty(best.shape, dtype=torch.int32)
-        for part, outputs, rows in filters.parts(len(word_rows)):
-            table = _products(word_rows, W_word[rows])
-            addends = (table, token_rows, W_token[rows], bias[outputs])
-            _fill(best[:, outputs], where[:, outputs], addends, texts, part)
+        n_tokens = _TOKENS_AT_ONCE if token_rows.shape[1] else max(1, len(texts.words))
+        for outputs, rows in _filter_parts(windows, channels, len(word_rows)):
+            table = _products(word_rows, W_word[rows.flatten()])
+            W_part = W_token[rows.flatten()]
+            for part, numbers, tokens in texts.parts(n_tokens):
+                found = _kernel().strongest(
+                    _array(table),
+                    part.words,
+                    _array(_products(token_rows[tokens], W_part)),
+                    part.ends,
+                    np.array([len(rows)]),
+                    rows.shape[1],
+                    _array(bias[outputs]),
+                    part.left_padding,
+                    torch.get_num_threads(),
+                )
+                best[numbers, outputs], where[numbers, outputs] = map(torch.from_numpy, found)
         ctx.save_for_backward(word_rows, token_rows, W_word, W_token)
-        ctx.where, ctx.texts, ctx.filters = where, texts, filters
+        ctx.rest = where.numpy(), texts.words, texts.ends, np.array(windows), channels
         return best
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         asked = ctx.needs_input_grad[:5]
+        rows_and_weights = map(_array, ctx.saved_tensors)
         found = _kernel().gradients(
-            _array(slopes),
-            ctx.where.numpy(),
-            ctx.texts.words,
-            ctx.texts.ends,
-            np.array(ctx.filters.windows, np.int64),
-            ctx.filters.channels,
-            *map(_array, ctx.saved_tensors),
-            *asked[:2],
-            torch.get_num_threads(),
+            _array(slopes), *ctx.rest, *rows_and_weights, *asked[:2], torch.get_num_threads()
         )
         of_W_word, of_W_token, of_words, of_tokens = map(torch.from_numpy, found)
         made = (of_words, of_tokens, of_W_word, of_W_token, slopes.sum(dim=0))
         wanted = (each if is_asked else None for each, is_asked in zip(made, asked, strict=True))
-        return (*wanted, None, None)
-
-
-def _fill(
-    best: Tensor,
-    where: Tensor,
-    addends: tuple[Tensor, Tensor, Tensor, Tensor],
-    texts: _Texts,
-    filters: _Filters,
-) -> None:
-    """Write the greatest responses of filters of one width, and their places."""
-    table, token_rows, W_token, bias = addends
-    n_tokens = _TOKENS_AT_ONCE if token_rows.shape[1] else max(1, len(texts.words))
-    for part, numbers, tokens in texts.parts(n_tokens):
-        found = _kernel().strongest(
-            _array(table),
-            part.words,
-            _array(_products(token_rows[tokens], W_token)),
-            part.ends,
-            np.array(filters.windows, np.int64),
-            filters.channels,
-            _array(bias),
-            part.left_padding,
-            torch.get_num_threads(),
-        )
-        best[numbers], where[numbers] = map(torch.from_numpy, found)
+        return (*wanted, None, None, None)
 
 
 def _products(rows: Tensor, W: Tensor) -> Tensor:
@@ -343,8 +275,7 @@ def _products(rows: Tensor, W: Tensor) -> Tensor:
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.detach().contiguous().numpy()
-    return array
+    return np.ascontiguousarray(tensor.detach())
 
 
 def _kernel() -> ModuleType:

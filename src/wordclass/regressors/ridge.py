@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from wordclass.arrays import Floats, Floats32
+from wordclass.checks import check_number
 from wordclass.errors import InputError
 from wordclass.regressors._rows import blocks, checked_pairs, predicted
 
@@ -23,14 +24,14 @@ class RidgeRegressor:
 
     Parameters
     ----------
-    penalty
+    penalty : float, optional
         Above 0; None: the best of a grid by generalized cross-validation, which is what leaving
         out one term after the other would cost, and needs no fit but one. One for all columns;
         of equally good ones the largest.
 
     Attributes
     ----------
-    penalty_
+    penalty_ : float
         The penalty that was used.
     weights_ : array of shape (q, r)
     """
@@ -42,10 +43,8 @@ class RidgeRegressor:
     target_mean_: Floats = field(init=False, repr=False)  # (r,)
 
     def __post_init__(self) -> None:
-        given = self.penalty
-        is_number = isinstance(given, int | float) and not isinstance(given, bool)
-        if given is not None and not (is_number and 0 < given < np.inf):
-            raise InputError(f"penalty is {given!r}; expected a number above 0, or None")
+        if self.penalty is not None:
+            check_number("penalty", self.penalty, above=0, hint=", or None")
 
     def fit(self, U: ArrayLike, S: ArrayLike) -> Self:
         """Learn from the vectors U (v, q) and S (v, r) of the same terms."""
@@ -66,12 +65,8 @@ class RidgeRegressor:
         """Return word-class vectors (k, r) for pretrained vectors (k, q)."""
         if not hasattr(self, "weights_"):
             raise InputError("this regressor has learned nothing yet: fit(U, S) comes first")
-        n_dims, n_targets = self.weights_.shape
-        return predicted(U, n_dims, n_targets, self._apply)
-
-    def _apply(self, rows: Floats) -> Floats:
-        made: Floats = (rows - self.mean_) @ self.weights_ + self.target_mean_
-        return made
+        W, mean, target_mean = self.weights_, self.mean_, self.target_mean_
+        return predicted(U, len(W), W.shape[1], lambda rows: (rows - mean) @ W + target_mean)
 
 
 def make(penalty: float | None = None, seed: int = 0) -> RidgeRegressor:

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from wordclass.network import memory
+from wordclass.network import machine
 
 NEW = ("memory.max", "memory.current", "inactive_file")
 OLD = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
@@ -22,7 +22,7 @@ def system(tmp_path):
             (folder / files[0]).write_text(f"{limit}\n")
             (folder / files[1]).write_text(f"{usage}\n")
             (folder / "memory.stat").write_text(f"anon 7\n{files[2]} {cached}\n")
-        return sorted(memory.control_group_bytes(tmp_path / "cgroup", tmp_path / "fs"))
+        return sorted(machine.control_group_bytes(tmp_path / "cgroup", tmp_path / "fs"))
 
     return make
 
@@ -44,16 +44,16 @@ def test_a_group_without_a_limit_or_out_of_sight_leaves_all(system):
 
 
 def test_where_there_are_no_groups_nothing_is_told(tmp_path):
-    assert list(memory.control_group_bytes(tmp_path / "none", tmp_path)) == []
+    assert list(machine.control_group_bytes(tmp_path / "none", tmp_path)) == []
 
 
 def test_the_tightest_limit_counts(monkeypatch):
-    monkeypatch.setattr(memory, "control_group_bytes", lambda: iter([5_000, 3_000]))
-    assert memory.free_bytes() == 3_000
-    monkeypatch.setattr(memory, "control_group_bytes", lambda: iter([-10]))
-    assert memory.free_bytes() == 0
+    monkeypatch.setattr(machine, "control_group_bytes", lambda: iter([5_000, 3_000]))
+    assert machine.free_bytes() == 3_000
+    monkeypatch.setattr(machine, "control_group_bytes", lambda: iter([-10]))
+    assert machine.free_bytes() == 0
 
 
 def test_the_memory_of_this_machine_is_known():
-    free = memory.free_bytes()
+    free = machine.free_bytes()
     assert free is None or free > 1_000_000

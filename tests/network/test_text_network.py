@@ -13,7 +13,7 @@ import wordclass as wc  # noqa: E402
 from wordclass import naming  # noqa: E402
 from wordclass.encoders import encoder  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
-from wordclass.network.text_classifier import TextClassifier  # noqa: E402
+from wordclass.network.text_network import TextNetwork  # noqa: E402
 
 TEXTS, LABELS = corpus()
 CLASSES = sorted(set(LABELS))
@@ -35,7 +35,7 @@ E = wc.EmbeddingMatrix.of(None, WCE, random_dims=5)
 
 def make(name, trainable=False, **options):
     chosen = encoder(name, E.n_dims, **OPTIONS.get(name, {"hidden": 8} if name != "mean" else {}))
-    return TextClassifier(EmbeddingLayer(E, trainable), chosen, len(CLASSES), **options)
+    return TextNetwork(EmbeddingLayer(E, trainable), chosen, len(CLASSES), **options)
 
 
 def test_it_is_a_linear_function_of_what_the_encoder_gives():
@@ -101,7 +101,7 @@ def test_one_generator_draws_encoder_and_head_and_a_state_brings_both_back():
     def drawn(seed):
         generator = torch.Generator().manual_seed(seed)
         chosen = encoder("lstm", E.n_dims, hidden=4, seed=generator)
-        return TextClassifier(EmbeddingLayer(E), chosen, 3, seed=generator).eval()
+        return TextNetwork(EmbeddingLayer(E), chosen, 3, seed=generator).eval()
 
     batch = E.index(TEXTS)
     one, same, other = drawn(1), drawn(1), drawn(2)
@@ -127,8 +127,25 @@ def test_only_leam_adds_to_the_loss():
 
 def test_what_is_no_encoder_or_no_rate_is_an_error():
     with pytest.raises(wc.InputError, match="a Linear is no encoder"):
-        TextClassifier(EmbeddingLayer(E), nn.Linear(2, 2), 3)
+        TextNetwork(EmbeddingLayer(E), nn.Linear(2, 2), 3)
     with pytest.raises(wc.InputError, match="dropout is 1"):
         make("mean", dropout=1)
     with pytest.raises(wc.InputError, match="n_classes is 0"):
-        TextClassifier(EmbeddingLayer(E), encoder("mean", E.n_dims), 0)
+        TextNetwork(EmbeddingLayer(E), encoder("mean", E.n_dims), 0)
+
+
+@pytest.mark.parametrize("name", ["cnn", "lstm", "mean"])
+def test_scores_do_not_depend_on_what_else_is_read(name):
+    texts = E.sequences([*TEXTS, "", "moon", "moon rose " * 40])
+    network = make(name).eval()
+    together = network.scores(texts, padding=E.padding)
+    order = np.random.default_rng(0).permutation(len(texts))
+    shuffled = network.scores(texts.part(order), padding=E.padding)
+    np.testing.assert_allclose(shuffled, together[order], atol=1e-6)
+    for row in (0, 60, 61, 62):
+        alone = network.scores(texts.part([row]), padding=E.padding)
+        np.testing.assert_allclose(alone[0], together[row], atol=1e-6)
+    assert not network.training
+    assert network.scores(texts.part([]), padding=E.padding).shape == (0, 3)
+    assert network.train().scores(texts, padding=E.padding).shape == (63, 3)
+    assert network.training

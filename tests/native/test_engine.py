@@ -1,18 +1,17 @@
-"""The compiled engine itself: buffers of UTF-8, and calls that must raise and never crash."""
+"""The compiled engine itself: texts it holds, and calls that must raise and never crash."""
 
+import ctypes
 import json
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
-from nasty_documents import documents, encodable
 
 from wordclass.native import engine
-from wordclass.text.analyzer import Analyzer, mask_and_lower
+from wordclass.text.analyzer import Analyzer
 from wordclass.text.counting import NativeCountedTexts
-
-# --- buffers of UTF-8 --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,169 +19,65 @@ def _every_character_is_known():
     NativeCountedTexts(["\U00010400"], Analyzer(), 1)
 
 
-def buffer_of(parts):
-    """Return bytes and offsets, as Arrow and numpy hold texts."""
-    joined = np.frombuffer(b"".join(parts), np.uint8)
-    return joined, np.cumsum([0, *map(len, parts)], dtype=np.int64)
-
-
-def counted(texts, *, buffer, masks=True, lowercase=True, ngrams=(1, 1), threads=1):
-    """Count texts by the engine alone, from a list or from a buffer."""
-    held = (
-        engine.Documents(*buffer_of([text.encode() for text in texts]))
-        if buffer
-        else (engine.Documents(texts))
-    )
-    if lowercase:
-        for k in held.special():
-            text = held.text(k)
-            assert text == texts[k]
-            held.replace(k, mask_and_lower(text, masks))
-    found = engine.CountedTexts(held, engine.options(masks, lowercase, *ngrams, []), threads)
-    ids, terms = found.sorted(np.flatnonzero(found.doc_freq() > 0))
-    columns = np.full(found.n_terms, -1, np.int32)
-    columns[ids] = np.arange(len(ids))
-    return terms, [part.tolist() for part in found.occurrences(columns, len(ids))]
-
-
-@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
-@pytest.mark.parametrize("lowercase", [True, False])
-@pytest.mark.parametrize("masks", [True, False])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_buffer_is_counted_as_a_list_is(threads, masks, lowercase, ngrams):
-    texts = encodable(documents(1_000, seed=21))
-    options = {"masks": masks, "lowercase": lowercase, "ngrams": ngrams}
-    from_buffer = counted(texts, buffer=True, threads=threads, **options)
-    assert from_buffer == counted(texts, buffer=False, **options)
-
-
-@pytest.mark.parametrize("texts", [[], [""], ["", "", ""], ["aa"], ["", "éé", ""]], ids=str)
-def test_small_buffers(texts):
-    held = engine.Documents(*buffer_of([text.encode() for text in texts]))
-    assert len(held) == len(texts)
-    assert counted(texts, buffer=True) == counted(texts, buffer=False)
-
-
-def test_a_part_of_a_buffer_is_counted_as_arrow_slices_it():
-    joined, _ = buffer_of([b"aa bb cc dd"])
-    held = engine.Documents(joined, np.array([3, 5, 8]))
+def terms_of(held):
     found = engine.CountedTexts(held, engine.options(True, True, 1, 1, []), 1)
-    assert found.sorted(np.arange(found.n_terms))[1] == ["bb", "cc"]
+    return found.sorted(np.arange(len(found.doc_freq())))[1]
 
 
 def test_texts_with_the_two_characters_that_only_python_lowers_are_told():
     texts = ["aa", "\u0130i", "Σα", "é", "αΣ \U00010400", "", "\u0131\u03c3"]
-    for held in (
-        engine.Documents(texts),
-        engine.Documents(*buffer_of([text.encode() for text in texts])),
-    ):
-        assert held.special() == [1, 2, 4]
-        assert [held.text(k) for k in held.special()] == [texts[k] for k in (1, 2, 4)]
-        held.replace(2, "now plain")
-        assert held.special() == [1, 4]
-        held.replace(1, "\U00010428 wider")
-        held.replace(4, "")
-        found = engine.CountedTexts(held, engine.options(True, True, 1, 1, []), 1)
-        terms = found.sorted(np.arange(found.n_terms))[1]
-        assert terms == ["aa", "now", "plain", "wider", "\u0131\u03c3"]
+    held = engine.Documents(texts)
+    assert held.special() == [1, 2, 4]
+    held.replace(2, "now plain")
+    assert held.special() == [1, 4]
+    held.replace(1, "\U00010428 wider")
+    held.replace(4, "")
+    assert terms_of(held) == ["aa", "now", "plain", "wider", "\u0131\u03c3"]
 
 
 def test_texts_are_held_while_they_are_needed():
     texts = [f"{word} {word}x" for word in ("alpha", "été", "中文字", "\U00010428\U00010428")]
-    joined, offsets = buffer_of([text.encode() for text in texts])
     expected = sorted(word for text in texts for word in text.split())
-    for given in ([list(texts)], [joined.copy(), offsets.copy()]):
-        held = engine.Documents(*given)
-        if len(given) == 1:
-            given[0].clear()
-        del given
-        junk = ["x" * size for size in range(1, 2000)]  # takes the place of what was let go
-        found = engine.CountedTexts(held, engine.options(True, True, 1, 1, []), 1)
-        assert found.sorted(np.arange(found.n_terms))[1] == expected
-        del junk
-
-
-INVALID = {
-    "a loose continuation": b"\x80",
-    "a loose continuation behind letters": b"ab\xbf",
-    "nothing behind the first of two": b"\xc3",
-    "nothing behind the first of three": b"\xe4",
-    "one of three": b"\xe4\xb8",
-    "nothing behind the first of four": b"\xf0",
-    "two of four": b"\xf0\x90",
-    "three of four": b"\xf0\x90\x90",
-    "a letter in the place of a continuation": b"\xc3a",
-    "a letter in the place of the second continuation": b"\xe4\xb8a",
-    "a letter in the place of the third continuation": b"\xf0\x90\x90a",
-    "two first bytes": b"\xc3\xc3\xa9",
-    "NUL in two bytes": b"\xc0\x80",
-    "a letter in two bytes": b"\xc1\x81",
-    "é in three bytes": b"\xe0\x83\xa9",
-    "the last of the overlong in three bytes": b"\xe0\x9f\xbf",
-    "the last of the overlong in four bytes": b"\xf0\x8f\xbf\xbf",
-    "the first surrogate": b"\xed\xa0\x80",
-    "the last surrogate": b"\xed\xbf\xbf",
-    "a pair of surrogates": b"\xed\xa0\x81\xed\xb0\x80",
-    "beyond the last code point": b"\xf4\x90\x80\x80",
-    "F5": b"\xf5\x80\x80\x80",
-    "F8, five bytes": b"\xf8\x88\x80\x80\x80",
-    "FC, six bytes": b"\xfc\x84\x80\x80\x80\x80",
-    "FE": b"\xfe",
-    "FF": b"\xff",
-    "Latin-1": "été".encode("latin-1"),
-    "UTF-16": "été".encode("utf-16"),
-}
-
-
-@pytest.mark.parametrize("wrong", INVALID.values(), ids=INVALID.keys())
-@pytest.mark.parametrize("frame", [b"%b", b"aa bb %b", b"%b aa", "é中\U00010400%b".encode()])
-def test_bytes_that_are_no_utf8_are_refused_with_their_document(wrong, frame):
-    with pytest.raises(UnicodeDecodeError):
-        (frame % wrong).decode()
-    with pytest.raises(ValueError, match="document 2 is not valid UTF-8"):
-        engine.Documents(*buffer_of([b"", b"fine", frame % wrong, b"\x80\x80"]))
-
-
-def test_a_character_cut_in_two_by_the_end_of_its_document_is_refused():
-    joined, _ = buffer_of(["aé".encode(), b"bb"])
-    with pytest.raises(ValueError, match="document 0 is not valid"):
-        engine.Documents(joined, np.array([0, 2, 5]))
-
-
-def test_every_two_bytes_are_read_as_python_reads_them():
-    for first in range(256):
-        for second in range(0, 256, 5):
-            pair = bytes((first, second))
-            try:
-                pair.decode()
-            except UnicodeDecodeError:
-                with pytest.raises(ValueError, match="document 0"):
-                    engine.Documents(*buffer_of([pair]))
-            else:
-                assert len(engine.Documents(*buffer_of([pair]))) == 1
-
-
-@pytest.mark.parametrize(
-    "offsets", [[0, 5], [0, 3, 2], [-1, 2], [2, 1], [0, -1], [0, 2**40], [0, 1, 2, 9]], ids=str
-)
-def test_offsets_out_of_order_or_out_of_range_are_refused(offsets):
-    with pytest.raises(ValueError, match="offsets"):
-        engine.Documents(np.frombuffer(b"aabb", np.uint8), np.array(offsets))
-
-
-def test_no_offsets_at_all_are_refused():
-    with pytest.raises(ValueError, match="offsets"):
-        engine.Documents(np.frombuffer(b"aabb", np.uint8), np.array([], np.int64))
+    given = ["".join([text, ""]) for text in texts]
+    held = engine.Documents(given)
+    given.clear()
+    junk = ["x" * size for size in range(1, 2000)]  # takes the place of what was let go
+    assert terms_of(held) == expected
+    del junk
 
 
 def test_a_text_of_four_gigabytes_is_refused():
     # memory that is never touched takes no room
+    new = ctypes.pythonapi.PyUnicode_New
+    new.argtypes, new.restype = [ctypes.c_ssize_t, ctypes.c_uint32], ctypes.py_object
     try:
-        zeros = np.zeros(2**32, np.uint8)
+        huge = new(2**32, 127)
     except MemoryError:
         pytest.skip("no four gigabytes of address space")
     with pytest.raises(ValueError, match="document 1 has 4 GB or more"):
-        engine.Documents(zeros, np.array([0, 0, 2**32]))
+        engine.Documents(["", huge])
+
+
+def test_an_object_that_a_thread_is_changing_is_refused_to_another():
+    counter = engine.TermCounter(engine.options(True, True, 1, 1, []), 1)
+    documents = engine.Documents(["aa bb " * 20_000] * 500)
+    refused = []
+
+    def add():
+        try:
+            counter.add(documents)
+        except ValueError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(refused) <= {"another thread is using this object"}
+    counter.finish()
+    assert counter.n_docs == 500 * (4 - len(refused))
+    assert counter.doc_freq().tolist() == [counter.n_docs] * 2
 
 
 # --- calls that must not crash -----------------------------------------------------------------
@@ -200,7 +95,6 @@ options = e.options(True, True, 1, 1, [])
 documents = e.Documents(["aa bb", "bb cc"])
 counted = e.CountedTexts(documents, options, 1)
 fixed = e.FixedVocabulary(["aa", "bb"], options)
-buffer = np.frombuffer(b"aa bb", np.uint8)
 fits = [floats(1, 2, 3), ints(0, 1, 0), longs(0, 2, 3), ints(0, 1), longs(0, 1, 2), 2, 2, True]
 fits.append(True)
 sums = [ints(0, 1, -1), floats(1, 1), floats(0, 1, 2), ints(0, 1), longs(0, 1, 2), 2, True, True]
@@ -265,14 +159,7 @@ MUST_RAISE = [
     "e.Documents()",
     "e.Documents([b'aa'])",
     "e.Documents(['aa', None])",
-    "e.Documents(buffer)",
-    "e.Documents(buffer, None)",
-    "e.Documents(buffer.reshape(1, -1), longs(0, 1))",
-    "e.Documents(buffer, np.zeros((2, 1), np.int64))",
     # documents
-    "documents.text(2)",
-    "documents.text(-1)",
-    "documents.text(2**64)",
     "documents.replace(2, 'aa')",
     "documents.replace(0, None)",
     "documents.replace(0, b'aa')",
@@ -380,16 +267,6 @@ MAY_RAISE = [
     "counted.occurrences(ints(1, 1, 1), 2)",
     "counted.occurrences(ints(-1, -1, -1), 2**40)",
     "counted.occurrences(ints(2, 1, 0)[::-1], 3)",
-    "e.Documents(np.array([97, 98]), longs(0, 2))",
-    "e.Documents(buffer, ints(0, 5))",
-    "e.Documents(buffer, floats(0, 5))",
-    "e.Documents(buffer, longs(9))",
-    "e.Documents(buffer, longs(-9))",
-    "e.Documents(buffer[::2], longs(0, 3))",
-    "e.Documents(b'aa bb', longs(0, 5))",
-    "e.Documents(bytearray(b'aa bb'), longs(0, 5))",
-    "documents.text(0)",
-    "e.Documents(['\\ud800 \\u03a3']).text(0)",
     "e.learn_characters(0x110000, np.zeros(0, np.uint32))",
     "e.learn_characters(0x400, np.full(9, 2**32 - 1, np.uint32)); "
     "e.CountedTexts(e.Documents(['\\u0400\\u0401']), options, 1).sorted(longs(0))",

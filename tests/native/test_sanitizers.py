@@ -1,4 +1,4 @@
-"""The engine built with sanitizers, fed with nasty documents: no error may be reported."""
+"""All native code built with sanitizers, fed with nasty things: no error may be reported."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 N_DOCS = 20_000
 
-# loads the engine given as argument in place of the installed one, then compares with Python
+# loads the extension given as argument in place of the installed one, then compares with Python
 FUZZ = """
 import importlib.util, os, sys
 
@@ -20,12 +20,13 @@ name = "wordclass.native._native"
 spec = importlib.util.spec_from_file_location(name, path)
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
-sys.path[:0] = [tests, os.path.join(tests, "text")]
+sys.path[:0] = [tests, os.path.join(tests, "text"), os.path.join(tests, "native")]
 
 from wordclass import native
 assert native.engine is sys.modules[name].engine and sys.modules[name].__spec__.origin == path
+import native_calls, numpy as np
 import test_engine, test_native_counting as fuzz
-from nasty_documents import documents, encodable, spliced_with_numbers
+from nasty_documents import documents, spliced_with_numbers
 import wordclass as wc
 
 fuzz.test_counting_in_several_python_threads_at_once()  # first: no characters are known yet
@@ -39,15 +40,6 @@ for ngrams in fuzz.NGRAMS:
         fuzz.assert_counted_alike([text], fuzz.Analyzer(ngrams=ngrams))
 texts = documents(2_000, 1)
 fuzz.assert_indexed_alike(texts, fuzz.Analyzer(), counted.terms[::3], (1, 3))
-texts = encodable(texts)
-from_buffer = test_engine.counted(texts, buffer=True, threads=3)
-assert from_buffer == test_engine.counted(texts, buffer=False)
-for wrong in test_engine.INVALID.values():
-    try:
-        native.engine.Documents(*test_engine.buffer_of([b"aa", wrong]))
-    except ValueError:
-        continue
-    raise AssertionError(wrong)
 for size in (1, 7, 8, 9, 15, 16, 17, 64, 1000):
     fuzz.test_words_of_every_length_at_every_place(size)
 labels = [f"c{k % 5}" for k in range(len(texts))]
@@ -62,6 +54,25 @@ for code in (*test_engine.MUST_RAISE, *test_engine.MAY_RAISE):
         exec(code, dict(names))
     except Exception:
         pass
+# every function, with all sizes, threads and wrong arguments
+called = set()
+for seed in range(8):
+    for n_threads in (1, 2, 7):
+        for call in native_calls.calls(1 + 40 * seed, n_threads, seed).values():
+            call()
+            called.add(call.name)
+assert called == set(native_calls.every_name())
+for what, call, _ in native_calls.spoiled_calls():
+    sizes = [each for each in call.arguments.values() if isinstance(each, int)]
+    if max(sizes, default=0) > native_calls.HUGE:
+        continue
+    try:
+        call()
+    except Exception:
+        pass
+for call in native_calls.long_calls(3):
+    if call.name in ("solver.solve", "solver.validate_products", "engine.CountedTexts"):
+        assert native_calls.interrupted(call)[0] == 0, call.name
 print("all the same")
 """
 
@@ -98,7 +109,7 @@ def library(name):
     return path
 
 
-def run_fuzz(engine, preloaded, n_docs=N_DOCS, **variables):
+def run_fuzz(extension, preloaded, n_docs=N_DOCS, **variables):
     environment = {
         **os.environ,
         # with libstdc++ behind it, so that the sanitizer sees exceptions
@@ -110,7 +121,7 @@ def run_fuzz(engine, preloaded, n_docs=N_DOCS, **variables):
     }
     tests = str(ROOT / "tests")
     return subprocess.run(
-        [sys.executable, "-c", FUZZ, str(engine), tests, str(n_docs)],
+        [sys.executable, "-c", FUZZ, str(extension), tests, str(n_docs)],
         env=environment,
         capture_output=True,
         text=True,
@@ -120,9 +131,9 @@ def run_fuzz(engine, preloaded, n_docs=N_DOCS, **variables):
 
 @pytest.mark.slow
 def test_no_byte_out_of_bounds_and_nothing_undefined(build):
-    engine = build("-fsanitize=address,undefined -fno-sanitize-recover=all")
+    extension = build("-fsanitize=address,undefined -fno-sanitize-recover=all")
     done = run_fuzz(
-        engine,
+        extension,
         library("libasan.so"),
         ASAN_OPTIONS="detect_leaks=0",
         UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
@@ -135,10 +146,10 @@ def test_no_byte_out_of_bounds_and_nothing_undefined(build):
 
 @pytest.mark.slow
 def test_no_two_threads_touch_the_same_memory(build):
-    engine = build("-fsanitize=thread")
+    extension = build("-fsanitize=thread")
     try:
         done = run_fuzz(
-            engine,
+            extension,
             library("libtsan.so"),
             n_docs=N_DOCS // 4,
         )
@@ -146,7 +157,7 @@ def test_no_two_threads_touch_the_same_memory(build):
         pytest.skip("the thread sanitizer takes too long here")
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("the thread sanitizer does not run on this kernel")
-    # Python itself is not built for it, so what it reports outside the engine is not ours
+    # Python itself is not built for it, so what it reports outside the extension is not ours
     races = [part for part in done.stderr.split("=" * 18) if "_native" in part]
     assert not races, races[0]
     assert done.stdout.endswith("all the same\n"), done.stderr[-4_000:]

@@ -10,10 +10,10 @@ from scipy import sparse
 
 torch = pytest.importorskip("torch")
 
-from wordclass.network.batches import (  # noqa: E402
+from wordclass.network.text_network import in_order  # noqa: E402
+from wordclass.network.training import (  # noqa: E402
     FoldVectors,
     LabelledSequences,
-    in_order,
     prepared,
     shuffled,
 )
@@ -42,10 +42,10 @@ SEVERAL = [[1, 0, 1], [0, 0, 0], [0, 1, 0], [1, 1, 1], [0, 0, 1]]
 # --- which texts ----------------------------------------------------------------------------
 
 
-@given(n=st.integers(0, 200), size=st.integers(1, 9), by_length=st.booleans())
-def test_every_text_is_in_one_batch_of_an_epoch(n, size, by_length):
+@given(n=st.integers(0, 200), size=st.integers(1, 9))
+def test_every_text_is_in_one_batch_of_an_epoch(n, size):
     lengths = np.random.default_rng(n).integers(0, 50, n)
-    batches = shuffled(lengths, size, 0, 3, by_length)
+    batches = shuffled(lengths, size, 0, 3)
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(n))
     assert len(batches) == -(-n // size)
     assert all(1 <= len(batch) <= size for batch in batches)
@@ -55,23 +55,21 @@ def test_every_text_is_in_one_batch_of_an_epoch(n, size, by_length):
 def test_every_epoch_and_every_seed_has_an_order_of_its_own():
     lengths = np.arange(100) % 7
     orders = {
-        tuple(np.concatenate(shuffled(lengths, 8, seed, epoch, by_length)).tolist())
+        tuple(np.concatenate(shuffled(lengths, 8, seed, epoch)).tolist())
         for seed in (0, 1, -1)
         for epoch in (0, 1, 2)
-        for by_length in (False, True)
     }
-    assert len(orders) == 18
-    again = shuffled(lengths, 8, 1, 2, True)
-    for ours, theirs in zip(shuffled(lengths, 8, 1, 2, True), again, strict=True):
+    assert len(orders) == 9
+    again = shuffled(lengths, 8, 1, 2)
+    for ours, theirs in zip(shuffled(lengths, 8, 1, 2), again, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_batches_by_length_hold_texts_of_similar_lengths_but_are_in_no_order():
+def test_batches_hold_texts_of_similar_lengths_but_are_in_no_order():
     lengths = np.random.default_rng(0).integers(0, 500, 160)
-    batches = shuffled(lengths, 8, 0, 0, by_length=True)
+    batches = shuffled(lengths, 8, 0, 0)
     spread = [np.ptp(lengths[batch]) for batch in batches]
     assert max(spread) < 100
-    assert max(np.ptp(lengths[batch]) for batch in shuffled(lengths, 8, 0, 0, False)) > 300
     means = [lengths[batch].mean() for batch in batches]
     assert means != sorted(means)
     assert means != sorted(means, reverse=True)
@@ -122,7 +120,7 @@ def test_each_token_has_the_row_of_its_texts_fold(rows, folds):
     differences = differences.astype(np.float32)
     vectors = FoldVectors(differences, np.array(folds))
     texts = labelled(ONE_CLASS).part(np.arange(len(ROWS)), vectors)
-    found = texts.batch(np.array(rows)).shift["word_class"]
+    found = texts.batch(np.array(rows)).shift
     expected = []
     for row in rows:
         for word in ROWS[row]:

@@ -1,0 +1,593 @@
+"""One call of every native function, with arguments that fit: for tests that spoil and starve them.
+
+As a script it makes calls in processes of their own, and prints what came of each as JSON: a crash
+is then one failing test, and says which.
+"""
+
+import inspect
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from wordclass import native
+
+N_CLASSES, N_TERMS, WINDOWS, CHANNELS = 20, 40, (2, 3), 4
+MANY_THREADS = 16
+
+
+@dataclass(frozen=True)
+class Call:
+    """A native function, what to call it with, and what its arguments are.
+
+    Parameters
+    ----------
+    name
+        As in "engine.tfidf"; the methods of an object are made for one call each.
+    make
+        Returns the function; called right before it.
+    arguments
+        {name: value}, in order.
+    ends, indices
+        The names of row pointers; and of indices, each with how many things there are.
+    lengths
+        The names of arrays that another length does not fit.
+    """
+
+    name: str
+    make: Any
+    arguments: dict[str, Any]
+    ends: tuple[str, ...] = ()
+    indices: tuple[tuple[str, int], ...] = ()
+    lengths: tuple[str, ...] = ()
+
+    def __call__(self):
+        return self.make()(*self.arguments.values())
+
+    def spoiled(self, name, value):
+        return replace(self, arguments={**self.arguments, name: value})
+
+
+def calls(n_docs=60, n_threads=2, seed=0):
+    """Return {name: Call}; more documents are more work, and more threads that find some."""
+    every = [
+        *_text_calls(n_docs, n_threads, seed),
+        *_sum_calls(n_docs, seed),
+        *_solver_calls(n_docs, n_threads, seed),
+        *_convolution_calls(n_docs, n_threads, seed),
+    ]
+    return {call.name: call for call in every}
+
+
+def _texts(n_docs, seed):
+    generator = np.random.default_rng(seed)
+    words = np.array([f"word{k}" for k in range(N_TERMS - 4)] + ["ééé", "Σίσυφος", "中文", "12.5"])
+    return [" ".join(words[generator.integers(0, len(words), 30)]) for _ in range(n_docs)]
+
+
+def _text_calls(n_docs, n_threads, seed):
+    from wordclass.text.analyzer import Analyzer
+    from wordclass.text.counting import NativeCountedTexts
+
+    engine, texts = native.engine, _texts(n_docs, seed)
+    NativeCountedTexts(["\U00010400"], Analyzer(), 1)  # every character is known
+    options = engine.options(True, True, 1, 2, ["word1"])
+    plain = engine.options(True, True, 1, 1, [])
+    documents = engine.Documents(texts)
+
+    def counted():
+        return engine.CountedTexts(documents, plain, n_threads)
+
+    def counter():
+        made = engine.TermCounter(plain, n_threads)
+        made.add(documents)
+        return made
+
+    n_terms = len(counted().doc_freq())
+    fixed = engine.FixedVocabulary(["word1", "word2", "word1 word2"], options)
+    Y = _labels(n_docs, seed)
+    columns = np.arange(n_terms, dtype=np.int32)
+    columns[::3] = -1
+    tables = {"idf": np.ones(n_terms), "damped": np.arange(100.0)}
+    values = np.random.default_rng(seed).normal(size=(50, 3)).round(4)
+    lines = "".join(f"w{k} {a} {b} {c}\n" for k, (a, b, c) in enumerate(values)) * n_docs
+    block = lines.encode() + b"bad\n"
+    yield from (
+        Call(
+            "engine.learn_characters",
+            lambda: engine.learn_characters,
+            {"first": 0x110000, "folded": np.zeros(0, np.uint32)},
+        ),
+        Call(
+            "engine.options",
+            lambda: engine.options,
+            dict(mask_numbers=True, lowercase=True, shortest=1, longest=3, stop_words=["aa"]),
+        ),
+        Call("engine.Documents", lambda: engine.Documents, {"texts": texts}),
+        Call("engine.Documents.width", lambda: documents.width, {}),
+        Call("engine.Documents.special", lambda: documents.special, {}),
+        Call(
+            "engine.Documents.replace",
+            lambda: engine.Documents(texts).replace,
+            {"k": 0, "prepared": "éé aa"},
+        ),
+        Call(
+            "engine.CountedTexts",
+            lambda: engine.CountedTexts,
+            {"documents": documents, "options": options, "n_threads": n_threads},
+        ),
+        Call("engine.TermTable.doc_freq", lambda: counted().doc_freq, {}),
+        Call("engine.TermTable.term_freq", lambda: counted().term_freq, {}),
+        Call(
+            "engine.TermTable.sorted",
+            lambda: counted().sorted,
+            {"ids": np.arange(n_terms)},
+            indices=(("ids", n_terms),),
+        ),
+        Call(
+            "engine.CountedTexts.occurrences",
+            lambda: counted().occurrences,
+            {"column_of": columns, "n_columns": n_terms},
+            lengths=("column_of",),
+        ),
+        Call(
+            "engine.CountedTexts.tfidf_rows",
+            lambda: counted().tfidf_rows,
+            {"column_of": columns, **tables},
+            lengths=("column_of",),
+        ),
+        Call(
+            "engine.CountedTexts.tfidf_sums",
+            lambda: counted().tfidf_sums,
+            {
+                **{"column_of": columns, **tables},
+                **{"classes": Y.indices, "class_ends": Y.indptr.astype(np.int64)},
+                **{"n_classes": N_CLASSES, "of_weights": True, "of_documents": True},
+            },
+            ends=("class_ends",),
+            indices=(("classes", N_CLASSES),),
+            lengths=("column_of", "classes"),
+        ),
+        Call(
+            "engine.TermCounter",
+            lambda: engine.TermCounter,
+            {"options": options, "n_threads": n_threads},
+        ),
+        Call("engine.TermCounter.add", lambda: counter().add, {"documents": documents}),
+        Call("engine.TermCounter.finish", lambda: counter().finish, {}),
+        Call(
+            "engine.FixedVocabulary",
+            lambda: engine.FixedVocabulary,
+            {"terms": ["aa", "bb", "aa bb"], "options": options},
+        ),
+        Call(
+            "engine.FixedVocabulary.count",
+            lambda: fixed.count,
+            {"documents": documents, "n_threads": n_threads},
+        ),
+        Call(
+            "engine.FixedVocabulary.index",
+            lambda: engine.FixedVocabulary(["word1", "word2"], plain).index,
+            {"documents": documents, "n_threads": n_threads},
+        ),
+        Call(
+            "text_reader.TextReader",
+            lambda: native.text_reader.TextReader,
+            {"n_dims": 3, "wanted": [b"aa", b"bb"]},
+        ),
+        Call(
+            "text_reader.TextReader.read",
+            lambda: native.text_reader.TextReader(3, None).read,
+            {"bytes": block},
+        ),
+    )
+
+
+def _labels(n_docs, seed):
+    """Return Y (n, m), one class per document."""
+    own = np.random.default_rng(seed).integers(0, N_CLASSES, n_docs)
+    return sparse.csr_matrix(np.eye(N_CLASSES, dtype=np.float32)[own])
+
+
+def _documents(n_docs, seed):
+    """Return X (n, v) as values, columns and row pointers."""
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n_docs, N_TERMS, 0.2, "csr", rng=generator)
+    return X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
+
+
+def _sum_calls(n_docs, seed):
+    values, columns, ends = _documents(n_docs, seed)
+    Y = _labels(n_docs, seed)
+    yield Call(
+        "engine.tfidf",
+        lambda: native.engine.tfidf,
+        {
+            **{"counts": np.ones(len(values), np.int32), "columns": columns, "ends": ends},
+            **{"idf": np.ones(N_TERMS), "damped": np.array([0.0, 1.0])},
+        },
+        ends=("ends",),
+        indices=(("columns", N_TERMS), ("counts", 2)),
+        lengths=("counts", "columns"),
+    )
+    yield Call(
+        "engine.sum_documents",
+        lambda: native.engine.sum_documents,
+        {
+            **{"weights": values, "columns": columns, "ends": ends},
+            **{"classes": Y.indices, "class_ends": Y.indptr.astype(np.int64)},
+            **{"n_terms": N_TERMS, "n_classes": N_CLASSES},
+            **{"of_weights": True, "of_documents": True},
+        },
+        ends=("ends", "class_ends"),
+        indices=(("columns", N_TERMS), ("classes", N_CLASSES)),
+        lengths=("weights", "columns", "classes"),
+    )
+
+
+def _solver_calls(n_docs, n_threads, seed):
+    solver, generator = native.solver, np.random.default_rng(seed)
+    values, columns, starts = _documents(n_docs, seed)
+    block = generator.normal(size=(n_docs, 2)).astype(np.float32)
+    by_class = sparse.csc_matrix(_labels(n_docs, seed))
+    given = {
+        **{"values": values.astype(np.float32), "columns": columns, "starts": starts},
+        **{"block": block, "n_columns": N_TERMS},
+    }
+    task_given = {
+        "members": by_class.indices.astype(np.int32),
+        "starts": by_class.indptr.astype(np.int64),
+        **{"positive_cost": np.ones(N_CLASSES), "negative_cost": np.ones(N_CLASSES)},
+        **{"doc_cost": np.ones(n_docs), "own": np.ones((n_docs, N_CLASSES), np.float32)},
+        **{"rows": np.arange(n_docs, dtype=np.int32), "C": np.ones(N_CLASSES)},
+        **{"tolerance": 0.1, "max_passes": 20, "n_threads": n_threads},
+    }
+    documents, task = solver.documents(*given.values()), solver.task(*task_given.values())
+    X = sparse.csr_matrix((values, columns, starts), shape=(n_docs, N_TERMS))
+    products = (X @ X.T).toarray().astype(np.float32)
+    test_rows = np.arange(n_docs, dtype=np.int32)
+    yield from (
+        Call(
+            "solver.documents",
+            lambda: solver.documents,
+            given,
+            ends=("starts",),
+            indices=(("columns", N_TERMS),),
+            lengths=("values", "columns", "block"),
+        ),
+        Call(
+            "solver.task",
+            lambda: solver.task,
+            task_given,
+            ends=("starts",),
+            indices=(("members", n_docs), ("rows", n_docs)),
+            lengths=("positive_cost", "negative_cost", "doc_cost", "own", "members"),
+        ),
+        Call("solver.solve", lambda: solver.solve, {"documents": documents, "task": task}),
+        Call(
+            "solver.solve_products",
+            lambda: solver.solve_products,
+            {"products": products, "task": task},
+            lengths=("products",),
+        ),
+        Call(
+            "solver.validate",
+            lambda: solver.validate,
+            {"documents": documents, "task": task, "test_rows": test_rows},
+            indices=(("test_rows", n_docs),),
+        ),
+        Call(
+            "solver.validate_products",
+            lambda: solver.validate_products,
+            {"products": products, "task": task, "test_rows": test_rows},
+            indices=(("test_rows", n_docs),),
+            lengths=("products",),
+        ),
+        Call(
+            "solver.multiply",
+            lambda: solver.multiply,
+            {
+                **{"values": values, "columns": columns, "starts": starts},
+                "weights": generator.normal(size=(N_TERMS, N_CLASSES)).astype(np.float32),
+                "intercept": np.zeros(N_CLASSES, np.float32),
+                "n_threads": n_threads,
+            },
+            ends=("starts",),
+            indices=(("columns", N_TERMS),),
+            lengths=("values", "columns", "intercept"),
+        ),
+    )
+
+
+def _convolution_calls(n_docs, n_threads, seed):
+    generator = np.random.default_rng(seed)
+    ends = np.concatenate([[0], np.cumsum(generator.integers(0, 9, n_docs))])
+    n_tokens, n_columns, n_outputs = ends[-1], sum(WINDOWS) * CHANNELS, len(WINDOWS) * CHANNELS
+
+    def normal(*shape):
+        return generator.normal(size=shape).astype(np.float32)
+
+    texts = {"words": generator.integers(0, N_TERMS, n_tokens, dtype=np.int32), "ends": ends}
+    filters = {"windows": np.array(WINDOWS), "channels": CHANNELS}
+    yield Call(
+        "convolution.strongest",
+        lambda: native.convolution.strongest,
+        {
+            **{"table": normal(N_TERMS, n_columns), "words": texts["words"]},
+            **{"tokens": normal(n_tokens, n_columns), "ends": ends, **filters},
+            **{"bias": normal(n_outputs), "left_padding": generator.integers(0, 4, n_docs)},
+            "n_threads": n_threads,
+        },
+        ends=("ends",),
+        indices=(("words", N_TERMS),),
+        lengths=("words", "tokens", "windows", "bias", "left_padding"),
+    )
+    yield Call(
+        "convolution.gradients",
+        lambda: native.convolution.gradients,
+        {
+            "slopes": normal(n_docs, n_outputs),
+            "where": generator.integers(-3, 9, (n_docs, n_outputs), dtype=np.int32),
+            **{**texts, **filters},
+            **{"word_rows": normal(N_TERMS, 320), "token_rows": normal(n_tokens, 20)},
+            **{"word_weights": normal(n_columns, 320), "token_weights": normal(n_columns, 20)},
+            **{"wants_words": True, "wants_tokens": True, "n_threads": n_threads},
+        },
+        ends=("ends",),
+        indices=(("words", N_TERMS),),
+        lengths=(
+            *("slopes", "where", "words", "windows"),
+            *("token_rows", "word_weights", "token_weights"),
+        ),
+    )
+
+
+def every_name():
+    """Return the names of all native functions, classes and methods, as `calls` has them."""
+    for part in ("engine", "text_reader", "solver", "convolution"):
+        for name, made in vars(getattr(native, part)).items():
+            if name.startswith("_"):
+                continue
+            if not inspect.isclass(made):
+                yield f"{part}.{name}"
+                continue
+            if type(vars(made)["__init__"]).__name__ == "nb_method":  # it can be made from Python
+                yield f"{part}.{name}"
+            methods = (key for key, value in vars(made).items() if callable(value))
+            yield from (f"{part}.{name}.{key}" for key in methods if key[0] != "_")
+
+
+# --- what does not fit -------------------------------------------------------------------------
+
+WHOLE = (0, -1, 1, 2**31 - 1, 2**31, 2**62, 2**63 - 1, 2**64 - 1, -(2**31), -(2**63), 2**80)
+HUGE = 2**24  # what asks for so much is not for sanitizers, which take it for an error
+
+
+def spoiled_calls(n_threads=2):
+    """Yield (what is wrong, call, whether it must be refused), for every argument of every call."""
+    for call in calls(n_threads=n_threads).values():
+        for name, value in call.arguments.items():
+            for what, wrong, must_raise in _spoiled(call, name, value):
+                yield f"{call.name}, {name}: {what}", call.spoiled(name, wrong), must_raise
+
+
+def _spoiled(call, name, value):
+    if not isinstance(value, bool | str | bytes | list):
+        yield "None", None, True
+        yield "a str", "aa", True
+    if isinstance(value, list | str | bytes):
+        yield "None", None, name != "wanted"
+        yield "a number", 3, True
+    if isinstance(value, list):
+        yield "a list of numbers", [1, 2], True
+        yield "a list of None", [None], True
+        yield "a tuple", None if not value else (3,), True
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield from ((str(number), number, False) for number in WHOLE)
+    if isinstance(value, float):
+        yield from ((str(number), number, True) for number in (np.nan, -1.0))
+        yield from ((str(number), number, False) for number in (np.inf, 0.0))
+    if isinstance(value, np.ndarray):
+        yield from _spoiled_arrays(call, name, value)
+
+
+def _spoiled_arrays(call, name, array):
+    fits_no_other = name in call.lengths or name in call.ends
+    yield "empty", array[:0], fits_no_other
+    yield "one too few", array[:-1], fits_no_other
+    # one more end may be that of an empty row
+    yield "one too many", np.concatenate([array, array[-1:]]), name in call.lengths
+    yield "one dimension too many", array[..., None], True
+    yield "no dimension", np.array(0, array.dtype), True
+    yield "other numbers", array.astype(np.complex128), False
+    yield "backwards", array[::-1], False
+    if array.ndim == 2:
+        yield "without columns", array[:, :0], False
+        yield "one column too few", array[:, :-1], False
+        yield "turned", np.ascontiguousarray(array.T), False
+    if array.dtype.kind in "iu" and array.size:
+        yield from _spoiled_indices(call, name, array)
+    if name in call.ends:
+        yield "begins with 1", _put(array, 0, 1), True
+        yield "falls", _put(array, array.size // 2, array[-1] + 1), True
+        yield "ends too early", np.append(array[:-1], array[-1] - 1), True
+        yield "ends too late", np.append(array[:-1], array[-1] + 1), True
+        yield "is near overflow", _put(array, -1, 2**62), True
+    if array.dtype.kind == "f" and array.size:
+        for number in (np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300):
+            with np.errstate(over="ignore"):
+                yield str(number), _put(array, array.size // 2, number), False
+
+
+def _spoiled_indices(call, name, array):
+    limits = np.iinfo(array.dtype)
+    bound = dict(call.indices).get(name, limits.max)
+    must_raise = name in dict(call.indices) or name in call.ends
+    for number in (-1, bound, limits.min, limits.max):
+        for place in (0, array.size // 2, -1):
+            yield f"{number} at {place}", _put(array, place, number), must_raise
+
+
+def _put(array, place, number):
+    changed = array.copy()
+    changed.flat[place] = number
+    return changed
+
+
+# --- in processes of their own ------------------------------------------------------------------
+
+
+def outcome_of(work, limit=None):
+    """Do something in a forked process; return "fine", the error's type, or the signal."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            work()
+            told = b"fine"
+        except BaseException as error:
+            told = type(error).__name__.encode()
+        os.write(writer, told)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        told = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else told
+
+
+def address_space():
+    """Return how many bytes of it this process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def with_spoiled_arguments():
+    """Return {what is wrong: (outcome, whether it must be refused)}."""
+    limit = address_space() + (1 << 30)
+    return {
+        what: (outcome_of(call, limit), must_raise) for what, call, must_raise in spoiled_calls()
+    }
+
+
+def with_little_memory():
+    """Return {call: {bytes left: outcome}}, with many threads, whose stacks had better be small."""
+    limits = [0, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 3 << 22, 5 << 23, 1 << 28, 1 << 31]
+    return {
+        name: {str(left): outcome_of(call, address_space() + left) for left in limits}
+        for name, call in calls(n_docs=1_000, n_threads=MANY_THREADS).items()
+    }
+
+
+def with_more_memory_than_there_is():
+    """Return {call: outcome} of calls that start, and then need a gigabyte or more each."""
+    every = calls(n_docs=200, n_threads=3)
+    given = every["solver.documents"].arguments
+    wide = native.solver.documents(*{**given, "n_columns": 2**31}.values())
+    texts = " ".join(f"{k:x}y" for k in range(8_000_000))
+    block = b"".join(b"%d 1 2 3\n" % k for k in range(4_000_000))
+    needy = {
+        # in threads, with two matrices of weights that would fit
+        "solver.validate": every["solver.validate"].spoiled("documents", wide),
+        "solver.solve": every["solver.solve"].spoiled("documents", wide),
+        "engine.sum_documents": every["engine.sum_documents"].spoiled("n_terms", 2**26),
+        "engine.CountedTexts": every["engine.CountedTexts"].spoiled(
+            "documents", native.engine.Documents([texts] * 3)
+        ),
+        "text_reader.TextReader.read": every["text_reader.TextReader.read"].spoiled("bytes", block),
+    }
+    return {name: outcome_of(call, address_space() + (3 << 26)) for name, call in needy.items()}
+
+
+# --- interrupts --------------------------------------------------------------------------------
+
+
+def long_calls(n_threads):
+    """Yield one call of each long loop that takes a second or more, in little memory."""
+    every = calls(n_docs=1_000, n_threads=n_threads)
+    endless = {"tolerance": 0.0, "max_passes": 2**31 - 1, "C": np.full(N_CLASSES, 1e6)}
+    task = native.solver.task(*(every["solver.task"].arguments | endless).values())
+    for name in ("solve", "solve_products", "validate", "validate_products"):
+        yield every[f"solver.{name}"].spoiled("task", task)
+    many = native.engine.Documents(["aa bb " * 20_000] * 50_000)
+    for name in ("CountedTexts", "FixedVocabulary.count", "TermCounter.add"):
+        yield every[f"engine.{name}"].spoiled("documents", many)
+    one = native.engine.Documents(["aa bb " * 50_000_000])
+    yield every["engine.FixedVocabulary.index"].spoiled("documents", one)
+    yield every["engine.TermTable.sorted"].spoiled("ids", np.arange(6_000_000) % N_TERMS)
+    sums = every["engine.sum_documents"]
+    columns = np.tile(np.arange(10_000, dtype=np.int32), 300)
+    ends = np.arange(0, len(columns) + 1, 10_000)
+    X, Y = (np.ones(len(columns)), columns, ends), (columns, ends)
+    given = zip(sums.arguments, (*X, *Y, 10_000, 10_000, True, False), strict=True)
+    yield replace(sums, arguments=dict(given))
+    line = b" 0.12345" * 999
+    block = b"".join(b"%d%b\n" % (k, line) for k in range(60_000))
+    yield every["text_reader.TextReader.read"].spoiled("bytes", block)
+    strongest = every["convolution.strongest"]
+    ends = np.arange(0, 40_000_001, 100_000)
+    texts = {
+        **{"words": np.zeros(ends[-1], np.int32), "ends": ends},
+        **{"tokens": np.zeros((ends[-1], 0), np.float32)},
+        **{"left_padding": np.zeros(len(ends) - 1, np.int64)},
+    }
+    yield replace(strongest, arguments=strongest.arguments | texts)
+    gradients = every["convolution.gradients"]
+    n_docs, n_outputs = 40_000, gradients.arguments["slopes"].shape[1]
+    ends = np.arange(0, 4 * n_docs + 1, 4)
+    texts = {
+        "slopes": np.ones((n_docs, n_outputs), np.float32),
+        "where": np.zeros((n_docs, n_outputs), np.int32),
+        **{"words": np.zeros(ends[-1], np.int32), "ends": ends},
+        **{"token_rows": np.zeros((ends[-1], 20), np.float32)},
+    }
+    wide = {name: np.ones((N_TERMS, 3_200), np.float32) for name in ("word_rows",)}
+    n_columns = len(gradients.arguments["word_weights"])
+    wide["word_weights"] = np.ones((n_columns, 3_200), np.float32)
+    yield replace(gradients, arguments=gradients.arguments | texts | wide)
+
+
+def with_interrupts():
+    """Return {call and threads: (results, seconds of work between SIGINT and the exception)}."""
+    found = {}
+    for n_threads in (1, 3):
+        for call in long_calls(n_threads):
+            found[f"{call.name}, {n_threads}"] = interrupted(call)
+    return found
+
+
+def interrupted(call):
+    # what ends by itself leaves a result, as no Python runs between a call of `map` and the next
+    function, arguments, results = call.make(), [[each] for each in call.arguments.values()], []
+    start, sent = time.process_time(), []
+
+    def send():
+        while time.process_time() - start < 0.15:
+            time.sleep(0.005)
+        sent.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        results.extend(map(function, *arguments))
+        told = None
+    except KeyboardInterrupt:
+        told = len(results), time.process_time() - sent[0]
+    thread.join()
+    return told
+
+
+if __name__ == "__main__":
+    json.dump(globals()[sys.argv[1]](), sys.stdout)
