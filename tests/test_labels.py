@@ -189,3 +189,18 @@ def test_an_unknown_class_names_close_ones_or_the_first_few():
 def test_what_has_no_order_is_no_labels(labels):
     with pytest.raises(InputError, match=f"labels is a {type(labels).__name__}; expected"):
         encode(labels)
+
+
+def test_two_classes_are_enough():
+    check_class_count(Codeframe(("a", "b"), "single"))
+
+
+def test_at_most_eight_classes_are_listed_and_three_close_ones():
+    eight, nine = (Codeframe(tuple(f"class{k}" for k in range(n)), "single") for n in (8, 9))
+    listed = ", ".join(f"class{k}" for k in range(8))
+    with pytest.raises(InputError, match=rf"unknown class 'zz'; known: {listed}$"):
+        eight.column("zz")
+    with pytest.raises(InputError, match=rf"known: {listed}, \.\.\.$"):
+        nine.column("zz")
+    with pytest.raises(InputError, match=r"close: class\d, class\d, class\d$"):
+        nine.column("class")

@@ -132,3 +132,13 @@ def test_a_matrix_without_names_has_the_names_of_the_data_frame_beside_it(frame)
         assert found.accuracy == pytest.approx(2 / 3)
     with pytest.raises(wc.InputError, match="mix str and int"):
         wc.evaluate(true, predicted[:, :2])
+
+
+def test_the_target_says_which_f1_counts():
+    scores = wc.evaluate(["a", "a", "a", "b"], ["a", "a", "b", "a"])
+    macro, micro = scores.macro_f1, scores.micro_f1
+    assert macro != micro
+    assert [scores.of(each) for each in ("macro", "micro", "both")] == pytest.approx(
+        [macro, micro, (macro + micro) / 2]
+    )
+    assert scores.n_dropped == 0
