@@ -142,8 +142,15 @@ class Vocabulary(Mapping[str, int]):
 
 
 def damped_counts(largest: int) -> Floats:
-    """Return 1 + ln tf for each tf up to the largest; 0 for 0."""
+    """Return 1 + ln tf for each tf up to the largest, or some more; 0 for 0."""
+    return _FEW if largest < len(_FEW) else _damped(largest)
+
+
+def _damped(largest: int) -> Floats:
     return np.append(0.0, 1 + np.log(np.arange(1, largest + 1)))
+
+
+_FEW = _damped(255)  # what nearly every text needs
 
 
 def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int | float) -> Flags:

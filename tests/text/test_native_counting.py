@@ -95,6 +95,14 @@ def test_every_option_counts_as_plain_python_does(analyze):
     assert_known_alike(documents(EACH // 2, seed + 1000) + texts[::2], analyze, known, (1, 2, 5))
 
 
+@pytest.mark.parametrize("analyze", OPTIONS[::7], ids=options_of)
+def test_short_texts_are_counted_by_a_large_vocabulary_as_plain_python_does(analyze):
+    texts = documents(40, seed=29)
+    terms = {*counting.count_in_python(texts, analyze).terms, *(f"term{k}" for k in range(9_000))}
+    for text in texts:
+        assert_known_alike([text, "", f"{text} {text}"], analyze, sorted(terms))
+
+
 @pytest.mark.parametrize("stop_words", STOP_WORDS, ids=len)
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("masks", [True, False])

@@ -692,6 +692,37 @@ private:
     uint32_t document_ = 0;
 };
 
+// Counts terms of a few short documents: without a mark for each term there is, whose number may be
+// far larger than that of the words to count.
+class FewTermsCounter {
+public:
+    void begin_document(size_t) { ids_.clear(); }
+    void add(Id id) { ids_.push_back(id); }
+
+    void end_document() {
+        std::sort(ids_.begin(), ids_.end());
+        const size_t used = block_.size();
+        block_.entries.reserve(used + ids_.size(), used);
+        size_t end = used;
+        for (size_t k = 0; k < ids_.size(); ++k)
+            if (k > 0 && ids_[k] == ids_[k - 1])
+                ++block_.entries[end - 1].count;
+            else
+                block_.entries[end++] = {ids_[k], 1};
+        block_.ends.push_back(end);
+    }
+
+    std::vector<Block> release() {
+        std::vector<Block> blocks;
+        blocks.push_back(std::move(block_));
+        return blocks;
+    }
+
+private:
+    std::vector<Id> ids_;
+    Block block_;
+};
+
 // From the words of a document to its terms: stop words dropped, n-grams made. `Vocabulary` says
 // what happens to a word or pair that is new: it is added, or it is NO_ID.
 template <typename Vocabulary>
@@ -939,7 +970,7 @@ private:
 // One thread's share of counted documents, with ids of its own and the column of each id.
 struct Share {
     std::vector<Block> blocks;
-    std::vector<int32_t> column_of;
+    std::shared_ptr<const std::vector<int32_t>> column_of;  // a vocabulary's are far more than a text
 };
 
 // Write the rows of all shares, each in a thread of its own. A block is gone once it is written:
@@ -958,7 +989,7 @@ Csr<typename Weighting::Value> write_rows(std::vector<Share>& shares, size_t n_c
         int64_t* sizes = ends.data() + 1 + first_row[part];
         for (Block& block : shares[part].blocks) {
             watch.did(4 * block.size());
-            keep_columns(block, shares[part].column_of, sizes);
+            keep_columns(block, *shares[part].column_of, sizes);
             sizes += block.ends.size();
         }
     });
@@ -1274,7 +1305,7 @@ public:
                     for (size_t k = 0; k < block.ends.size(); ++k, ++row) {
                         const size_t start = k == 0 ? 0 : block.ends[k - 1];
                         document.weigh(block.entries.data() + start, block.ends[k] - start,
-                                       share.column_of, idf.data(), damped.data());
+                                       *share.column_of, idf.data(), damped.data());
                         const int64_t label = class_ends.data()[row];
                         sums.add(document.columns.data(), document.weights.data(), document.size,
                                  classes.data() + label, size_t(class_ends.data()[row + 1] - label),
@@ -1334,10 +1365,10 @@ private:
         are_handed_over_ = true;
         for (size_t part = 0; part < shares_.size(); ++part) {
             const std::vector<Id>& merged = merged_ids_[part];
-            std::vector<int32_t>& columns = shares_[part].column_of;
-            columns.resize(part == 0 ? terms_.size() : merged.size());
+            std::vector<int32_t> columns(part == 0 ? terms_.size() : merged.size());
             for (size_t id = 0; id < columns.size(); ++id)
                 columns[id] = column_of.data()[part == 0 ? id : merged[id]];
+            shares_[part].column_of = std::make_shared<const std::vector<int32_t>>(std::move(columns));
         }
     }
 
@@ -1380,12 +1411,14 @@ public:
         : options_(options) {
         check(terms.size() < MAX_TERMS, "too many terms");
         n_stop_words_ = add_stop_words(terms_, options);
+        std::vector<int32_t> column_of;
         for (size_t column = 0; column < terms.size(); ++column) {
             const Id id = add(terms[column]);
-            column_of_.resize(terms_.size(), -1);
-            column_of_[id] = int32_t(column);
+            column_of.resize(terms_.size(), -1);
+            column_of[id] = int32_t(column);
         }
-        column_of_.resize(terms_.size(), -1);
+        column_of.resize(terms_.size(), -1);
+        column_of_ = std::make_shared<const std::vector<int32_t>>(std::move(column_of));
         n_columns_ = terms.size();
     }
 
@@ -1395,17 +1428,11 @@ public:
             const auto parts = parts_of(documents, n_threads);
             std::vector<Share> shares(parts.size());
             in_threads(parts.size(), [&](size_t part, Watch& watch) {
-                Counter counter(characters_of(documents, parts[part]));
-                Fixed fixed{terms_};
-                TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_, watch);
-                for (size_t k = parts[part].first; k < parts[part].second; ++k) {
-                    counter.begin_document(make_terms.most_terms(documents[k]));
-                    make_terms(documents[k], [&](Id id) {
-                        if (id != NO_ID) counter.add(id);
-                    });
-                    counter.end_document();
-                }
-                shares[part] = {counter.release(), column_of_};
+                const size_t n_characters = characters_of(documents, parts[part]);
+                if (n_characters < terms_.size() / 8)
+                    shares[part] = counted(documents, parts[part], FewTermsCounter(), watch);
+                else
+                    shares[part] = counted(documents, parts[part], Counter(n_characters), watch);
             });
             return write_rows(shares, n_columns_, Counts{});
         }();
@@ -1426,7 +1453,7 @@ public:
                 TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_, watch);
                 for (size_t k = parts[part].first; k < parts[part].second; ++k) {
                     make_terms(documents[k], [&](Id id) {
-                        columns[part].push_back(id == NO_ID ? -1 : column_of_[id]);
+                        columns[part].push_back(id == NO_ID ? -1 : (*column_of_)[id]);
                     });
                     ends.data()[k + 1] = int64_t(columns[part].size());
                 }
@@ -1445,6 +1472,21 @@ public:
     }
 
 private:
+    template <typename AnyCounter>
+    Share counted(const Documents& documents, const std::pair<size_t, size_t>& part,
+                  AnyCounter counter, Watch& watch) {
+        Fixed fixed{terms_};
+        TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_, watch);
+        for (size_t k = part.first; k < part.second; ++k) {
+            counter.begin_document(make_terms.most_terms(documents[k]));
+            make_terms(documents[k], [&](Id id) {
+                if (id != NO_ID) counter.add(id);
+            });
+            counter.end_document();
+        }
+        return {counter.release(), column_of_};
+    }
+
     // A term with spaces is an n-gram: its words are in the dictionary too, without a column.
     Id add(const std::string& term) {
         Id id = NO_ID;
@@ -1459,7 +1501,7 @@ private:
 
     Options options_;
     Terms terms_;
-    std::vector<int32_t> column_of_;
+    std::shared_ptr<const std::vector<int32_t>> column_of_;
     size_t n_columns_ = 0, n_stop_words_ = 0;
 };
 

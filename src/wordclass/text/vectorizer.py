@@ -132,7 +132,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def transform(self, texts: Iterable[str]) -> Sparse:
         """Return X (n, v) for texts; words outside the vocabulary do not count."""
-        if not hasattr(self, "vocabulary_"):  # much quicker to see than by scikit-learn
+        if not hasattr(self, "vocabulary_"):  # asked so because scikit-learn takes longer to ask
             check_is_fitted(self)
         occurrences = counting.count_known(
             list_texts(texts), self.build_analyzer(), self.vocabulary_, self.n_jobs
