@@ -1,7 +1,7 @@
-"""One way to refuse an option: the message says what came, and what was expected."""
+"""One way to refuse what a user gave: the message says what came, and what was expected."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 
 from wordclass.errors import InputError
@@ -68,3 +68,40 @@ def n_threads(n_jobs: int | None) -> int:
         raise InputError(f"n_jobs is {n_jobs!r}; expected an int (-1 is all cores), or None")
     asked = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
     return int(min(max(asked, 1), _MOST_THREADS))
+
+
+def list_texts(texts: Iterable[str]) -> list[str]:
+    """Read texts of any kind (list, Series, array, generator) once, and check that each is a str.
+
+    Raises
+    ------
+    InputError
+        One of them is None, bytes, a number; or `texts` is itself one str.
+    """
+    if isinstance(texts, str | bytes):
+        raise InputError(f"texts is one {type(texts).__name__}; expected a list of str: [text]")
+    # a table or a dict would give its column names or keys
+    is_table = getattr(texts, "ndim", 1) != 1 or isinstance(texts, Mapping)
+    if texts is None or is_table or not isinstance(texts, Iterable):
+        raise InputError(f"texts is {_described(texts)}; expected an iterable of str")
+    # an Arrow column iterates over scalars of its own
+    listed = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
+    if set(map(type, listed)) <= {str}:
+        return listed  # nearly always: no need to look at them one by one
+    for k, text in enumerate(listed):
+        if not isinstance(text, str):
+            hint = "; decode it first" if isinstance(text, bytes | bytearray) else ""
+            raise InputError(f"text {k} is {_described(text)}, not a str{hint}")
+    return listed
+
+
+def check_lengths(texts: Sequence[str], n_labels: int) -> None:
+    """Refuse texts and labels of different number, or none at all."""
+    if len(texts) != n_labels:
+        raise InputError(f"{len(texts)} texts but {n_labels} labels: expected one per text")
+    if not texts:
+        raise InputError("the corpus is empty: there are no texts")
+
+
+def _described(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"

@@ -1,7 +1,7 @@
 """Labelled texts: what a corpus is, and how one is read from a file, a folder or a data set."""
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -274,40 +274,3 @@ def load_dataset(
         entry.SOURCE.fetch(folder)
     dataset: Dataset = entry.load(folder, **options)
     return dataset
-
-
-def list_texts(texts: Iterable[str]) -> list[str]:
-    """Read texts of any kind (list, Series, array, generator) once, and check that each is a str.
-
-    Raises
-    ------
-    InputError
-        One of them is None, bytes, a number; or `texts` is itself one str.
-    """
-    if isinstance(texts, str | bytes):
-        raise InputError(f"texts is one {type(texts).__name__}; expected a list of str: [text]")
-    # a table or a dict would give its column names or keys
-    is_table = getattr(texts, "ndim", 1) != 1 or isinstance(texts, Mapping)
-    if texts is None or is_table or not isinstance(texts, Iterable):
-        raise InputError(f"texts is {_described(texts)}; expected an iterable of str")
-    # an Arrow column iterates over scalars of its own
-    listed = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
-    if set(map(type, listed)) <= {str}:
-        return listed  # nearly always: no need to look at them one by one
-    for k, text in enumerate(listed):
-        if not isinstance(text, str):
-            hint = "; decode it first" if isinstance(text, bytes | bytearray) else ""
-            raise InputError(f"text {k} is {_described(text)}, not a str{hint}")
-    return listed
-
-
-def check_lengths(texts: Sequence[str], n_labels: int) -> None:
-    """Refuse texts and labels of different number, or none at all."""
-    if len(texts) != n_labels:
-        raise InputError(f"{len(texts)} texts but {n_labels} labels: expected one per text")
-    if not texts:
-        raise InputError("the corpus is empty: there are no texts")
-
-
-def _described(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"

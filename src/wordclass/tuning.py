@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from wordclass import naming, progress, storage
-from wordclass.checks import check_number, check_one_of
+from wordclass.checks import check_lengths, check_number, check_one_of, list_texts
 from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
-from wordclass.corpus import Label, check_lengths, list_texts
+from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import FormatError, InputError
 from wordclass.folds import fingerprint_texts, stratified_folds

@@ -11,8 +11,8 @@ import numpy as np
 
 from wordclass import naming
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.checks import list_texts
 from wordclass.classifiers._text_classifier import Contributions
-from wordclass.corpus import list_texts
 from wordclass.errors import InputError, StorageError
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.storage.parts import Parts

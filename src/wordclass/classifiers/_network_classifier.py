@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, list_texts, n_threads
 from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
-from wordclass.corpus import list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError

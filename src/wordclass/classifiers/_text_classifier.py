@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import persistence
 from wordclass.arrays import Flags, Floats, Floats32
-from wordclass.corpus import Label, check_lengths, list_texts
+from wordclass.checks import check_lengths, list_texts
+from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from wordclass import progress
-from wordclass.corpus import Label, LabelledCorpus, ReadOptions, Record, check_lengths
+from wordclass.checks import check_lengths
+from wordclass.corpus import Label, LabelledCorpus, ReadOptions, Record
 from wordclass.errors import FormatError, InputError
 
 T = TypeVar("T")

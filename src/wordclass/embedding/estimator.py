@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int
-from wordclass.corpus import Label, check_lengths, list_texts
+from wordclass.checks import check_int, check_lengths, list_texts
+from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
 from wordclass.embedding.vectors import Correlate, Projection, Recipe

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats32, Ints, first_not_finite
-from wordclass.checks import check_int
-from wordclass.corpus import list_texts
+from wordclass.checks import check_int, list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Ints, Sparse, to_sparse
-from wordclass.corpus import list_texts
+from wordclass.checks import list_texts
 from wordclass.counts import WordClassCounts
 from wordclass.errors import InputError
 from wordclass.text import counting
