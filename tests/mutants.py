@@ -206,7 +206,17 @@ def _run(module: str, path: Path, tree: ast.Module | None, tests: list[str]) -> 
     importlib.machinery.SourceFileLoader.get_code = get_code
     ignored = "ignore::pytest.PytestAssertRewriteWarning"  # of what is preloaded
     options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no", "-W", ignored]
-    return int(pytest.main([*options, *tests]))
+    return int(pytest.main([*options, "--hypothesis-profile", "mutants", *tests]))
+
+
+def _quick_hypothesis() -> None:
+    """Draw the same examples every time; look for no smaller one when a test fails."""
+    from hypothesis import Phase, settings
+
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile(
+        "mutants", deadline=None, max_examples=60, derandomize=True, phases=phases
+    )
 
 
 def judge(target: str, tests: list[str], jobs: int) -> tuple[int, int]:
@@ -236,9 +246,9 @@ def main() -> None:
     parser.add_argument("--least", type=float, default=0.85, help="share that must be killed")
     arguments = parser.parse_args()
     os.chdir(ROOT)
-    os.environ["CI"] = "1"  # hypothesis draws the same examples every time
     for name in PRELOADED:
         importlib.import_module(name)
+    _quick_hypothesis()
     with redirect_stdout(io.StringIO()):
         _run("", Path(), None, ["--collect-only", __file__])  # loads pytest's plugins
     n_all = n_alive = 0

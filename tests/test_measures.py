@@ -62,9 +62,10 @@ def test_a_class_that_nobody_has_and_nobody_predicts_counts_1_if_multilabel_and_
 
 
 def test_true_labels_outside_the_codeframe_are_dropped_and_counted():
-    with pytest.warns(DroppedLabelsWarning, match="2 true labels are outside"):
+    with pytest.warns(DroppedLabelsWarning, match="2 true labels are outside") as warned:
         scores = wc.evaluate([["a", "x"], ["y"]], [["a"], []], ["a", "b"])
     assert (scores.n_dropped, scores.accuracy, scores.micro_f1) == (2, 1.0, 1.0)
+    assert warned[0].filename == __file__  # it is told where the call was
 
 
 def test_a_predicted_label_outside_the_codeframe_is_an_error():

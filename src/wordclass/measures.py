@@ -50,7 +50,7 @@ class Scores:
     n_predicted: Ints  # (m,)
     n_docs: int
     n_exact: int
-    n_dropped: int = 0
+    n_dropped: int
 
     def __add__(self, other: "Scores") -> "Scores":
         if (self.classes, self.is_multilabel) != (other.classes, other.is_multilabel):
@@ -170,9 +170,9 @@ def ndcg_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
     hits = _ranked_hits(k, Y, scores)
     discounts = 1 / np.log2(np.arange(2, hits.shape[1] + 2))
     n_true = np.asarray(to_sparse(Y).sum(axis=1)).ravel().astype(int)
-    best = np.concatenate(([0.0], np.cumsum(discounts)))[np.minimum(n_true, hits.shape[1])]
-    gain = hits @ discounts
-    return float(np.divide(gain, best, out=np.zeros_like(gain), where=best > 0).mean())
+    # without a true label there is no gain, whatever it is divided by
+    best = np.concatenate(([1.0], np.cumsum(discounts)))[np.minimum(n_true, hits.shape[1])]
+    return float((hits @ discounts / best).mean())
 
 
 def macro_f1(classifier: Any, texts: Iterable[str], labels: Any) -> float:  # noqa: ANN401

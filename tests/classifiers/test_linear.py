@@ -6,6 +6,7 @@ from made_up import corpus, multilabel_corpus
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
+from wordclass import progress
 from wordclass.classifiers import linear
 from wordclass.embedding.cross_fit import cross_fit
 from wordclass.embedding.vectors import Recipe
@@ -125,6 +126,30 @@ def test_settings_are_tried_one_after_the_other_around_the_best(judged_by):
     assert [trial["shrinkage"] for trial in model.trials_] == [5.0] * 4
     # of a C that was given, none beyond is tried
     assert {trial["C"] for trial in model.trials_} == {1.0}
+
+
+def test_progress_of_the_search_is_told_to_its_end(judged_by):
+    judged_by(lambda _: 0.5)
+    told = []
+    with progress.told_to(lambda *what: told.append(what)):
+        wc.classifier("linear", probabilities=False).fit(TEXTS, LABELS)
+    own = [each for each in told if each[0] == "choosing settings"]
+    assert own == [("choosing settings", k, 6) for k in range(7)]
+
+
+@pytest.mark.parametrize(("n_docs", "n_trials"), [(19, 0), (20, 18)])
+def test_twenty_documents_are_enough_to_search(n_docs, n_trials, judged_by):
+    judged_by(lambda settings: settings["C"] == 0.3)
+    model = wc.classifier("linear", probabilities=False).fit(TEXTS[:n_docs], LABELS[:n_docs])
+    assert len(model.trials_) == n_trials
+    assert model.settings_["C"] == (0.3 if n_trials else 1.0)
+
+
+def test_terms_of_an_own_function_have_no_n_grams(judged_by):
+    judged_by(lambda settings: settings["ngrams"] == (1, 2))
+    options = {"analyzer": str.split, "probabilities": False}
+    model = wc.classifier("linear", **options).fit(TEXTS, LABELS)
+    assert {trial["ngrams"] for trial in model.trials_} == {(1, 1)}
 
 
 @pytest.mark.parametrize(
@@ -286,9 +311,12 @@ def test_a_class_with_one_document_can_be_learned_from():
     assert model.predict(["gluon boson quark"]).tolist() == ["physics"]
 
 
-def test_large_corpora_choose_settings_on_a_fair_part(monkeypatch):
-    monkeypatch.setattr(linear, "_MOST_SEARCHED", 40)
-    monkeypatch.setattr(linear, "_SAMPLE", 30)
+@pytest.mark.parametrize(
+    ("most", "sample", "sizes"), [(40, 30, {30, 90}), (89, 40, {30, 90}), (90, 30, {90})]
+)
+def test_large_corpora_choose_settings_on_a_fair_part(most, sample, sizes, monkeypatch):
+    monkeypatch.setattr(linear, "_MOST_SEARCHED", most)
+    monkeypatch.setattr(linear, "_SAMPLE", sample)
     seen = []
     made = linear.LinearFeatures
 
@@ -300,15 +328,22 @@ def test_large_corpora_choose_settings_on_a_fair_part(monkeypatch):
     monkeypatch.setattr(linear, "LinearFeatures", Spy)
     texts = [f"{text} n{k}" for k, text in enumerate(TEXTS)]
     model = wc.classifier("linear", min_docs=2).fit(texts, LABELS)
-    assert {len(documents.texts) for documents in seen} == {30, 90}
-    assert np.asarray(seen[0].labels.Y.sum(axis=0)).ravel().tolist() == [10, 10, 10]
+    assert {len(documents.texts) for documents in seen} == sizes
+    n_first = len(seen[0].texts)
+    assert np.asarray(seen[0].labels.Y.sum(axis=0)).ravel().tolist() == [n_first / 3] * 3
     assert model.score(texts, LABELS) > 0.9
 
 
 def test_more_ngrams_than_fit_are_not_tried(monkeypatch):
-    monkeypatch.setattr(linear, "_MOST_WEIGHTS", 10)
+    vectorizer = wc.DocumentVectorizer(min_docs=2, ngrams=(1, 2)).fit(TEXTS)
+    n_weights = 3 * len(vectorizer.vocabulary_.terms)
+    monkeypatch.setattr(linear, "_MOST_WEIGHTS", n_weights)
     model = wc.classifier("linear").fit(TEXTS, LABELS)
-    assert {trial["ngrams"] for trial in model.trials_} == {(1, 1)}
+    assert {trial["ngrams"] for trial in model.trials_} == {(1, 1), (1, 2)}
+    for most in (n_weights - 1, 10):  # even the first ones may be too many: these are tried
+        monkeypatch.setattr(linear, "_MOST_WEIGHTS", most)
+        model = wc.classifier("linear").fit(TEXTS, LABELS)
+        assert {trial["ngrams"] for trial in model.trials_} == {(1, 1)}
 
 
 def test_explanations_sum_to_the_score_also_with_vectors():

@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
-from wordclass import native
+from wordclass import native, progress
 from wordclass.classifiers import svm
 from wordclass.labels import encode
 from wordclass.linear_solver import one_vs_rest
@@ -115,6 +115,61 @@ def test_few_texts_are_searched_in_fewer_folds_or_not_at_all():
     assert np.isfinite(alone.predict_proba(["moon"])).all()
     both = svm_of().fit(["moon rose", "rose moon"], [["space"], ["garden", "space"]])
     assert both.C_.tolist() == [1.0, 1.0]
+
+
+@pytest.fixture
+def validated(monkeypatch):
+    """Remember what was validated: how many texts of all classes, values of C, threads."""
+    asked, validate = [], svm.SvmDocuments.validate
+
+    def spy(documents, Y, C, rows, held_out, n_threads):
+        asked.append((int(Y.sum()), len(C), n_threads))
+        return validate(documents, Y, C, rows, held_out, n_threads)
+
+    monkeypatch.setattr(svm.SvmDocuments, "validate", spy)
+    return asked
+
+
+@pytest.mark.parametrize(("n_own", "n_values"), [(4, 1), (5, 7)])
+def test_a_class_of_five_texts_is_searched_in_five_folds_by_one_thread(n_own, n_values, validated):
+    texts = [f"{'moon' if k < n_own else 'rose'} soil" for k in range(13)]
+    labels = [["space"] if k < n_own else ["garden"] for k in range(13)]
+    svm_of(n_jobs=2).fit(texts, labels)
+    assert sorted(validated) == [(n_own, n_values, 1)] * 5 + [(13 - n_own, 7, 1)] * 5
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_validated"),
+    [
+        (["space", "garden"], 0),
+        (["space", "garden", "space"], 2),  # two folds
+        ([["space"], ["garden", "space"]], 0),
+        ([["space"], ["garden"], ["garden", "space"]], 4),  # two folds of each class
+    ],
+)
+def test_texts_are_held_out_as_soon_as_a_class_has_two(labels, n_validated, validated):
+    svm_of().fit(["moon rose", "rose moon", "moon rose moon"][: len(labels)], labels)
+    assert len(validated) == n_validated
+
+
+def test_progress_is_told_by_fold_or_by_class():
+    for (texts, labels), n_steps in ((corpus(30), 5), (multilabel_corpus(30), 3)):
+        told = []
+        with progress.told_to(lambda *what, told=told: told.append(what)):
+            svm_of(probabilities=False).fit(texts, labels)
+        own = [each for each in told if each[0] == "choosing C"]
+        assert own == [("choosing C", k, n_steps) for k in range(n_steps + 1)]
+
+
+def test_a_score_of_0_gives_no_class_and_a_class_never_given_has_an_f1_of_0():
+    own = np.array([0, 1, 1])
+    assert svm._quality(own, np.array([[0.0], [1.0], [0.0]]), "accuracy") == pytest.approx(2 / 3)
+    assert svm._quality(own, np.array([[0.0], [1.0], [0.0]]), "f1") == pytest.approx(2 / 3)
+    assert svm._quality(own, np.zeros((3, 1)), "f1") == 0.0
+    # 0.5 for class 0, nothing of class 1 is found, and class 2 is not there
+    three = np.array([[2.0, 1.0, 0.0]] * 3)
+    assert svm._quality(own, three, "f1") == pytest.approx(0.25)
+    assert svm._quality(own, three, "accuracy") == pytest.approx(1 / 3)
 
 
 def test_the_number_of_threads_changes_no_bit():

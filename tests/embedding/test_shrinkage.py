@@ -34,6 +34,25 @@ def test_a_rare_term_is_pulled_further_than_a_frequent_one(name):
         assert loss[0] > loss[1] > 0
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_all_sums_are_those_of_documents_added(unit):
+    X = unit * np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 6.0]])
+    counts = shrink(WordClassCounts.of(X, [[1, 0], [0, 1], [0, 1]]), 2)  # the mean weight is 3
+    assert counts.n_docs == 5
+    np.testing.assert_allclose(counts.class_docs, [5 / 3, 10 / 3])
+    np.testing.assert_allclose(counts.term_docs, [4, 3])
+    np.testing.assert_allclose(counts.term_weight, unit * np.array([9, 12]))
+    np.testing.assert_allclose(counts.term_squares, unit**2 * np.array([23, 54]))
+    weights = np.array([[5 / 3, 22 / 3], [2 / 3, 34 / 3]])
+    np.testing.assert_allclose(counts.joint_weight, unit * weights)
+    np.testing.assert_allclose(counts.joint_docs, [[5 / 3, 7 / 3], [2 / 3, 7 / 3]])
+
+
+def test_one_occurrence_alone_has_the_mean_weight():
+    counts = shrink(WordClassCounts.of([[3.0]], [[1]]), 2)
+    assert counts.term_weight.tolist() == [9.0]
+
+
 def test_no_strength_changes_nothing():
     counts = WordClassCounts.of([[1.0]], [[1]])
     assert shrink(counts, 0) is counts
