@@ -135,6 +135,23 @@ def test_a_matrix_without_names_has_the_names_of_the_data_frame_beside_it(frame)
         wc.evaluate(true, predicted[:, :2])
 
 
+def test_numbers_that_are_no_places_are_names_too():
+    frame = pd.DataFrame([[1, 0], [1, 0], [0, 1]], columns=[1, 0])
+    predicted = np.array([[1, 0], [1, 0], [0, 0]])
+    for found in (wc.evaluate(frame, predicted), wc.evaluate(predicted, frame)):
+        assert found.classes == (0, 1)
+        assert found.true_positives.tolist() == [0, 2]
+    # where both have names, these decide
+    assert wc.evaluate(frame, frame[[0, 1]]).accuracy == 1
+    assert wc.evaluate(frame[[0, 1]], frame).accuracy == 1
+
+
+def test_a_matrix_has_no_names_for_labels_of_another_form():
+    found = wc.evaluate(np.array([[1, 0], [0, 1]]), [[1], [1]])
+    assert found.classes == (0, 1)
+    assert found.true_positives.tolist() == [0, 1]
+
+
 def test_the_target_says_which_f1_counts():
     scores = wc.evaluate(["a", "a", "a", "b"], ["a", "a", "b", "a"])
     macro, micro = scores.macro_f1, scores.micro_f1

@@ -1,5 +1,7 @@
 import json
 import math
+import re
+import time
 
 import numpy as np
 import pytest
@@ -8,12 +10,12 @@ from hypothesis import strategies as st
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass import naming
+from wordclass import naming, progress
 from wordclass.classifiers import nearest
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.labels import encode
 from wordclass.search import Documents, Trial
-from wordclass.tuning import Journal, digest_of, expected_seconds, split
+from wordclass.tuning import Journal, _Trials, digest_of, expected_seconds, split
 
 TEXTS, LABELS = corpus(90)
 GRID = {"shrinkage": [0.0, 5.0, 20.0], "min_docs": [1, 2]}
@@ -90,6 +92,7 @@ def test_no_trial_learns_from_the_documents_that_decide(spy):
         "space": 6, "garden": 6, "music": 6,
     }  # fmt: skip
     for (options, _), trial in zip(trials, tuned.trials, strict=True):
+        assert not options["probabilities"]  # they change no prediction
         model = nearest.NearestClassifier(**options)
         model.fit(list(seen), [LABELS[TEXTS.index(text)] for text in seen])
         asked = [TEXTS[k] for k in unseen]
@@ -114,9 +117,10 @@ def test_another_start_takes_the_place_of_the_default():
     assert settings_of(tuned) == [{"shrinkage": 5.0}, {"shrinkage": 20.0}]
 
 
-def test_a_trial_that_fails_is_recorded_and_the_search_goes_on(spy):
+def test_a_trial_that_fails_is_recorded_and_the_search_goes_on(spy, clock):
     spy.failing = {"shrinkage": {5.0}}
-    tuned = tune()
+    tuned = tune(clock=clock)
+    assert {trial.seconds for trial in tuned.trials} == {10.0}
     failed = [trial for trial in tuned.trials if not trial.is_done]
     assert {trial.settings["shrinkage"] for trial in failed} == {5.0}
     assert {trial.message for trial in failed} == {"MemoryError: no room"}
@@ -156,7 +160,7 @@ def test_a_package_that_is_missing_is_no_fault_of_the_settings(monkeypatch):
 @pytest.mark.parametrize(
     ("budget", "n_trials"),
     # 10 s a trial, and 12.5 s are set aside for the last fit, on all documents
-    [(0, 1), (5, 1), (32, 1), (33, 2), (45, 3), (52, 3), (53, 4), (1000, 9), (None, 9)],
+    [(0, 1), (5, 1), (32, 1), (32.5, 2), (33, 2), (45, 3), (52, 3), (53, 4), (1000, 9), (None, 9)],
 )
 def test_the_budget_is_kept(spy, clock, budget, n_trials):
     tuned = tune(budget=budget, clock=clock)
@@ -166,10 +170,48 @@ def test_the_budget_is_kept(spy, clock, budget, n_trials):
         assert "budget" in tuned.ended
 
 
+@pytest.mark.parametrize(
+    ("budget", "reason"),
+    [
+        (9, "the budget of 9 s is spent"),
+        (10, "the budget of 10 s is spent"),
+        (
+            11,
+            "1 s of the budget are left: too few for one more trial .about 10 s. and the last fit",
+        ),
+    ],
+)
+def test_why_the_search_ended_is_told(spy, clock, budget, reason):
+    assert re.match(reason, tune(budget=budget, clock=clock).ended)
+
+
+def test_progress_is_told_by_trial():
+    told = []
+    with progress.told_to(lambda *what: told.append(what)):
+        tuned = tune(grid={"shrinkage": [0.0, 5.0]})
+    own = [each for each in told if each[0] == "tuning"]
+    assert own == [("tuning", k, None) for k in range(len(tuned.trials))]
+
+
+def test_trials_of_other_vectors_or_options_have_another_key():
+    def key(vectors, **settings):
+        documents = Documents(["moon", "rose"], encode(["space", "garden"]))
+        trials = _Trials("linear", {"vectors": vectors}, documents, documents, time.monotonic)
+        return trials.key(settings)
+
+    first = key(wc.WordVectors.of(["a", "b"], [[1.0], [2.0]]), C=1.0)
+    assert key(wc.WordVectors.of(["a", "b"], [[1.0], [2.0]]), C=1.0) == first
+    assert key(wc.WordVectors.of(["a", "c"], [[1.0], [2.0]]), C=1.0) != first
+    assert key(wc.WordVectors.of(["a", "b"], [[1.0], [3.0]]), C=1.0) != first
+    assert key(wc.WordVectors.of(["a", "b"], [[1.0], [2.0]]), C=2.0) != first
+    assert key(None, C=1.0) != first
+
+
 def test_trials_of_the_journal_count_but_are_not_made_again(spy, clock, tmp_path):
     journal = tmp_path / "deep" / "trials.jsonl"
     first = tune(budget=45, clock=clock, journal=journal)
-    assert len(journal.read_text().splitlines()) == 3
+    kept = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [each["classifier"] for each in kept] == ["nearest"] * 3
     spy.learned_from.clear()
     again = tune(budget=45, clock=clock, journal=journal)
     assert len(spy.learned_from) == 1  # the best, on all documents

@@ -115,7 +115,9 @@ def evaluate(
         The codeframe. True labels outside it are dropped, with a warning, and counted in
         `n_dropped`; predicted ones are an error. None: the classes that occur in either.
     """
-    true, predicted = _named_alike(encode(true_labels), encode(predicted_labels))
+    encoded = encode(true_labels), encode(predicted_labels)
+    true = _with_names_of(encoded[1], encoded[0], true_labels)
+    predicted = _with_names_of(encoded[0], encoded[1], predicted_labels)
     if true.Y.shape[0] != predicted.Y.shape[0]:
         raise InputError(f"{true.Y.shape[0]} true labels but {predicted.Y.shape[0]} predicted ones")
     if not true.Y.shape[0]:
@@ -189,23 +191,12 @@ def _are_matrices(true: EncodedLabels, predicted: EncodedLabels) -> bool:
     return true.codeframe.kind == predicted.codeframe.kind == "matrix"
 
 
-def _named_alike(
-    true: EncodedLabels, predicted: EncodedLabels
-) -> tuple[EncodedLabels, EncodedLabels]:
-    """Return both; where one matrix has names for its columns and the other none, with names."""
-    names = true.codeframe.classes, predicted.codeframe.classes
-    if not _are_matrices(true, predicted) or len(names[0]) != len(names[1]):
-        return true, predicted
-    unnamed = tuple(range(len(names[0])))
-    if names[0] == unnamed:
-        return _with_names_of(predicted, true), predicted
-    return true, _with_names_of(true, predicted) if names[1] == unnamed else predicted
-
-
-def _with_names_of(named: EncodedLabels, other: EncodedLabels) -> EncodedLabels:
-    """Return a matrix without names, its columns those of a matrix that has names."""
-    columns = named.codeframe.matrix_columns
-    if columns is None or other.codeframe.matrix_columns != tuple(range(len(columns))):
+def _with_names_of(named: EncodedLabels, other: EncodedLabels, given: object) -> EncodedLabels:
+    """Return the other labels; where a matrix without names was given, with those beside it."""
+    columns, own = named.codeframe.matrix_columns, other.codeframe
+    numbers = tuple(range(len(own.classes)))
+    has_names = hasattr(given, "columns") or not own.classes == own.matrix_columns == numbers
+    if has_names or columns is None or len(columns) != len(numbers):
         return other
     return EncodedLabels(named.codeframe, with_columns(other.Y, columns, len(columns)))
 

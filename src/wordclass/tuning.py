@@ -283,13 +283,12 @@ def _reason_to_stop(search: Search, settings: Settings, budget: float, growth: f
 
 def expected_seconds(settings: Settings, trials: Sequence[Trial]) -> float:
     """Estimate the time of a trial: the longest of those done that differ in the fewest values."""
-    done = [
-        (sum(repr(settings[name]) != repr(value) for name, value in trial.settings.items()), trial)
-        for trial in trials
-        if trial.is_done
-    ]
-    fewest = min((n_differing for n_differing, _ in done), default=0)
-    return max((trial.seconds for n_differing, trial in done if n_differing == fewest), default=0.0)
+
+    def n_differing(trial: Trial) -> int:
+        return sum(repr(settings[name]) != repr(each) for name, each in trial.settings.items())
+
+    done = [(-n_differing(trial), trial.seconds) for trial in trials if trial.is_done]
+    return max(done, default=(0, 0.0))[1]
 
 
 @dataclass(frozen=True, eq=False)
