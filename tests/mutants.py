@@ -42,7 +42,7 @@ TARGETS = {
     "wordclass.classifiers.svm:_search_all,_search_each,_searched,_quality,_splits": [
         "tests/classifiers/test_svm.py",
         "-k",
-        "not refused and not threads_changes and not native and not embeddings_may and not weighted",
+        "not refused and not threads_changes and not native and not embeddings and not weighted",
     ],
     "wordclass.embedding.vectors:shrink,_mean_weight,_weight_share,standardize,"
     "_inverse_deviation": [
