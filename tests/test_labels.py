@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from wordclass import InputError
-from wordclass.labels import Codeframe, check_class_count, encode
+from wordclass.labels import Codeframe, check_class_count, encode, with_columns
 
 
 def dense(labels, **options):
@@ -204,3 +204,41 @@ def test_at_most_eight_classes_are_listed_and_three_close_ones():
         nine.column("zz")
     with pytest.raises(InputError, match=r"close: class\d, class\d, class\d$"):
         nine.column("class")
+
+
+def test_columns_move_to_new_places_in_order():
+    matrix = sparse.csr_matrix([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
+    moved = with_columns(matrix, [3, 0, 1], 4)
+    assert moved.toarray().tolist() == [[2, 0, 0, 1], [0, 3, 0, 0]]
+    assert moved.indices.tolist() == [0, 3, 1]
+
+
+def test_labels_over_a_larger_codeframe_have_its_columns():
+    encoded = encode([["c"], ["a", "c"], []])
+    larger = Codeframe(("a", "b", "c", "d"), "multilabel")
+    assert encoded.over(larger).toarray().tolist() == [[0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
+    with pytest.raises(InputError, match="unknown class 'c'"):
+        encoded.over(Codeframe(("a", "b"), "multilabel"))
+
+
+def test_a_cell_that_is_there_twice_counts_2():
+    twice = sparse.csr_matrix(([1.0, 1.0], [0, 0], [0, 2]), shape=(1, 2))
+    with pytest.raises(InputError, match="holds 2; expected only 0 and 1"):
+        encode(twice)
+    assert twice.nnz == 2  # what was given stays as it was
+
+
+def test_encoded_labels_are_returned_as_they_are():
+    encoded = encode(SETS)
+    assert encode(encoded) is encoded
+    assert encode(encoded, ["x"]) is encoded
+    listed = encode(SETS).Y
+    assert listed.indices.tolist() == [0, 1, 2]
+    assert listed.data.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_matrix_in_its_own_order_needs_no_columns():
+    codeframe = Codeframe(("a", "b"), "matrix")
+    found = codeframe.to_labels(np.array([[True, False]]))
+    assert found.tolist() == [[1, 0]]
+    assert found.dtype == np.int8
