@@ -106,6 +106,16 @@ def test_a_good_value_of_each_setting_is_found_before_most_of_the_grid_was_tried
     assert tried[4] == {"a": 2, "b": "y", "c": 2.0}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_around_a_better_one_found_at_random_the_first_setting_is_varied_first(seed):
+    def goodness(settings):
+        return sum(settings[name] != START[name] for name in START) > 1
+
+    tried = search(goodness, seed)
+    assert [goodness(each) for each in tried[:6]] == [False] * 5 + [True]
+    assert tried[6] == {**tried[5], "a": tried[6]["a"]}
+
+
 def test_the_order_depends_on_the_seed_alone():
     assert search(lambda _: 0, seed=1) == search(lambda _: 0, seed=1)
     assert search(lambda _: 0, seed=1) != search(lambda _: 0, seed=2)
@@ -124,6 +134,13 @@ def test_a_huge_grid_is_no_trouble():
     huge = Search({name: list(range(10)) for name in names}, dict.fromkeys(names, 0), "macro", 0)
     huge.trials.append(Trial(huge.start, macro_f1=1.0))
     assert len(list(islice(huge.proposals(), 300))) == 300
+
+
+def test_a_trial_has_no_scores_until_they_are_told():
+    trial = Trial({"a": 1})
+    assert (trial.seconds, trial.message, trial.chosen, trial.is_resumed) == (0.0, "", {}, False)
+    assert trial.is_done
+    assert np.isnan([trial.macro_f1, trial.micro_f1, trial.accuracy]).all()
 
 
 def test_the_best_that_was_never_proposed_is_where_the_search_goes_on():
