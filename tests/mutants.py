@@ -264,9 +264,7 @@ def main() -> None:
         seconds = time.monotonic() - start
         print(f"{target}: {n_made - alive} of {n_made} killed ({seconds:.0f} s)", flush=True)
     killed = 1 - n_alive / max(n_all, 1)
-    print(
-        f"{n_all - n_alive} of {n_all} mutants killed: {killed:.1%}; at least {worst:.1%} in each"
-    )
+    print(f"{n_all - n_alive} of {n_all} mutants killed: {killed:.1%}; the worst: {worst:.1%}")
     sys.exit(worst < arguments.least)
 
 
