@@ -243,14 +243,17 @@ def test_the_slope_of_single_labels_makes_them_most_likely(n_docs):
     best = slopes[np.argmin([loss(slope) for slope in slopes])]
     assert found.parameters[0, 0] == pytest.approx(best, rel=0.005)
     # scores of another size have the same probabilities
-    small = Calibration.fit(scores / 1e4, Y, is_single_label=True)
-    np.testing.assert_allclose(
-        small.probabilities(scores / 1e4), found.probabilities(scores), atol=1e-3
-    )
+    for size in (1e-4, 1e4):
+        other = Calibration.fit(scores * size, Y, is_single_label=True)
+        np.testing.assert_allclose(
+            other.probabilities(scores * size), found.probabilities(scores), atol=1e-3
+        )
 
 
-def test_a_class_borrows_from_all_classes_as_much_as_one_document_would_count():
+@pytest.mark.parametrize("spread", [1.0, 3.0])
+def test_a_class_borrows_from_all_classes_as_much_as_one_document_would_count(spread):
     scores = np.array([[-2.0, -1.0], [-1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    scores *= [spread, 1.0]  # the sigmoids of the two classes differ
     truth = np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1]])
     found = Calibration.fit(scores, sparse.csr_matrix(truth), is_single_label=False)
 
