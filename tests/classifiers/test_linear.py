@@ -183,6 +183,20 @@ def test_thresholds_are_tuned_for_the_target_on_documents_held_out(target, monke
     monkeypatch.setattr(linear, "_MANY_FOR_THRESHOLDS", 90)
     wc.classifier("linear", target=target, **FIXED).fit(texts, labels)
     assert asked[1] == ((18, 3), (18, 3), 2, target)
+    # of two fifths, those held out together
+    monkeypatch.setattr(linear, "_MANY_FOR_THRESHOLDS", 180)
+    wc.classifier("linear", target=target, **FIXED).fit(texts, labels)
+    assert asked[2] == ((36, 3), (36, 3), 2, target)
+
+
+def test_without_probabilities_documents_are_held_out_for_thresholds_only(monkeypatch):
+    several = wc.classifier("linear", probabilities=False, **FIXED).fit(*multilabel_corpus(90))
+    assert several.thresholds_.shape == (3,)
+    assert several.calibration_ is None
+    monkeypatch.setattr(linear.LinearFeatures, "held_out_scores", None)  # calling it would fail
+    single = wc.classifier("linear", probabilities=False, **FIXED).fit(TEXTS, LABELS)
+    assert single.thresholds_ is None
+    assert single.calibration_ is None
 
 
 def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
