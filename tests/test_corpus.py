@@ -6,13 +6,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from wordclass.checks import check_lengths, list_texts
 from wordclass.corpus import (
     CorpusReader,
     LabelledCorpus,
     ReadOptions,
     Record,
-    check_lengths,
-    list_texts,
     read_corpus,
 )
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError

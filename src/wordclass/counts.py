@@ -224,7 +224,8 @@ def _with_rows(joint: Matrix, kept: Flags) -> Matrix:
     if kept.all():
         return joint
     if not sparse.issparse(joint):
-        return joint * kept[:, None]
+        joint[~kept] = 0.0  # nobody else has it yet
+        return joint
     values = joint.data * np.repeat(kept, np.diff(joint.indptr))
     cleaned = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
     cleaned.eliminate_zeros()

@@ -14,7 +14,6 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +21,11 @@ from numpy.typing import NDArray
 
 from wordclass.arrays import Floats32
 from wordclass.storage import data_home, replacing, state_of
+from wordclass.storage.parts import digest
 from wordclass.subwords import Subwords
 
 # the fields of `WordVectors`: terms, matrix, dimension_names, subwords
-Parts = tuple[Sequence[str], Floats32, tuple[str | int, ...] | None, Subwords | None]
+Contents = tuple[Sequence[str], Floats32, tuple[str | int, ...] | None, Subwords | None]
 
 _VERSION = 2
 _WORTH_IT = 5_000_000  # bytes; a smaller file is read at once anyway
@@ -49,23 +49,22 @@ def _state(path: Path) -> list[object] | None:
     """Return size, time and a checksum of some blocks of a file; None where there is no file."""
     if (state := state_of(path)) is None:
         return None
-    checksum = blake2b(digest_size=16)
-    last = max(0, state[0] - _SAMPLE)
+    last, blocks = max(0, state[0] - _SAMPLE), []
     with path.open("rb") as file:
         for k in range(_N_SAMPLES):  # the first block, the last one, and some between
             file.seek(last * k // (_N_SAMPLES - 1))
-            checksum.update(file.read(_SAMPLE))
-    return [*state, checksum.hexdigest()]
+            blocks.append(file.read(_SAMPLE))
+    return [*state, digest(*blocks)]
 
 
 def _places(path: Path) -> list[Path]:
     """Return where the cache of a file may be, the better place first."""
-    name = blake2b(os.fsencode(os.path.abspath(path)), digest_size=16).hexdigest()
+    name = digest(os.fsencode(os.path.abspath(path)))
     beside = path.with_name(f"{path.name}.wcache")
     return [beside, data_home() / "vector-cache" / f"{name}.wcache"]
 
 
-def find(path: Path, key: str) -> Parts | None:
+def find(path: Path, key: str) -> Contents | None:
     """Map the cache of a file; None where there is none, or not of this state of the file."""
     for place in _places(path):
         with suppress(OSError, ValueError):  # there is none; it is empty
@@ -75,7 +74,7 @@ def find(path: Path, key: str) -> Parts | None:
     return None
 
 
-def _read(content: NDArray[np.uint8], key: str) -> Parts | None:
+def _read(content: NDArray[np.uint8], key: str) -> Contents | None:
     body = content[:-_CHECKSUM]
     if content[-_CHECKSUM:].tobytes() != _checksum(body):
         return None
@@ -88,7 +87,7 @@ def _read(content: NDArray[np.uint8], key: str) -> Parts | None:
     return terms, rows[: len(terms)], None if names is None else tuple(names), subwords
 
 
-def keep(path: Path, key: str, parts: Parts) -> None:
+def keep(path: Path, key: str, parts: Contents) -> None:
     """Write the cache of a file, in the first place that can be written to, if there is one."""
     terms, matrix, names, subwords = parts
     lengths = subwords and [subwords.shortest, subwords.longest]
@@ -111,4 +110,4 @@ def _checksum(content: NDArray[np.uint8]) -> bytes:
     """Hash the sums of the pages: all bytes count, at ten times the speed of hashing them."""
     end = len(content) // (8 * _PAGE_WORDS) * (8 * _PAGE_WORDS)
     sums = content[:end].view("<u8").reshape(-1, _PAGE_WORDS).sum(axis=1, dtype=np.uint64)
-    return blake2b(sums.tobytes() + content[end:].tobytes(), digest_size=_CHECKSUM).digest()
+    return bytes.fromhex(digest(sums.tobytes(), content[end:].tobytes(), size=_CHECKSUM))

@@ -229,7 +229,7 @@ class WordVectors:
         return type(self)(terms, matrix, self.dimension_names, self.subwords)
 
     @property
-    def _parts(self) -> vector_cache.Parts:
+    def _parts(self) -> vector_cache.Contents:
         return self.terms, self.matrix, self.dimension_names, self.subwords
 
     def __getitem__(self, term: str) -> Floats32:

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -38,7 +37,7 @@ from wordclass.network.embedding_layer import (
 from wordclass.network.text_network import TextNetwork
 from wordclass.network.training import FoldVectors, LabelledSequences, Schedule, Training
 from wordclass.storage.facts import storable
-from wordclass.storage.parts import Parts
+from wordclass.storage.parts import Parts, digest
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -425,17 +424,13 @@ class NetworkClassifier(TextClassifier):
         options = {**storable(self.get_params(deep=False)), "device": None}
         # a later version may go about it differently
         told = [self.name, sorted(options.items()), schedule, data.labels.codeframe]
-        key = blake2b(repr(told).encode(), digest_size=16)
         Y, documents = data.labels.Y, data.documents
         arrays: list[NDArray[Any]] = [
             fingerprint_texts(data.texts), Y.indices, Y.indptr, data.everything.matrix,
             documents.texts.ids, documents.texts.ends, data.validated,
         ]  # fmt: skip
         arrays += [] if documents.weights is None else [documents.weights]
-        for array in arrays:
-            key.update(f"{array.dtype} {array.shape}".encode())
-            key.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
-        return Checkpoint(Path(self.checkpoint), key.hexdigest())
+        return Checkpoint(Path(self.checkpoint), digest(repr(told), *arrays))
 
     def _adopt(self, E: EmbeddingMatrix, network: TextNetwork) -> None:
         network.layer = EmbeddingLayer(E, trainable=False, dropout=None)

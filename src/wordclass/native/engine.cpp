@@ -970,7 +970,8 @@ private:
 // One thread's share of counted documents, with ids of its own and the column of each id.
 struct Share {
     std::vector<Block> blocks;
-    std::shared_ptr<const std::vector<int32_t>> column_of;  // a vocabulary's are far more than a text
+    std::shared_ptr<const std::vector<int32_t>>
+        column_of;  // a vocabulary's are far more than a text
 };
 
 // Write the rows of all shares, each in a thread of its own. A block is gone once it is written:
@@ -1368,7 +1369,8 @@ private:
             std::vector<int32_t> columns(part == 0 ? terms_.size() : merged.size());
             for (size_t id = 0; id < columns.size(); ++id)
                 columns[id] = column_of.data()[part == 0 ? id : merged[id]];
-            shares_[part].column_of = std::make_shared<const std::vector<int32_t>>(std::move(columns));
+            shares_[part].column_of =
+                std::make_shared<const std::vector<int32_t>>(std::move(columns));
         }
     }
 

@@ -257,8 +257,9 @@ public:
             double highest = -infinity, lowest = infinity;
             for (size_t s = 0; s < n_active; ++s)
                 std::swap(active_[s], active_[s + random.below(uint32_t(n_active - s))]);
+            size_t n_looks = 0;
             for (size_t s = 0; s < n_active;) {
-                watch.did(n_steps);
+                if ((++n_looks & 63) == 0) watch.did(64 * n_steps);  // seldom: this loop is hot
                 const size_t k = active_[s];
                 const size_t doc = size_t(rows_[k]);
                 const double softness = 0.5 / (C * costs_[k]);
@@ -307,7 +308,7 @@ private:
 
 // --- all classes ---------------------------------------------------------------------------------
 
-// The labels of all documents, typename by class, what an error costs, and the values of C.
+// The labels of all documents, class by class, what an error costs, and the values of C.
 struct Task {
     Vector<int32_t> members;                      // documents of class 0, of class 1, ...
     Vector<int64_t> starts;                       // m + 1
