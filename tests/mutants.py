@@ -129,7 +129,7 @@ def _edits_of(node: ast.AST) -> Iterator[Edit]:
         yield node, _change_constant, f"another constant than {node.value!r}"
     elif isinstance(node, ast.If | ast.IfExp | ast.While):
         yield node, _negate, "the other way round"
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and ast.unparse(node) not in ("return", "return None"):
         yield node, _return_nothing, "returns None"
     if isinstance(node, ast.AugAssign | ast.Raise | ast.Expr | ast.Continue):
         yield node, _do_nothing, "does nothing"

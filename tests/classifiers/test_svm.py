@@ -166,6 +166,7 @@ def test_a_score_of_0_gives_no_class_and_a_class_never_given_has_an_f1_of_0():
     assert svm._quality(own, np.array([[0.0], [1.0], [0.0]]), "accuracy") == pytest.approx(2 / 3)
     assert svm._quality(own, np.array([[0.0], [1.0], [0.0]]), "f1") == pytest.approx(2 / 3)
     assert svm._quality(own, np.zeros((3, 1)), "f1") == 0.0
+    assert svm._quality(np.zeros(3, int), np.zeros((3, 1)), "f1") == 0.0  # nor is it true
     # 0.5 for class 0, nothing of class 1 is found, and class 2 is not there
     three = np.array([[2.0, 1.0, 0.0]] * 3)
     assert svm._quality(own, three, "f1") == pytest.approx(0.25)
