@@ -173,7 +173,7 @@ def test_the_order_of_a_matrix_shrinks_with_its_classes():
 def test_one_class_or_none_is_refused():
     with pytest.raises(InputError, match="only one class, 'a'"):
         check_class_count(encode(["a", "a"]).codeframe)
-    with pytest.raises(InputError, match="no class"):
+    with pytest.raises(InputError, match="the labels have no class; expected"):
         check_class_count(encode([[], []]).codeframe)
 
 
@@ -226,6 +226,17 @@ def test_a_cell_that_is_there_twice_counts_2():
     with pytest.raises(InputError, match="holds 2; expected only 0 and 1"):
         encode(twice)
     assert twice.nnz == 2  # what was given stays as it was
+
+
+def test_a_zero_that_is_stored_is_no_label():
+    stored = sparse.csr_matrix(([0.0, 1.0], [0, 1], [0, 2]), shape=(1, 2))
+    assert encode(stored).Y.indices.tolist() == [1]
+    assert stored.nnz == 2
+
+
+def test_a_column_without_a_name_is_refused():
+    with pytest.raises(InputError, match="column name is None; expected a str or int"):
+        encode(pd.DataFrame([[1, 0]], columns=pd.Index(["a", None], dtype=object)))
 
 
 def test_encoded_labels_are_returned_as_they_are():
