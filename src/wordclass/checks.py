@@ -1,7 +1,8 @@
 """One way to refuse what a user gave: the message says what came, and what was expected."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 
 from wordclass.errors import InputError
@@ -105,3 +106,12 @@ def check_lengths(texts: Sequence[str], n_labels: int) -> None:
 
 def _described(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
+
+
+@contextmanager
+def told_as_input_errors() -> Iterator[None]:
+    """Tell what native code refuses as a mistake in what the user gave."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(str(error)) from error

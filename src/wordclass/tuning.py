@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from importlib import metadata
 from os import PathLike
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels
-from wordclass.errors import FormatError, InputError
+from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, encode
 from wordclass.measures import evaluate
@@ -154,7 +155,7 @@ def tune(
     check_class_count(documents.labels.codeframe)
     wanted = f"{target}_f1" if target in ("macro", "micro") else target
     check_one_of("target", wanted, TARGETS)
-    if budget is not None:
+    if budget is not None and budget != math.inf:
         check_number("budget", budget, hint=" (seconds), or None")
     own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
     shared: dict[str, Any] = {"seed": seed} | ({} if n_jobs is None else {"n_jobs": n_jobs})
@@ -219,7 +220,7 @@ def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Doc
     texts are on the same side. A class none of whose documents would be left to learn from keeps
     them all.
     """
-    if not 0.0 < share < 1.0:
+    if not isinstance(share, Real) or not 0.0 < share < 1.0:
         raise InputError(f"validation is {share!r}; expected a share between 0 and 1")
     texts, Y = documents.texts, documents.labels.Y
     lowest = Fraction(1, _MOST_FOLDS)
@@ -314,7 +315,12 @@ class _Trials:
             classifier = make_classifier(self.name, **self._options(settings))
             classifier.fit(self.train.texts, self.train.labels)
             predicted = classifier.predict(self.validation.texts)
-        except (InputError, MemoryError) as error:  # anything else is a mistake of ours
+        except (InputError, MemoryError, RuntimeError) as error:
+            is_no_memory = isinstance(error, RuntimeError) and "memory" in str(error)  # torch's
+            if isinstance(error, StorageError) or not (
+                isinstance(error, InputError | MemoryError) or is_no_memory
+            ):
+                raise  # a full disk, or a mistake of ours
             message = f"{type(error).__name__}: {error}"
             return Trial(settings, self.clock() - begin, message=message)
         codeframe, Y = self.validation.labels.codeframe, self.validation.labels.Y

@@ -162,10 +162,13 @@ class LinearClassifier(TextClassifier):
         choices = {**_CHOICES}
         for name in choices:
             given = getattr(self, name)
-            if given != "auto":
-                is_pair = name == "ngrams"  # the vectorizer checks it
+            if isinstance(given, str) and given == "auto":
+                continue
+            if name == "ngrams":  # the vectorizer checks it
+                choices[name] = (tuple(given) if isinstance(given, list) else given,)
+            else:
                 above = 0.0 if name == "C" else None
-                choices[name] = (given if is_pair else check_number(name, given, above=above),)
+                choices[name] = (check_number(name, given, above=above),)
         if self.vectors is None:
             choices["vector_weight"] = (0.0,)
         if self.analyzer is not None:  # terms of a function of the user's have no n-grams of ours
@@ -263,7 +266,8 @@ class LinearClassifier(TextClassifier):
         return weights
 
     def _analyzer(self) -> Analyze:
-        return self._vectorizer(self.settings_["ngrams"]).build_analyzer()
+        analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
+        return analyze
 
     def _to_parts(self) -> Parts:
         told = {"settings": self.settings_, "trials": self.trials_}

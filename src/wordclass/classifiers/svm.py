@@ -183,7 +183,8 @@ class SvmClassifier(TextClassifier):
         return {name: getattr(self, name) for name in _WORD_OPTIONS}
 
     def _analyzer(self) -> Analyze:
-        return self._vectorizer().build_analyzer()
+        analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
+        return analyze
 
     def _check_options(self) -> None:
         check_one_of("features", self.features, FEATURES)

@@ -288,6 +288,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
     def transform(self, texts: Iterable[str]) -> Floats32:
         """Return the features (n, r) of texts: their weights times the embeddings."""
         check_is_fitted(self)
+        self.vectorizer_.n_jobs = self.n_jobs  # may have been set after learning or loading
         X = self.vectorizer_.transform(texts).astype(np.float32)
         return (X @ self.vectors_).astype(np.float32, copy=False)
 

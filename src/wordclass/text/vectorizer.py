@@ -92,7 +92,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> Sparse:
         """Learn the terms and return X (n, v), reading the texts once."""
-        return self.fit_counted(self.count(list_texts(texts)))
+        return self.fit_transform_counted(self.count(list_texts(texts)))
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
         """Learn the terms and return sums over X and Y (n, m), without X where that can be."""
@@ -112,7 +112,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         """Count all terms of texts, unweighted, whatever their frequency."""
         return counting.count(texts, self.build_analyzer(), self.n_jobs)
 
-    def fit_counted(self, counted: Counted) -> Sparse:
+    def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
         places = self._choose_terms(counted)
         return self._typed(counted.weigh(places, self.vocabulary_, self._weight()))
