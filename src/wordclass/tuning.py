@@ -110,7 +110,9 @@ def tune(
 
     Parameters
     ----------
-    texts, labels, class_names
+    texts : iterable of str
+    labels : iterable or matrix
+    class_names : iterable of str or int, optional
         As for the method `fit` of a classifier.
     classifier : str, default="linear"
         Its name in the catalogue.
