@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from importlib import metadata
-from os import PathLike
 from numbers import Real
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,9 @@ def tune(
 
     Parameters
     ----------
-    texts, labels, class_names
+    texts : iterable of str
+    labels : iterable or matrix
+    class_names : iterable of str or int, optional
         As for the method `fit` of a classifier.
     classifier : str, default="linear"
         Its name in the catalogue.

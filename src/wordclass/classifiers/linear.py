@@ -74,32 +74,35 @@ class LinearClassifier(TextClassifier):
 
     Parameters
     ----------
-    vectors
-        Pretrained word vectors, or None.
-    ngrams
+    vectors : WordVectors, optional
+        Pretrained word vectors.
+    ngrams : (int, int) or "auto", default="auto"
         Shortest and longest run of words that makes a term; "auto" tries words, and words with
         pairs of words.
-    shrinkage
-        Pull on rare terms in the word-class scores; "auto" tries 1, 5 and 20.
-    block_weight
+    shrinkage : float or "auto", default="auto"
+        Pseudo-count of the word-class scores, a pull on rare terms; "auto" tries 1, 5 and 20.
+    block_weight : float or "auto", default="auto"
         Weight of the word-class score beside X; "auto" tries 0, .03 and .1.
-    vector_weight
+    vector_weight : float or "auto", default="auto"
         Weight of the pretrained vectors beside X; "auto" tries 0 and .5.
-    C
+    C : float or "auto", default="auto"
         How much errors weigh against small weights; "auto" tries .1, .3 and 1, and more
         beyond the end that is best.
-    min_docs, mask_numbers, analyzer, stop_words
+    min_docs : int or float, default=2
+    mask_numbers : bool, default=True
+    analyzer : callable, optional
+    stop_words : str or collection of str, optional
         Which terms there are: see `DocumentVectorizer`.
-    class_weight
+    class_weight : "balanced", dict or None, default="balanced"
         "balanced": errors on a small class weigh more; None: all the same; or a weight for each
         class that is not to have 1.
-    target
+    target : str, default="both"
         What the settings and thresholds are chosen for: "macro" F1, "micro" F1, or "both".
-    probabilities
+    probabilities : bool, default=True
         Whether `predict_proba` is to work, which costs a little.
-    seed
+    seed : int, default=0
         For the folds.
-    n_jobs
+    n_jobs : int, optional
         Threads; None is one. The result does not depend on it.
 
     Attributes
