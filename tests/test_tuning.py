@@ -308,9 +308,9 @@ def test_a_search_that_is_interrupted_keeps_its_trials(spy, tmp_path):
         ({"options": {"depth": 1}}, "has no option 'depth'; it has: "),
         ({"options": {"shrinkage": 1.0}}, "'shrinkage' is both fixed and in the grid"),
         ({"vectors": wc.WordVectors.of(["a"], [[1.0]])}, "has no option 'vectors'"),
-        ({"validation": 0.0}, "between 0 and 1"),
-        ({"validation": "half"}, "between 0 and 1"),
-        ({"validation": 1.0}, "between 0 and 1"),
+        ({"validation": 0.0}, "above 0 and below 1"),
+        ({"validation": "half"}, "above 0 and below 1"),
+        ({"validation": 1.0}, "above 0 and below 1"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(options, message):

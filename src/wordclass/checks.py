@@ -46,7 +46,9 @@ def check_number(
     if number < below and (number >= 0 if above is None else number > above):
         return number
     start = "from 0" if above is None else f"above {above:g}"
-    end = f" to below {below:g}" if below < float("inf") else " up" if above is None else ""
+    end = " up" if above is None else ""
+    if below < float("inf"):
+        end = f" to below {below:g}" if above is None else f" and below {below:g}"
     raise InputError(f"{name} is {value!r}; expected a number {start}{end}{hint}")
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from importlib import metadata
-from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -222,8 +221,7 @@ def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Doc
     texts are on the same side. A class none of whose documents would be left to learn from keeps
     them all.
     """
-    if not isinstance(share, Real) or not 0.0 < share < 1.0:
-        raise InputError(f"validation is {share!r}; expected a share between 0 and 1")
+    check_number("validation", share, above=0.0, below=1.0)
     texts, Y = documents.texts, documents.labels.Y
     lowest = Fraction(1, _MOST_FOLDS)
     part = min(max(Fraction(share).limit_denominator(_MOST_FOLDS), lowest), 1 - lowest)
