@@ -33,6 +33,7 @@ def test_a_number_from_0_up_is_returned_as_float(value):
         ("1", {}, "a number from 0 up"),
         (0, {"above": 0}, "a number above 0"),
         (1, {"below": 1}, "a number from 0 to below 1"),
+        (1, {"above": 0, "below": 1}, "a number above 0 and below 1"),
         (0, {"above": 0, "hint": ", or None"}, "a number above 0, or None"),
     ],
 )

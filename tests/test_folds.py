@@ -106,5 +106,5 @@ def test_another_seed_keeps_others_aside():
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 2.0, float("nan")])
 def test_a_share_is_between_0_and_1(share):
-    with pytest.raises(InputError, match=r"holdout is .*; expected a number above 0 to below 1"):
+    with pytest.raises(InputError, match=r"holdout is .*; expected a number above 0 and below 1"):
         Holdout(share)

@@ -350,8 +350,9 @@ def test_a_search_that_is_interrupted_keeps_its_trials(spy, tmp_path):
         ({"options": {"depth": 1}}, "has no option 'depth'; it has: "),
         ({"options": {"shrinkage": 1.0}}, "'shrinkage' is both fixed and in the grid"),
         ({"vectors": wc.WordVectors.of(["a"], [[1.0]])}, "has no option 'vectors'"),
-        ({"validation": 0.0}, "between 0 and 1"),
-        ({"validation": 1.0}, "between 0 and 1"),
+        ({"validation": 0.0}, "above 0 and below 1"),
+        ({"validation": "half"}, "above 0 and below 1"),
+        ({"validation": 1.0}, "above 0 and below 1"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(options, message):
@@ -513,3 +514,42 @@ def test_a_whole_number_is_the_float_it_stands_for():
     assert sorted(set(map(str, tried))) == sorted(map(str, tried))
     assert {str(n_docs) for _, n_docs in tried} == {"5", "1", "1.0"}
     assert all(type(shrinkage) is float for shrinkage, _ in tried)
+
+
+def test_a_budget_without_an_end_is_none_at_all():
+    endless = tune(budget=math.inf)
+    assert [trial.status for trial in endless.trials] == ["done"] * len(endless.trials)
+    assert settings_of(endless) == settings_of(tune())
+
+
+def test_values_that_are_stored_alike_are_tried_once():
+    tried = settings_of(tune(grid={"ngrams": [[1, 1], (1, 2)]}, start={"ngrams": (1, 1)}))
+    assert [tuple(settings["ngrams"]) for settings in tried] == [(1, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_a_trial"),
+    [
+        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), True),
+        (RuntimeError("shapes do not fit"), False),
+        (StorageError("the disk is full"), False),
+    ],
+    ids=str,
+)
+def test_memory_of_torch_that_runs_out_is_a_failed_trial_and_a_full_disk_is_none(
+    monkeypatch, error, is_a_trial
+):
+    class Failing(nearest.NearestClassifier):
+        def fit(self, texts, labels, **options):
+            if self.shrinkage == 20.0:
+                raise error
+            return super().fit(texts, labels, **options)
+
+    monkeypatch.setattr(nearest, "make", Failing)
+    if is_a_trial:
+        failed = [trial for trial in tune().trials if trial.status == "failed"]
+        assert failed
+        assert all(trial.settings["shrinkage"] == 20.0 for trial in failed)
+    else:
+        with pytest.raises(type(error), match=str(error)):
+            tune()

@@ -23,12 +23,6 @@ def to_sparse(matrix: Any) -> Sparse:  # noqa: ANN401 - whatever scipy turns int
     return sparse.csr_matrix(matrix, dtype=np.float64)
 
 
-def dense(matrix: Matrix) -> Floats:
-    """Return a new dense float64 array with the values of a sparse or dense matrix."""
-    values = matrix.toarray() if sparse.issparse(matrix) else np.array(matrix)
-    return np.asarray(values, dtype=np.float64)
-
-
 def rows_of(matrix: Sparse) -> NDArray[np.intp]:
     """Return the row number of every stored value of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -1,7 +1,8 @@
 """One way to refuse what a user gave: the message says what came, and what was expected."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 
 from wordclass.errors import InputError
@@ -45,7 +46,9 @@ def check_number(
     if number < below and (number >= 0 if above is None else number > above):
         return number
     start = "from 0" if above is None else f"above {above:g}"
-    end = f" to below {below:g}" if below < float("inf") else " up" if above is None else ""
+    end = " up" if above is None else ""
+    if below < float("inf"):
+        end = f" to below {below:g}" if above is None else f" and below {below:g}"
     raise InputError(f"{name} is {value!r}; expected a number {start}{end}{hint}")
 
 
@@ -105,3 +108,12 @@ def check_lengths(texts: Sequence[str], n_labels: int) -> None:
 
 def _described(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
+
+
+@contextmanager
+def told_as_input_errors() -> Iterator[None]:
+    """Tell what native code refuses as a mistake in what the user gave."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(str(error)) from error

@@ -116,7 +116,10 @@ def read_corpus(
     multilabel : bool, optional
         True or False decides; None looks at the whole file, all splits: it is single-label where
         every document has exactly one label.
-    text_field, label_field, label_separator, encoding, format
+    text_field, label_field : str, optional
+    label_separator : str, default=";"
+    encoding : str, default="utf-8"
+    format : str, optional
         See `ReadOptions`.
     """
     options = ReadOptions(text_field, label_field, label_separator, encoding, format)
@@ -256,7 +259,7 @@ def load_dataset(
         Where corpora and caches live; by default `WORDCLASS_HOME` or the platform's data folder.
     download : bool, default=False
         Fetch it first, where it is not here and its owner allows that.
-    options
+    **options
         Those of the data set, such as `strip=("headers",)` for "newsgroups20".
 
     Raises

@@ -177,7 +177,7 @@ class WordClassCounts:
         return replace(self, class_docs=class_docs, joints=joints)
 
     def without_classes(self, dropped: Flags) -> "WordClassCounts":
-        """Return the sums without some classes (a flag a class); their documents stay."""
+        """Return the sums without some classes (one flag per class); their documents stay."""
         joints = {name: joint[:, np.flatnonzero(~dropped)] for name, joint in self.joints.items()}
         return replace(self, class_docs=self.class_docs[~dropped], joints=joints)
 

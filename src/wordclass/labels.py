@@ -26,7 +26,7 @@ class Codeframe:
     classes
         Sorted: strings by code point, or integers; never both.
     kind
-        "single": one label a document. "multilabel": a list of labels, may be empty. "matrix":
+        "single": one label per document. "multilabel": a list of labels, may be empty. "matrix":
         a 0/1 matrix, which is how predictions are then returned.
     matrix_columns
         Only for a matrix: the class each of the user's columns stands for, as an index into
@@ -68,13 +68,13 @@ class Codeframe:
         return Codeframe(classes, kind, in_order)
 
     def without(self, dropped: Flags) -> "Codeframe":
-        """Return the codeframe without some of its classes (a flag a class)."""
+        """Return the codeframe without some of its classes (one flag per class)."""
         kept = [label for label, is_gone in zip(self.classes, dropped, strict=True) if not is_gone]
         in_order = tuple(range(len(kept))) if self.kind == "matrix" else None
         return Codeframe(tuple(kept), self.kind, in_order)
 
     def to_labels(self, decisions: Flags) -> Any:  # noqa: ANN401 - three forms, see Returns
-        """Turn decisions (n, m), one flag a document and class, into labels.
+        """Turn decisions (n, m), one flag per document and class, into labels.
 
         Returns
         -------
@@ -118,9 +118,9 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
     Parameters
     ----------
     labels
-        One str or int a document; or a list, set or tuple of them a document, empty ones too; or a
-        0/1 matrix: a 2-D array, a sparse matrix, a data frame. Encoded labels are returned as they
-        are.
+        One str or int per document; or a list, set or tuple of them per document, empty ones too;
+        or a 0/1 matrix: a 2-D array, a sparse matrix, a data frame. Encoded labels are returned as
+        they are.
     class_names
         The names of a matrix's columns: by default those of the data frame, else 0, 1, 2 ... For
         labels of the other forms, the whole codeframe: a label outside it is an error.
@@ -176,7 +176,7 @@ def unknown_name(kind: str, name: object, known: Iterable[object]) -> str:
 
 
 def _encode_strings(labels: list[str]) -> EncodedLabels:
-    """Encode one str a document: what most tasks have, without a look at every kind of mistake."""
+    """Encode one str per document, what most tasks have, without looking for every mistake."""
     classes = tuple(sorted(set(labels)))
     codeframe = Codeframe(classes, "single")
     columns = np.fromiter(map(codeframe.index.__getitem__, labels), np.int32, len(labels))
@@ -220,7 +220,9 @@ def _listed(labels: object) -> list[Any]:
     # a dict would give its keys, and a set has no order
     is_strange = isinstance(labels, str | bytes | Mapping | Set)
     if is_strange or not isinstance(labels, Iterable):
-        raise InputError(f"labels is a {type(labels).__name__}; expected one label or list a text")
+        raise InputError(
+            f"labels is a {type(labels).__name__}; expected one label or list per text"
+        )
     to_list: Callable[[], list[Any]] | None = getattr(labels, "to_pylist", None)
     return list(labels) if to_list is None else to_list()
 

@@ -108,10 +108,10 @@ def evaluate(
 
     Parameters
     ----------
-    true_labels, predicted_labels
+    true_labels, predicted_labels : iterable or matrix
         Single labels, lists of labels, or 0/1 matrices with the same columns. Where only one of two
         matrices has names, as a data frame has, they are the names of both.
-    classes
+    classes : iterable of str or int, optional
         The codeframe. True labels outside it are dropped, with a warning, and counted in
         `n_dropped`; predicted ones are an error. None: the classes that occur in either.
     """

@@ -1,6 +1,6 @@
 """From a public name to the file that defines it: the only dynamic import of the code base.
 
-A folder with a plural name is a catalogue: one file an entry, its name the public name. Files
+A folder with a plural name is a catalogue: one file per entry, its name the public name. Files
 whose names start with an underscore serve the entries and are none themselves.
 """
 

@@ -3,6 +3,7 @@
 `linear`, `svm` and `tune` search in this way; what they try, and how they judge it, is their own.
 """
 
+import json
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -92,6 +93,11 @@ class Trial:
     is_resumed: bool = False
 
     @property
+    def status(self) -> str:
+        """Either "done", or "failed": there are no scores then, and the message says why."""
+        return "failed" if self.message else "done"
+
+    @property
     def is_done(self) -> bool:
         """Whether there are scores."""
         return not self.message
@@ -118,7 +124,7 @@ class Trial:
         names = ("macro_f1", "micro_f1", "accuracy") if self.is_done else ("message",)
         found: dict[str, Any] = {
             "settings": storable(self.settings),
-            "status": "done" if self.is_done else "failed",
+            "status": self.status,
             **{name: getattr(self, name) for name in names},
             "seconds": round(self.seconds, 3),
         }
@@ -221,4 +227,4 @@ def _first_new(
 
 def _identity(settings: Settings) -> str:
     """Return a text that is the same for equal settings; 1 and 1.0 may mean different things."""
-    return repr(sorted(settings.items()))
+    return json.dumps(storable(settings), sort_keys=True)

@@ -22,7 +22,7 @@ from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels
-from wordclass.errors import FormatError, InputError
+from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, encode
 from wordclass.measures import evaluate
@@ -110,7 +110,9 @@ def tune(
 
     Parameters
     ----------
-    texts, labels, class_names
+    texts : iterable of str
+    labels : iterable or matrix
+    class_names : iterable of str or int, optional
         As for the method `fit` of a classifier.
     classifier : str, default="linear"
         Its name in the catalogue.
@@ -154,7 +156,7 @@ def tune(
     check_class_count(documents.labels.codeframe)
     wanted = f"{target}_f1" if target in ("macro", "micro") else target
     check_one_of("target", wanted, TARGETS)
-    if budget is not None:
+    if budget is not None and budget != math.inf:
         check_number("budget", budget, hint=" (seconds), or None")
     own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
     shared: dict[str, Any] = {"seed": seed} | ({} if n_jobs is None else {"n_jobs": n_jobs})
@@ -219,8 +221,7 @@ def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Doc
     texts are on the same side. A class none of whose documents would be left to learn from keeps
     them all.
     """
-    if not 0.0 < share < 1.0:
-        raise InputError(f"validation is {share!r}; expected a share between 0 and 1")
+    check_number("validation", share, above=0.0, below=1.0)
     texts, Y = documents.texts, documents.labels.Y
     lowest = Fraction(1, _MOST_FOLDS)
     part = min(max(Fraction(share).limit_denominator(_MOST_FOLDS), lowest), 1 - lowest)
@@ -313,7 +314,12 @@ class _Trials:
             classifier = make_classifier(self.name, **self._options(settings))
             classifier.fit(self.train.texts, self.train.labels)
             predicted = classifier.predict(self.validation.texts)
-        except (InputError, MemoryError) as error:  # anything else is a mistake of ours
+        except (InputError, MemoryError, RuntimeError) as error:
+            is_no_memory = isinstance(error, RuntimeError) and "memory" in str(error)  # torch's
+            if isinstance(error, StorageError) or not (
+                isinstance(error, InputError | MemoryError) or is_no_memory
+            ):
+                raise  # a full disk, or a mistake of ours
             message = f"{type(error).__name__}: {error}"
             return Trial(settings, self.clock() - begin, message=message)
         codeframe, Y = self.validation.labels.codeframe, self.validation.labels.Y

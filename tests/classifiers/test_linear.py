@@ -432,3 +432,15 @@ def test_a_handful_of_documents_is_learned_from_without_a_search(texts, labels):
     assert model.settings_["C"] == 1.0
     assert len(model.predict(texts)) == len(texts)
     assert np.isfinite(model.predict_proba(texts)).all()
+
+
+def test_a_list_will_do_for_ngrams():
+    model = wc.classifier("linear", **{**FIXED, "ngrams": [1, 2]}).fit(TEXTS, LABELS)
+    assert model.settings_["ngrams"] == (1, 2)
+
+
+def test_an_explanation_cuts_texts_as_training_did():
+    model = wc.classifier("linear", **FIXED).fit(TEXTS, LABELS)
+    before = model.explain("moon and some roses")
+    model.set_params(stop_words=["moon"], ngrams=(1, 2))
+    assert model.explain("moon and some roses") == before

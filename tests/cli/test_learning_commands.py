@@ -360,7 +360,7 @@ def test_several_labels_a_text(run, tmp_path):
         (("--set", "depth=1"), "has no option 'depth'"),
         (("--set", "shrinkage=1"), "'shrinkage' is both fixed and in the grid"),
         (("--target", "best"), "target is 'best'; expected 'both'"),
-        (("--validation", "2"), "expected a share between 0 and 1"),
+        (("--validation", "2"), "above 0 and below 1"),
     ],
 )
 def test_a_mistake_is_one_line(run, data, tmp_path, options, message):

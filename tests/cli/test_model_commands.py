@@ -229,7 +229,7 @@ def test_info_tells_what_a_model_is(run, model):
         (["train", "{data}", "-o", "m", "{n}", "--set", "vectors=v.txt"], "give it by --vectors"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "ngrams=x"], "--ngrams is 'x'"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "min_docs=1000"], "no term is left"),
-        (["train", "{data}", "-o", "m", "{n}", "--holdout", "1.5"], "above 0 to below 1"),
+        (["train", "{data}", "-o", "m", "{n}", "--holdout", "1.5"], "above 0 and below 1"),
         (["train", "{data}", "-o", "m", "--classifier", "cnn", "--set", "lr=0"], "lr is 0"),
         (
             ["train", "{data}", "-o", "m", "--classifier", "cnn", "--set", "dim=3"],

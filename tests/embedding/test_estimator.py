@@ -222,3 +222,11 @@ def test_options_that_make_no_sense_are_refused(options, message):
 def test_a_class_that_is_not_there_names_close_ones(wce):
     with pytest.raises(wc.InputError, match="unknown class 'spase'; close: space"):
         wce.top_terms("spase")
+
+
+def test_the_number_of_threads_may_be_set_after_learning():
+    texts, labels = corpus()
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(texts, labels)
+    alone = wce.transform(texts)
+    np.testing.assert_array_equal(wce.set_params(n_jobs=2).transform(texts), alone)
+    assert wce.vectorizer_.n_jobs == 2

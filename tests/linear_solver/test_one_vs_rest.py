@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from wordclass import native
+from wordclass import InputError, native
+from wordclass.arrays import to_sparse
 from wordclass.linear_solver.newton import DenseOneVsRest
 from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest
 
@@ -169,3 +172,19 @@ def test_scores_along_a_rising_penalty_equal_those_of_a_fresh_start_each(task):
         fresh = problem.solve(value, rows, 1e-6)
         expected = X[test_rows] @ fresh.weights + block[test_rows] @ fresh.block_weights
         np.testing.assert_allclose(made, expected + fresh.intercept, **CLOSE)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_numbers_that_cannot_be_solved_with_are_refused_in_plain_words(bad, solver):
+    if solver == "plain":
+        pytest.skip("scikit-learn refuses them in its own words")
+    Y = to_sparse(np.eye(4))
+    X = np.full((4, 3), 0.5)
+    X[2, 1] = bad
+    with pytest.raises(InputError, match="not finite"):
+        OneVsRest(Features.of(to_sparse(X)), Y, Costs.equal(4, 4)).solve(1.0)
+    costs = replace(Costs.equal(4, 4), docs=np.array([1.0, bad, 1.0, 1.0]))
+    with pytest.raises(InputError, match="expected costs"):
+        OneVsRest(Features.of(to_sparse(np.ones((4, 3)))), Y, costs).validate(
+            np.ones(1), np.arange(3), np.arange(3, 4)
+        )

@@ -24,7 +24,7 @@ def vocabulary_of(terms):
 def batch_of(rows, max_length=500, pad="right"):
     flat = np.array([each for row in rows for each in row], np.int64)
     ends = np.cumsum([0, *map(len, rows)])
-    return Sequences(flat, ends).cut(max_length).padded(PADDING, pad)
+    return wc.IdBatch.of(flat, ends, padding=PADDING, max_length=max_length, pad=pad)
 
 
 def test_short_texts_are_filled_up_on_the_right():

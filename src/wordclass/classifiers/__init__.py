@@ -1,4 +1,4 @@
-"""Classifiers of texts with scikit-learn's manners: one file a kind.
+"""Classifiers of texts with scikit-learn's manners: one file per kind.
 
 Each file defines `make(**options)`, which returns a classifier with `fit(texts, labels)`,
 `predict`, `decision_function` and `classes_`. It may define `GRID`, the values of options that

@@ -65,14 +65,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_
+    classes_ : array of shape (m,)
         The classes, sorted.
-    codeframe_
+    codeframe_ : Codeframe
         The same, with the form in which the labels came.
-    thresholds_
-        (m,) the score above which a class is given to a text; None in a single-label task, where
+    thresholds_ : array of shape (m,), or None
+        The score above which a class is given to a text; None in a single-label task, where
         the class with the highest score is given.
-    calibration_
+    calibration_ : Calibration, or None
         What turns scores into probabilities.
     """
 
@@ -97,15 +97,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        texts
-            Any iterable of str.
-        labels
+        texts : iterable of str
+        labels : iterable or matrix
             One str or int per text; or a list, set or tuple of them, which may be empty; or a 0/1
             matrix.
-        class_names
+        class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
-        sample_weight
-            (n,) how much each text counts; None: all the same.
+        sample_weight : array of shape (n,), optional
+            How much each text counts; None: all the same.
 
         A fit that fails, or is interrupted, leaves the classifier as it was.
         """
@@ -206,9 +205,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        path
+        path : str or path
             The folder. A model that is there already is replaced; anything else is not.
-        scores
+        scores : dict, optional
             What is known of the model's quality, to be kept with it.
         """
         check_is_fitted(self)

@@ -73,43 +73,47 @@ class FastTextClassifier(TextClassifier):
 
     Parameters
     ----------
-    vectors
+    vectors : WordVectors, optional
         Pretrained vectors, with which the words of the vocabulary start.
-    wce
+    wce : bool or WordClassEmbeddings, default=False
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
         cloned, then fitted on the training texts.
-    random_dims
+    random_dims : int, optional
         How many random dimensions; None is 50 where there are no other vectors, else 0.
-    lr, epochs
+    lr : float, optional
+    epochs : int, optional
         Learning rate and passes over the texts. None is what validation chose, the paper's or
         ours: 200 epochs, at .5 where all vectors are random and at .05 where not; on large corpora
         fewer epochs, down to 10, so that 600 million words are read in all. Words that start with
         word-class vectors need 5 epochs at .5, and 50 where the loss is "ova". `GRID` is what the
         paper chose from. Where training diverges at a rate that was not given, half of it is
         tried, and half of that.
-    loss
+    loss : str, optional
         "softmax", or "ova": one against the rest for each class. None is the first for single
         labels, the second, which alone can give several, for multilabel tasks.
-    min_count
+    min_count : int, default=1
         Words that occur less often in all texts together are passed over.
-    min_docs
+    min_docs : int or float, default=5
         Words need so many texts (int), or such a share of them (float), to start with given
         vectors; those below start with random ones.
-    ngrams, mask_numbers, analyzer, stop_words
+    ngrams : (int, int), default=(1, 1)
+    mask_numbers : bool, default=True
+    analyzer : callable, optional
+    stop_words : str or collection of str, optional
         What is a word: see `DocumentVectorizer`. Longer n-grams are words of their own here; none
         share a vector, as fastText's own do.
-    thresholds
+    thresholds : str, default="paper"
         For multilabel tasks. "paper": a class is given where its probability is above one half.
-        "tuned": one threshold a class, the best for one fifth of the texts and a model of the
+        "tuned": one threshold per class, the best for one fifth of the texts and a model of the
         others; takes twice as long.
-    seed
+    seed : int, default=0
         Of all random numbers.
-    n_jobs
+    n_jobs : int or None, default=1
         Number of threads; with more than one, no two models are quite the same.
 
     Attributes
     ----------
-    model_
+    model_ : WordAverage
         The words and vectors that do the work.
     """
 

@@ -74,32 +74,35 @@ class LinearClassifier(TextClassifier):
 
     Parameters
     ----------
-    vectors
-        Pretrained word vectors, or None.
-    ngrams
+    vectors : WordVectors, optional
+        Pretrained word vectors.
+    ngrams : (int, int) or "auto", default="auto"
         Shortest and longest run of words that makes a term; "auto" tries words, and words with
         pairs of words.
-    shrinkage
-        Pull on rare terms in the word-class scores; "auto" tries 1, 5 and 20.
-    block_weight
+    shrinkage : float or "auto", default="auto"
+        Pseudo-count of the word-class scores, a pull on rare terms; "auto" tries 1, 5 and 20.
+    block_weight : float or "auto", default="auto"
         Weight of the word-class score beside X; "auto" tries 0, .03 and .1.
-    vector_weight
+    vector_weight : float or "auto", default="auto"
         Weight of the pretrained vectors beside X; "auto" tries 0 and .5.
-    C
+    C : float or "auto", default="auto"
         How much errors weigh against small weights; "auto" tries .1, .3 and 1, and more
         beyond the end that is best.
-    min_docs, mask_numbers, analyzer, stop_words
+    min_docs : int or float, default=2
+    mask_numbers : bool, default=True
+    analyzer : callable, optional
+    stop_words : str or collection of str, optional
         Which terms there are: see `DocumentVectorizer`.
-    class_weight
+    class_weight : "balanced", dict or None, default="balanced"
         "balanced": errors on a small class weigh more; None: all the same; or a weight for each
         class that is not to have 1.
-    target
+    target : str, default="both"
         What the settings and thresholds are chosen for: "macro" F1, "micro" F1, or "both".
-    probabilities
+    probabilities : bool, default=True
         Whether `predict_proba` is to work, which costs a little.
-    seed
+    seed : int, default=0
         For the folds.
-    n_jobs
+    n_jobs : int, optional
         Threads; None is one. The result does not depend on it.
 
     Attributes
@@ -162,10 +165,13 @@ class LinearClassifier(TextClassifier):
         choices = {**_CHOICES}
         for name in choices:
             given = getattr(self, name)
-            if given != "auto":
-                is_pair = name == "ngrams"  # the vectorizer checks it
+            if isinstance(given, str) and given == "auto":
+                continue
+            if name == "ngrams":  # the vectorizer checks it
+                choices[name] = (tuple(given) if isinstance(given, list) else given,)
+            else:
                 above = 0.0 if name == "C" else None
-                choices[name] = (given if is_pair else check_number(name, given, above=above),)
+                choices[name] = (check_number(name, given, above=above),)
         if self.vectors is None:
             choices["vector_weight"] = (0.0,)
         if self.analyzer is not None:  # terms of a function of the user's have no n-grams of ours
@@ -263,7 +269,8 @@ class LinearClassifier(TextClassifier):
         return weights
 
     def _analyzer(self) -> Analyze:
-        return self._vectorizer(self.settings_["ngrams"]).build_analyzer()
+        analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
+        return analyze
 
     def _to_parts(self) -> Parts:
         told = {"settings": self.settings_, "trials": self.trials_}

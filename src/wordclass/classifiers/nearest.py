@@ -41,14 +41,24 @@ class NearestClassifier(TextClassifier):
 
     Parameters
     ----------
-    probabilities
+    probabilities : bool, default=True
         Whether to learn probabilities, for which the training texts are scored once.
-    others
-        Those of `WordClassEmbeddings`.
+    correlation : str or callable, default="dot"
+    weighting : str or callable, default="tfidf"
+    shrinkage : float, default=0.0
+    min_docs : int or float, default=5
+    ngrams : (int, int), default=(1, 1)
+    mask_numbers : bool, default=True
+    analyzer : callable, optional
+    stop_words : str or collection of str, optional
+    folds : int, default=10
+    seed : int, default=0
+    n_jobs : int, optional
+        As in `WordClassEmbeddings`.
 
     Attributes
     ----------
-    embeddings_
+    embeddings_ : WordClassEmbeddings
         The word-class embeddings that do the work.
     """
 

@@ -56,43 +56,48 @@ class SvmClassifier(TextClassifier):
 
     Parameters
     ----------
-    features
+    features : str, default="tfidf"
         "tfidf": X, the weighted terms. "vectors": X·U, sums of pretrained vectors. "wce": X·S, of
         word-class vectors. "vectors+wce": X·[U S]. As in the paper, S is learned from all training
         texts, so that the texts held out in the search for C have their labels in their features,
         and probabilities learned on these are too sure; the classifier "linear" does better.
-    vectors
+    vectors : WordVectors, optional
         Pretrained vectors; terms they do not know count as zeros.
-    wce
+    wce : WordClassEmbeddings or dict, optional
         Word-class embeddings with options of your own, which are cloned, or just these options;
         None: the paper's. Embeddings bring their own options on words.
-    C
+    C : float or "search", default="search"
         How much errors weigh against the size of the weights; or "search": chosen from
         `VALUES_OF_C` by five-fold cross-validation, for each class on its own in a multilabel task
         (1 where it has fewer than five texts), else for all classes together.
-    scoring
+    scoring : str, default="accuracy"
         What the search looks at: "accuracy", as the paper's runs did, or "f1", in a single-label
         task the mean over classes.
-    class_weight
+    class_weight : "balanced" or None, default="balanced"
         "balanced": errors on small classes weigh more. None: all the same.
-    thresholds
+    thresholds : str, default="zero"
         For multilabel tasks. "zero": a class is given where its score is above 0. "tuned": one
         threshold per class, the best for scores of texts that were held out.
-    probabilities
+    probabilities : bool, default=True
         Whether to learn probabilities, from scores of texts that were held out; where C is given,
         that takes five more fits.
-    weighting, min_docs, ngrams, mask_numbers, analyzer, stop_words
+    weighting : str or callable, default="tfidf"
+    min_docs : int or float, default=5
+    ngrams : (int, int), default=(1, 1)
+    mask_numbers : bool, default=True
+    analyzer : callable, optional
+    stop_words : str or collection of str, optional
         Which terms there are, and their weights: see `DocumentVectorizer`.
-    seed
+    seed : int, default=0
         Of the random projector, where the word-class embeddings have one.
-    n_jobs
+    n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
     Attributes
     ----------
-    C_
-        (m,) the C of each class.
-    scorer_
+    C_ : array of shape (m,)
+        The C of each class.
+    scorer_ : LinearScorer
         The weights of all terms.
     """
 
@@ -183,7 +188,8 @@ class SvmClassifier(TextClassifier):
         return {name: getattr(self, name) for name in _WORD_OPTIONS}
 
     def _analyzer(self) -> Analyze:
-        return self._vectorizer().build_analyzer()
+        analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
+        return analyze
 
     def _check_options(self) -> None:
         check_one_of("features", self.features, FEATURES)

@@ -24,7 +24,7 @@ def decoded(path: Path, encoding: str) -> Iterator[str]:
     InputError
         There is no such encoding.
     FormatError
-        A byte is not valid in the encoding; the error names the line.
+        A byte is not valid in the encoding; the error names the line, unless it came from a pipe.
     """
     # our own dropping of the mark looks at the first line only; that of utf-8-sig at each
     codec = codec_of(encoding).removesuffix("-sig")

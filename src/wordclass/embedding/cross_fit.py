@@ -6,7 +6,7 @@ subtracted, so one set of sums per fold serves every choice of folds to leave ou
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 
@@ -36,11 +36,19 @@ class FoldCounts:
         How many folds there are; some may be empty.
     count : callable
         From X and Y to sums.
+    keep : bool, default=False
+        Whether to keep the sums of a fold, because they are asked for more than once.
     """
 
-    def __init__(self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, count: Count) -> None:
+    def __init__(
+        self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, count: Count, *, keep: bool = False
+    ) -> None:
         self.rows = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
-        self._of_fold = [count(X[rows], Y[rows]) for rows in self.rows]
+
+        def of_fold(fold: int) -> WordClassCounts:
+            return count(X[self.rows[fold]], Y[self.rows[fold]])
+
+        self._of_fold = cache(of_fold) if keep else of_fold
         inside = np.flatnonzero(folds >= 0)
         self.everything = count(X, Y) if len(inside) == len(folds) else count(X[inside], Y[inside])
 
@@ -49,7 +57,7 @@ class FoldCounts:
     ) -> WordClassCounts:
         """Return the sums of all documents, or those given, less the sums of these folds."""
         rest = self.everything if given is None else given
-        return reduce(lambda left, fold: left - self._of_fold[fold], folds, rest)
+        return reduce(lambda left, fold: left - self._of_fold(fold), folds, rest)
 
 
 def cross_fit(X: Sparse, Y: Sparse, folds: Ints, count: Count, embed: Embed) -> Floats32:
@@ -104,7 +112,7 @@ class FoldScores:
             counted = X.copy()
             counted.data = X.data * sample_weight[rows_of(X)]
         self._shape = Y.shape
-        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts)
+        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts, keep=True)
         self._parts = [X[rows] for rows in self._counts.rows]
 
     def scores(

@@ -38,28 +38,36 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    correlation
+    correlation : str or callable, default="dot"
         A file name in `correlations/`, or a function from `WordClassCounts` to an array (v, m).
-    weighting
+    weighting : str or callable, default="tfidf"
         A file name in `weightings/`, or a function of (occurrences, vocabulary).
-    shrinkage
-        How many occurrences that know nothing every term gets added; 0 is the paper's method,
-        20 is a good value where rare terms abound.
-    projector, max_dims
-        Where there are more columns than `max_dims`, they are projected to that many: a file name
-        in `projectors/`, or an object with `fit_transform` and `transform`. None: never.
-    min_docs, ngrams, mask_numbers, analyzer, stop_words
+    shrinkage : float, default=0.0
+        Pseudo-count: how many occurrences that know nothing are added to every term; 0 is the
+        paper's method, 20 is a good value where rare terms abound.
+    projector : str or object, default="pca"
+        What projects the columns where there are more than `max_dims`: a file name in
+        `projectors/`, or an object with `fit_transform` and `transform`.
+    max_dims : int or None, default=300
+        More columns than this are projected to so many. None: never.
+    min_docs : int or float, default=5
+    ngrams : (int, int), default=(1, 1)
+    mask_numbers : bool, default=True
+    analyzer : callable, optional
+    stop_words : str or collection of str, optional
         Which terms there are: see `DocumentVectorizer`.
-    structural_problems
+    structural_problems : int, default=0
         How many columns to add for the presence of the most telling terms: a binary task has one
         informative dimension without them.
-    folds, seed
-        For the cross-fitted `fit_transform`, and the random projector.
-    keep_documents
+    folds : int, default=10
+        For the cross-fitted `fit_transform`.
+    seed : int, default=0
+        Of these folds, and of the random projector.
+    keep_documents : bool, default=False
         Keep the counted documents, so that `partial_fit`, `merge` and `remove` equal a fresh fit.
         Without, vocabulary and document frequencies are frozen at the first fit, and the result
         equals a fit with those.
-    n_jobs
+    n_jobs : int, optional
         Number of processes that count words; None is one.
 
     Attributes
@@ -122,11 +130,10 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        texts
-            Any iterable of str.
-        labels
-            One str or int a text; or a list, set or tuple of them a text; or a 0/1 matrix.
-        class_names
+        texts : iterable of str
+        labels : iterable or matrix
+            One str or int per text; or a list, set or tuple of them per text; or a 0/1 matrix.
+        class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         """
         listed, encoded = _read(texts, labels, class_names)
@@ -139,7 +146,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        blocks
+        blocks : iterable of (texts, labels)
             Pairs of texts and labels. They are gone through twice, so it must be a list, or an
             object that starts anew each time it is iterated over; a generator does not.
             Labels that come as lists are multilabel, unless the object has an attribute
@@ -288,6 +295,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
     def transform(self, texts: Iterable[str]) -> Floats32:
         """Return the features (n, r) of texts: their weights times the embeddings."""
         check_is_fitted(self)
+        self.vectorizer_.n_jobs = self.n_jobs  # may have been set after learning or loading
         X = self.vectorizer_.transform(texts).astype(np.float32)
         return (X @ self.vectors_).astype(np.float32, copy=False)
 

@@ -1,4 +1,4 @@
-"""The embedding matrix E: pretrained, word-class and random vectors side by side, a row a term."""
+"""The embedding matrix E: pretrained, word-class, random vectors side by side, one row per term."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EmbeddingMatrix:
-    """One row a term, one block of columns a kind of vector; made by `of`.
+    """One row per term, one block of columns per kind of vector; made by `of`.
 
     The rows are those of the vocabulary, then one for all unknown terms, then one for padding,
     then those of terms outside the vocabulary that the pretrained vectors know. Whatever a term
@@ -37,16 +37,16 @@ class EmbeddingMatrix:
 
     Parameters
     ----------
-    terms
+    terms : sequence of str
         The vocabulary, in the order of the first rows.
-    unseen_terms
+    unseen_terms : sequence of str
         Those outside it, in the order of the last rows.
-    matrix
-        E, float32 of shape (rows, n_dims), read-only.
-    blocks
+    matrix : float32 array of shape (rows, n_dims)
+        E, read-only.
+    blocks : dict of str to slice
         The columns of "pretrained", "word_class" and "random", in this order; only those there
         are.
-    analyze
+    analyze : callable
         What cuts a text into tokens for `index`.
 
     Examples
@@ -85,23 +85,25 @@ class EmbeddingMatrix:
 
         Parameters
         ----------
-        U
+        U : WordVectors, optional
             Pretrained vectors. Where they know pieces of words, vocabulary terms without a vector
             of their own get one made of these.
-        wce
+        wce : WordClassEmbeddings, optional
             Fitted word-class embeddings.
-        random_dims, seed
+        random_dims : int, default=0
             How many random columns to add: for all rows but the padding, uniform with the width
-            that Xavier's rule gives. Before it is scaled, the random vector of a term depends on
-            the seed and the term alone.
-        vocabulary
+            that Xavier's rule gives.
+        seed : int, default=0
+            Of these columns, and of `unseen`. Before it is scaled, the random vector of a term
+            depends on the seed and the term alone.
+        vocabulary : iterable of str, optional
             The terms of the first rows where there is no `wce`, which brings its own; by default
             all terms of U.
-        keep_unseen
+        keep_unseen : bool, default=True
             Keep the terms of U that are outside the vocabulary: texts to come may have them.
-        analyzer
+        analyzer : callable, optional
             For `index`; by default that of `wce`, else the default one.
-        unseen
+        unseen : str or object, optional
             What predicts the word-class part of terms outside the vocabulary from their pretrained
             part: a file name in `regressors/`, or an object as in `UnseenTerms.predict`; it gets
             `seed`. None: that part is zero, as it always is for the unknown row and the padding.

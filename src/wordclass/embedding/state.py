@@ -260,7 +260,7 @@ class Learner:
         return CountedDocuments(kept, labels, fingerprint_texts(texts))
 
     def _learn_again(self, documents: CountedDocuments) -> tuple[Learned, Sparse]:
-        X = self.vectorizer.fit_counted(documents.counted)
+        X = self.vectorizer.fit_transform_counted(documents.counted)
         learned, X = self._learn(X, documents.labels)
         return replace(learned, documents=documents), X
 

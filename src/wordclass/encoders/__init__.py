@@ -1,4 +1,4 @@
-"""From the vectors of a text's tokens to one vector a text: one file a kind. Needs torch.
+"""From the vectors of a text's tokens to one vector per text: one file per kind. Needs torch.
 
 Each file defines `make(input_dim, **options)`, which returns an `nn.Module` with
 `forward(vectors, lengths)`, from (b, l, input_dim) and (b,) to (b, output_dim), and `output_dim`.

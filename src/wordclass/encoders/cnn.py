@@ -36,7 +36,7 @@ class CnnEncoder(nn.Module):
     -----
     The weight of a width is (channels, input_dim, width). It is drawn as the paper's runs drew
     it, where a text was an image of one channel: Xavier's rule then sees width * input_dim *
-    channels outputs a weight, not width * channels, and starts with numbers about ten times
+    channels outputs per weight, not width * channels, and starts with numbers about ten times
     smaller than it would for a convolution over one dimension.
     """
 

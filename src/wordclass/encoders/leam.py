@@ -94,7 +94,7 @@ class LeamEncoder(nn.Module):
         head
             From (n, output_dim) to logits (n, n_classes).
         is_multilabel
-            One yes or no a class, as in the loss of multilabel documents.
+            One yes or no per class, as in the loss of multilabel documents.
         """
         logits: Tensor = head(self.label_vectors)
         own = torch.arange(len(logits), device=logits.device)

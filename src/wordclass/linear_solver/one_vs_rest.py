@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import native
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.checks import n_threads
+from wordclass.checks import n_threads, told_as_input_errors
 
 TOLERANCE = 1e-4  # as in scikit-learn's LinearSVC
 ROUGH_TOLERANCE = 0.1  # enough to compare settings
@@ -188,9 +188,11 @@ class OneVsRest:
             return _solve_plainly(self.features, self.Y, self.costs, each, self._rows(rows))
         task = self._task(rows, each, tolerance)
         if not self._has_long_documents:
-            weights, block_weights, own, intercept = native.solver.solve(self._documents, task)
-            return Solution(weights, block_weights, own, intercept)
-        coefficients, own, intercept = native.solver.solve_products(self.features.products(), task)
+            with told_as_input_errors():
+                return Solution(*native.solver.solve(self._documents, task))
+        with told_as_input_errors():
+            products = self.features.products()
+            coefficients, own, intercept = native.solver.solve_products(products, task)
         weights = np.asarray(self.features.X.T @ coefficients, dtype=np.float32)
         block_weights = np.asarray(self.features.block.T @ coefficients, dtype=np.float32)
         return Solution(weights, block_weights, own, intercept)
@@ -207,11 +209,12 @@ class OneVsRest:
             return np.array([each.scores(self.features, test_rows) for each in solutions])
         task, tested = self._task(rows, C, tolerance), self._rows(test_rows)
         validated: Floats32
-        if self._has_long_documents:
-            products = self.features.products()
-            validated = native.solver.validate_products(products, task, tested)
-        else:
-            validated = native.solver.validate(self._documents, task, tested)
+        with told_as_input_errors():
+            if self._has_long_documents:
+                products = self.features.products()
+                validated = native.solver.validate_products(products, task, tested)
+            else:
+                validated = native.solver.validate(self._documents, task, tested)
         return validated
 
     @property
@@ -241,16 +244,17 @@ class OneVsRest:
 
     def _task(self, rows: Ints | None, C: Floats, tolerance: float) -> Any:  # noqa: ANN401
         own = self.features.own
-        return native.solver.task(  # type: ignore[union-attr]
-            *self._labels,
-            self.costs.positive,
-            self.costs.negative,
-            self.costs.docs,
-            np.zeros((self.features.n_docs, 0), np.float32) if own is None else own,
-            self._rows(rows),
-            np.ascontiguousarray(C, dtype=np.float64),
-            *(tolerance, self._most_passes(tolerance), self.n_threads),
-        )
+        with told_as_input_errors():
+            return native.solver.task(  # type: ignore[union-attr]
+                *self._labels,
+                self.costs.positive,
+                self.costs.negative,
+                self.costs.docs,
+                np.zeros((self.features.n_docs, 0), np.float32) if own is None else own,
+                self._rows(rows),
+                np.ascontiguousarray(C, dtype=np.float64),
+                *(tolerance, self._most_passes(tolerance), self.n_threads),
+            )
 
     def _most_passes(self, tolerance: float) -> int:
         """Return when to give up: a few rare classes with a large C would go on for hours."""

@@ -72,7 +72,7 @@ Characters& characters() {
 struct Document {
     const void* data;
     size_t length;  // in characters
-    int width;      // bytes a character
+    int width;      // bytes per character
     bool is_ascii;
     bool is_prepared;  // Python has masked its numbers and lowercased it already
 };
@@ -103,7 +103,7 @@ public:
     size_t size() const { return documents_.size(); }
     const Document& operator[](size_t k) const { return documents_[k]; }
 
-    // Bytes a character of the widest text: tells which part of the character table is needed.
+    // Bytes per character of the widest text: tells which part of the character table is needed.
     int width() const {
         int widest = 1;
         for (const Document& document : documents_) widest = std::max(widest, document.width);
@@ -806,7 +806,7 @@ size_t add_stop_words(Terms& terms, const Options& options) {
 
 // --- parts of the work ---------------------------------------------------------------------------
 
-// Cut documents into parts of about equal length, one a thread; at least one part.
+// Cut documents into parts of about equal length, one per thread; at least one part.
 std::vector<std::pair<size_t, size_t>> parts_of(const Documents& documents, int64_t asked) {
     const size_t n_threads = checked_threads(asked, documents.size());
     size_t total = documents.size();

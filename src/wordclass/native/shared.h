@@ -55,7 +55,7 @@ void bind(nb::module_& module);
 
 // Looks up from the work now and then: has someone pressed Ctrl-C, or has another thread failed?
 // One belongs to one thread. Python is asked by the main thread only, as only there signals are
-// handled, and a few times a second only, as it takes the GIL.
+// handled, and a few times per second only, as it takes the GIL.
 class Watch {
 public:
     // Of work that the calling thread does alone.

@@ -232,7 +232,7 @@ public:
           costs_(rows.size()),
           active_(rows.size()) {}
 
-    // `is_positive` has a flag a document; `cost_of` gives the weight of a document's error
+    // `is_positive` has one flag per document; `cost_of` gives the weight of a document's error
     template <typename Cost>
     void begin(size_t class_number, const std::vector<uint8_t>& is_positive, Cost cost_of) {
         space.begin(class_number);

@@ -1,8 +1,8 @@
 // Vectors as lines of text, `term v1 ... vq`, at the speed of the machine.
 //
-// What a line may hold is specified by vector_formats/_plain_lines.py, and this file is tested
-// against it. It reads what nearly every line holds; what is left (a bad line, a number that needs
-// more than a double to be rounded rightly, "nan") it only points at, and Python decides. No
+// What a line may hold is specified by `PlainReader` in vector_formats/_text.py, and this file is
+// tested against it. It reads what nearly every line holds; what is left (a bad line, a number that
+// needs more than a double to be rounded rightly, "nan") it only points at, and Python decides. No
 // Python object is touched while lines are read, so the GIL is released. Portable C++17: no
 // std::from_chars, which some compilers lack for floats, and no strtof, which obeys the locale.
 

@@ -1,4 +1,4 @@
-"""From the pretrained vector of a term to its word-class vector: one file a kind.
+"""From the pretrained vector of a term to its word-class vector: one file per kind.
 
 Each file defines `make(**options)`, which returns an object with `fit(U, S)`, which learns from the
 vectors (v, q) and (v, r) of the same terms and returns the object, and `predict(U)`, from (k, q) to

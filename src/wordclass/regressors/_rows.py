@@ -1,4 +1,4 @@
-"""What regressors are given: matrices with a row a term; gone through some rows at a time."""
+"""What regressors are given: matrices with one row per term; gone through some rows at a time."""
 
 from collections.abc import Callable, Iterator
 

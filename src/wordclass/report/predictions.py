@@ -1,4 +1,4 @@
-"""What a model says of texts, one plain dict a text."""
+"""What a model says of texts, one plain dict per text."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -82,7 +82,7 @@ def make_map(
     without, by_class, both = word_spaces(matrix[rows], embeddings.class_vectors_[rows])
     spaces = [
         ("Without the classes", source, without),
-        ("Word-class embeddings", "One dimension a class", by_class),
+        ("Word-class embeddings", "One dimension per class", by_class),
         ("Both, side by side", "Both vectors of a term, at equal length", both),
     ]
     return TermMap(

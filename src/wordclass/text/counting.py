@@ -10,8 +10,7 @@ questions, so that nobody has to ask which one it was.
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -23,7 +22,7 @@ from scipy import sparse
 
 from wordclass import native, progress
 from wordclass.arrays import Flags, Ints, Sparse
-from wordclass.checks import n_threads
+from wordclass.checks import n_threads, told_as_input_errors
 from wordclass.counts import WordClassCounts, fits_dense_table, label_arrays
 from wordclass.errors import InputError
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
@@ -67,7 +66,7 @@ def count_known(
         Rows sorted.
     """
     if isinstance(analyze, Analyzer) and serves(analyze):
-        with _told_as_input_errors():
+        with told_as_input_errors():
             documents = _documents(texts, analyze)
             parts = _fixed(vocabulary, analyze).count(documents, n_threads(n_jobs))
         return _csr(parts, (len(texts), len(vocabulary)))
@@ -91,7 +90,7 @@ def index_texts(
         if analyze.ngrams != (1, 1):  # n-grams of a text are in no one order
             raise InputError(f"texts are sequences of single words, not of ngrams={analyze.ngrams}")
         if serves(analyze):
-            with _told_as_input_errors():
+            with told_as_input_errors():
                 documents = _documents(texts, analyze)
                 indexed: tuple[NDArray[np.int32], Ints] = _fixed(vocabulary, analyze).index(
                     documents, n_threads(n_jobs)
@@ -304,7 +303,7 @@ class NativeCountedTexts:
     """
 
     def __init__(self, texts: list[str], analyze: Analyzer, n_jobs: int | None) -> None:
-        with _told_as_input_errors():
+        with told_as_input_errors():
             self._counted = native.engine.CountedTexts(  # type: ignore[union-attr]
                 _documents(texts, analyze), _options(analyze), n_threads(n_jobs)
             )
@@ -319,7 +318,7 @@ class NativeCountedTexts:
 
     def occurrences_of(self, places: Ints) -> Sparse:
         """Return the occurrences (n, len(places)) of terms."""
-        with _told_as_input_errors():
+        with told_as_input_errors():
             parts = self._counted.occurrences(self._columns(places), len(places))
         return _csr(parts, (self.n_docs, len(places)))
 
@@ -328,7 +327,7 @@ class NativeCountedTexts:
         if weight is not tfidf.weight:
             return weight(self.occurrences_of(places), vocabulary)
         tables = vocabulary.idf, damped_counts(self._counted.max_count)
-        with _told_as_input_errors():
+        with told_as_input_errors():
             parts = self._counted.tfidf_rows(self._columns(places), *tables)
         return _csr(parts, (self.n_docs, len(places)))
 
@@ -368,7 +367,7 @@ class NativeTermCounter:
 
     def add(self, texts: list[str]) -> None:
         """Count some more texts."""
-        with _told_as_input_errors():
+        with told_as_input_errors():
             self._counter.add(_documents(texts, self._analyze))
 
     def vocabulary(
@@ -447,14 +446,6 @@ def _can_be_met(term: str) -> bool:
         return b"\0" not in term.encode("utf-8")
     except UnicodeEncodeError:
         return False
-
-
-@contextmanager
-def _told_as_input_errors() -> Iterator[None]:
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(str(error)) from error
 
 
 def _csr(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Sparse:

@@ -27,6 +27,13 @@ class IdBatch:
     ids: Ints
     lengths: Ints
 
+    @classmethod
+    def of(
+        cls, flat: Ints, ends: Ints, *, padding: int, max_length: int, pad: Side = "right"
+    ) -> "IdBatch":
+        """Put the ids of texts that follow each other below each other; see `Sequences`."""
+        return Sequences(flat, ends).cut(max_length).padded(padding, pad)
+
     def __len__(self) -> int:
         return len(self.lengths)
 

@@ -26,31 +26,35 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    weighting
+    weighting : str or callable, default="tfidf"
         "tfidf", "bm25", "binary", "count", or a function of (occurrences, vocabulary).
-    min_docs, max_df
-        Keep terms that occur in at least and at most so many training documents (int), or in such
-        a share of them (float).
-    max_terms
+    min_docs : int or float, default=5
+        Keep terms that occur in at least so many training documents (int), or in such a share of
+        them (float).
+    max_df : int or float, default=1.0
+        The same, in at most so many.
+    max_terms : int, optional
         Keep only so many terms, those with most occurrences.
-    ngrams
+    ngrams : (int, int), default=(1, 1)
         Shortest and longest run of words that makes a term.
-    mask_numbers
+    mask_numbers : bool, default=True
         Replace each number by the one word `numbermask`.
-    analyzer
+    analyzer : callable, optional
         A function from a text to its terms, in place of all options on words.
-    stop_words
+    stop_words : str or collection of str, optional
         "english", or a collection of words to leave out.
-    lowercase, token_pattern, strip_accents
+    lowercase : bool, default=True
+    token_pattern : str, default=TOKEN_PATTERN
+    strip_accents : str, optional
         As in scikit-learn.
-    dtype
+    dtype : dtype, default=float64
         Of the weights.
-    n_jobs
+    n_jobs : int, optional
         Number of processes that count words; None is one.
 
     Attributes
     ----------
-    vocabulary_
+    vocabulary_ : Vocabulary
         The kept terms with their document frequencies: a mapping from term to column.
     """
 
@@ -92,7 +96,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> Sparse:
         """Learn the terms and return X (n, v), reading the texts once."""
-        return self.fit_counted(self.count(list_texts(texts)))
+        return self.fit_transform_counted(self.count(list_texts(texts)))
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
         """Learn the terms and return sums over X and Y (n, m), without X where that can be."""
@@ -112,7 +116,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         """Count all terms of texts, unweighted, whatever their frequency."""
         return counting.count(texts, self.build_analyzer(), self.n_jobs)
 
-    def fit_counted(self, counted: Counted) -> Sparse:
+    def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
         places = self._choose_terms(counted)
         return self._typed(counted.weigh(places, self.vocabulary_, self._weight()))

@@ -1,4 +1,4 @@
-"""How occurrences become weights: one file a rule.
+"""How occurrences become weights: one file per rule.
 
 Each file defines `weight(occurrences, vocabulary) -> X`: from the occurrences of terms in documents
 (sparse, n x v) and what the vocabulary knows of the training documents, to the weights (sparse
