@@ -106,6 +106,13 @@ def test_a_good_value_of_each_setting_is_found_before_most_of_the_grid_was_tried
     assert tried[4] == {"a": 2, "b": "y", "c": 2.0}
 
 
+def test_the_order_of_the_settings_makes_no_difference():
+    made = Search(VALUES, dict(reversed(START.items())), "macro", 0)
+    for settings in made.proposals():
+        made.trials.append(Trial(settings, macro_f1=0.0))
+    assert len(made.trials) == 12
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_around_a_better_one_found_at_random_the_first_setting_is_varied_first(seed):
     def goodness(settings):

@@ -350,7 +350,7 @@ def test_a_search_that_is_interrupted_keeps_its_trials(spy, tmp_path):
         ({"options": {"depth": 1}}, "has no option 'depth'; it has: "),
         ({"options": {"shrinkage": 1.0}}, "'shrinkage' is both fixed and in the grid"),
         ({"vectors": wc.WordVectors.of(["a"], [[1.0]])}, "has no option 'vectors'"),
-        ({"validation": 0.0}, "above 0 and below 1"),
+        ({"validation": 0.0}, "validation is 0.0; expected .* above 0 and below 1"),
         ({"validation": "half"}, "above 0 and below 1"),
         ({"validation": 1.0}, "above 0 and below 1"),
     ],
