@@ -1,9 +1,10 @@
 """`linear` from end to end, its solver alone, and prediction: against scikit-learn and fastText.
 
-Three parts, each left out with `--without`: "commands" compares the CPU time of `wordclass train`
+Four parts, each left out with `--without`: "commands" compares the CPU time of `wordclass train`
 and `evaluate` with that of scikit-learn's usual search; "solver" compares our solver with LinearSVC
-on the same matrix; "prediction" compares documents a second, from raw text, with fastText's own,
-on the arXiv abstracts of WORDCLASS_DATA.
+on the same matrix; "one_text" compares the prediction of a single short text with that of
+scikit-learn's pipeline; "prediction" compares documents per second, from raw text, with fastText's
+own, on the arXiv abstracts of WORDCLASS_DATA.
 """
 
 import argparse
@@ -22,13 +23,14 @@ from results_rows import CORPORA, DATA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
 from wordclass.labels import encode
 from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest
 
-PARTS = ("commands", "solver", "prediction")
+PARTS = ("commands", "solver", "one_text", "prediction")
 VALUES_OF_C = np.array([0.03, 0.1, 0.3, 1.0, 3.0])  # those that `linear` would try
 N_FOLDS = 5
 _HOME = measuring.ROOT / ".cache" / "tests-home"
@@ -51,6 +53,8 @@ def main() -> None:
         measured["commands"] = compare_commands(arguments.corpus)
     if "solver" not in arguments.without:
         measured["solver"] = compare_solvers(arguments.corpus, arguments.repeats)
+    if "one_text" not in arguments.without:
+        measured["one_text"] = compare_one_text(arguments.corpus, arguments.repeats)
     if "prediction" not in arguments.without and _ARXIV.exists():
         measured["prediction"] = compare_prediction(arguments.repeats)
     measuring.print_result("linear", **measured)
@@ -142,8 +146,30 @@ def compare_solvers(corpus: str | None, repeats: int) -> dict[str, object]:
 # --- prediction ------------------------------------------------------------------------------
 
 
+def compare_one_text(corpus: str | None, repeats: int) -> dict[str, object]:
+    """Compare the CPU milliseconds of predicting one short text, one thread."""
+    train = measuring.training_corpus(corpus)
+    text, n_times = " ".join(train.texts[0].split()[:12]), 300
+    ours = wc.classifier("linear", ngrams=(1, 1), shrinkage=5, block_weight=0.1, C=0.3)
+    ours.fit(train.texts, train.labels)
+    theirs = make_pipeline(TfidfVectorizer(min_df=2, sublinear_tf=True), LinearSVC())
+    theirs.fit(train.texts, train.labels)
+    models = {"wordclass": ours, "scikit_learn": theirs}
+    seconds = measuring.best_seconds(
+        {
+            name: lambda model=model: [model.predict([text]) for _ in range(n_times)]
+            for name, model in models.items()
+        },
+        repeats,
+    )
+    return {
+        "cpu_milliseconds": {name: 1000 * each / n_times for name, each in seconds.items()},
+        "vs_scikit_learn": seconds["scikit_learn"] / seconds["wordclass"],
+    }
+
+
 def compare_prediction(repeats: int) -> dict[str, object]:
-    """Compare documents a second, one thread; both are given the texts as they are in the file."""
+    """Compare documents per second, one thread; both get the texts as they are in the file."""
     train, test = both_parts(str(_ARXIV))
     start = time.perf_counter()
     ours = wc.classifier("linear", n_jobs=2).fit(train.texts, train.labels)
