@@ -227,4 +227,8 @@ def _first_new(
 
 def _identity(settings: Settings) -> str:
     """Return a text that is the same for equal settings; 1 and 1.0 may mean different things."""
-    return json.dumps(storable(settings), sort_keys=True)
+    return json.dumps(settings, sort_keys=True, default=_plain)
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else repr(value)
