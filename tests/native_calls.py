@@ -570,6 +570,8 @@ def with_interrupts():
 def interrupted(call):
     # what ends by itself leaves a result, as no Python runs between a call of `map` and the next
     function, arguments, results = call.make(), [[each] for each in call.arguments.values()], []
+    # a shell starts what runs in the background with Ctrl-C ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     start, sent = time.process_time(), []
 
     def send():

@@ -42,6 +42,7 @@ texts = documents(2_000, 1)
 fuzz.assert_indexed_alike(texts, fuzz.Analyzer(), counted.terms[::3], (1, 3))
 for size in (1, 7, 8, 9, 15, 16, 17, 64, 1000):
     fuzz.test_words_of_every_length_at_every_place(size)
+fuzz.test_short_texts_are_counted_by_a_large_vocabulary_as_plain_python_does(fuzz.OPTIONS[4])
 labels = [f"c{k % 5}" for k in range(len(texts))]
 wc.WordClassEmbeddings(min_docs=1, n_jobs=3).fit(texts, labels).transform(texts)
 names = {}
