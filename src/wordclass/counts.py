@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from wordclass import native
-from wordclass.arrays import Flags, Floats, Ints, Matrix, Sparse
+from wordclass.arrays import Flags, Floats, Ints, Matrix, Sparse, to_sparse
 from wordclass.errors import InputError
 from wordclass.labels import with_columns
 
@@ -58,11 +58,11 @@ class WordClassCounts:
         >>> WordClassCounts.of([[3.0], [1.0]], [[1, 0], [0, 1]]).joint_weight
         array([[3., 1.]])
         """
-        weights: Sparse = sparse.csr_matrix(X, dtype=np.float64)  # type: ignore[arg-type]
+        weights = to_sparse(X)
         if np.any(weights.data == 0):
             weights = weights.copy()
             weights.eliminate_zeros()
-        labels: Sparse = sparse.csr_matrix(Y, dtype=np.float64)  # type: ignore[arg-type]
+        labels = to_sparse(Y)
         if native.engine is not None and fits_dense_table(weights.shape[1], labels.shape[1]):
             sums = native.engine.sum_documents(
                 weights.data,
