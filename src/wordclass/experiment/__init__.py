@@ -1,0 +1,1 @@
+"""The paper's experiments: plans, runs, statistics, tables."""
