@@ -82,17 +82,16 @@ def predictions(n_docs, n_classes, accuracy, generator):
 
 
 def test_drawn_exchanges_agree_with_all_of_them():
-    truth, first, second = predictions(22, 3, (0.75, 0.45), np.random.default_rng(3))
+    truth, first, second = predictions(26, 3, (0.7, 0.5), np.random.default_rng(5))
     n_changed = int((abs(first - second).sum(axis=1) > 0).sum())
-    assert 10 < n_changed <= 17
+    assert 11 <= n_changed <= 17
     exact = randomization_test(
         truth, [first], [second], is_multilabel=False, n_shuffles=2**n_changed
     )
-    n_drawn = 2**n_changed - 1
+    n_drawn = 2000
     drawn = randomization_test(truth, [first], [second], is_multilabel=False, n_shuffles=n_drawn)
     for measure, p in exact.items():
-        assert 0 < p < 0.5
-        assert drawn[measure] != p
+        assert 0.01 < p < 0.5
         assert abs(drawn[measure] - p) < 5 * math.sqrt(p * (1 - p) / n_drawn) + 2 / n_drawn
 
 
