@@ -25,6 +25,7 @@ ROWS = [
     {"explanation", "network", "persistence", "search"},
     {"classifiers", "torch"},
     {"tuning"},
+    {"experiment"},
     {"report"},
     {"cli"},
     {"__main__"},

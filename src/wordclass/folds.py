@@ -20,6 +20,7 @@ _PARTS = 5
 _MOST_VALIDATED = 20_000
 _FEWEST_TEXTS = 10
 
+
 def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each text, the same on every machine."""
     return np.fromiter((hash_text(text) for text in texts), np.uint64)
