@@ -16,6 +16,10 @@ from wordclass.checks import check_number
 from wordclass.errors import InputError
 from wordclass.storage.parts import digest
 
+_PARTS = 5
+_MOST_VALIDATED = 20_000
+_FEWEST_TEXTS = 10
+
 
 def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each text, the same on every machine."""
@@ -73,6 +77,25 @@ def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
     """Return the fold of each text: a hash of seed and text, so that order does not matter."""
     key = seed_key(seed)
     return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
+
+
+def validation_parts(n_texts: int) -> int:
+    """Return of how many equal parts of training texts one validates; 0: none can be spared.
+
+    A fifth as in the paper, of at most 20,000 texts.
+    """
+    return max(_PARTS, -(-n_texts // _MOST_VALIDATED)) if n_texts >= _FEWEST_TEXTS else 0
+
+
+def paper_split(n_texts: int, seed: int) -> tuple[Ints, Ints]:
+    """Return the texts that train and those that validate in the paper's protocol.
+
+    They depend on nothing but number and seed, so that all classifiers share them.
+    """
+    order = np.random.default_rng(int(seed) % 2**64).permutation(n_texts)
+    n_parts = validation_parts(n_texts)
+    n_validated = n_texts // n_parts if n_parts else 0
+    return order[n_validated:], order[:n_validated]
 
 
 @dataclass(frozen=True)

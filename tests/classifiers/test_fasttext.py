@@ -11,6 +11,7 @@ from scipy import special
 
 import wordclass as wc
 from wordclass.classifiers import fasttext as fasttext_entry
+from wordclass.folds import paper_split
 
 fasttext = pytest.importorskip("fasttext")
 
@@ -179,6 +180,44 @@ def test_settings_depend_on_the_vectors_unless_told_otherwise(monkeypatch):
     for name, values in fasttext_entry.GRID.items():
         assert name in wc.classifier("fasttext").get_params()
         assert list(values) == sorted(values)
+
+
+def test_in_the_papers_protocol_a_fifth_of_the_texts_validates_but_word_class_vectors_know_all():
+    cnn = pytest.importorskip("wordclass.classifiers.cnn").make(protocol="paper", seed=3)
+    wce = wc.WordClassEmbeddings(min_docs=2)
+    model = make(wce=wce, seed=3, protocol="paper", lr=1e-9, epochs=1).fit(TEXTS, LABELS)
+    trained, validated = paper_split(len(TEXTS), 3)
+    assert (len(trained), len(validated)) == (48, 12)
+    assert [each.tolist() for each in cnn._parts(TEXTS, None)] == [
+        trained.tolist(),
+        validated.tolist(),
+    ]
+    words = set(model.model_.vocabulary.terms)
+    assert {f"rare{k}" for k in trained} <= words
+    assert not {f"rare{k}" for k in validated} & words
+    # hardly trained, the words have the vectors that they started with: those of all texts
+    S = wce.fit(TEXTS, LABELS)
+    row = model.model_.vocabulary.index["moon"]
+    np.testing.assert_allclose(model.model_.word_vectors[row], S["moon"], rtol=1e-4)
+    texts, labels = ([each[k] for k in validated] for each in (TEXTS, LABELS))
+    expected = wc.evaluate(labels, model.predict(texts), model.classes_)
+    assert model.validation_.macro_f1 == expected.macro_f1
+    assert make().fit(TEXTS, LABELS).validation_ is None
+
+
+def test_in_the_papers_protocol_large_corpora_have_ten_epochs(monkeypatch):
+    asked = []
+
+    def look(occurrences, Y, initial, settings):
+        asked.append(settings["epoch"])
+        raise InterruptedError
+
+    monkeypatch.setattr(fasttext_entry, "train", look)
+    for limit in (59, 60):
+        monkeypatch.setattr(fasttext_entry, "_HUGE", limit)
+        with pytest.raises(InterruptedError):
+            wc.classifier("fasttext", protocol="paper").fit(TEXTS, LABELS)
+    assert asked == [10, 200]
 
 
 def test_given_embeddings_are_cloned_and_given_vectors_are_not_copied():

@@ -326,3 +326,23 @@ def test_without_probabilities_a_given_penalty_needs_one_fit_only(monkeypatch):
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(wc.InputError, match=message):
         svm_of(**options).fit(*corpus())
+
+
+def test_what_a_search_found_can_be_given_class_by_class():
+    texts, labels = multilabel_corpus()
+    searched = wc.classifier("svm", probabilities=False).fit(texts, labels)
+    assert len(set(searched.C_.tolist())) > 1
+    for C in (searched.C_, searched.C_.tolist()):
+        given = wc.classifier("svm", probabilities=False, C=C).fit(texts, labels)
+        np.testing.assert_array_equal(
+            given.decision_function(texts), searched.decision_function(texts)
+        )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"C": [1.0, 2.0], "probabilities": False}, {"C": [1.0, 1.0, 1.0]}, {"C": [1.0, 0.0, 1.0]}],
+)
+def test_one_penalty_per_class_fits_the_classes(options):
+    with pytest.raises(wc.InputError, match=r"C (has shape|is 0\.0)"):
+        wc.classifier("svm", **options).fit(*multilabel_corpus())

@@ -1,7 +1,7 @@
 """What the networks share: their options, their data, their training, their use. Needs torch."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -14,18 +14,23 @@ from numpy.typing import NDArray
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import naming
+from wordclass import naming, progress
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of, list_texts, n_threads
 from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
-from wordclass.folds import fingerprint_texts, stratified_folds
+from wordclass.folds import (
+    fingerprint_texts,
+    paper_split,
+    stratified_folds,
+    validation_parts,
+)
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.measures import Scores, score
 from wordclass.network import export, machine
-from wordclass.network.checkpoint import Checkpoint
+from wordclass.network.checkpoint import Checkpoint, Epoch
 from wordclass.network.embedding_layer import (
     BLOCKS,
     EmbeddingLayer,
@@ -41,13 +46,11 @@ from wordclass.storage.parts import Parts, digest
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
-from wordclass.thresholds import decided, tuned_thresholds
+from wordclass.thresholds import best_thresholds, decide, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
 _RANDOM_DIMS = 200  # where there are no other vectors: what the paper chose for 20 Newsgroups
-_PARTS = 5  # of the training texts, one of so many validates
-_MOST_VALIDATED = 20_000
-_FEWEST_TEXTS = 10  # of fewer, none can be spared
+_FOLDS = 5  # of the validation texts, to tune thresholds
 _PULL = 50.0  # of thresholds toward a common one, at least
 _LAST_RATE = 0.3  # on held-out training texts as good as 1 on Reuters, better on 20 Newsgroups
 _HUGE = 100_000  # more training texts than this make epochs of
@@ -98,6 +101,30 @@ class TrainingTexts:
         kept = np.flatnonzero(self.places >= n_fixed)
         rows = np.concatenate([np.arange(n_fixed), kept])
         return self.everything.with_vectors(rows, vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedEpoch:
+    """An epoch of a training that goes on, and the network as it is now: see `on_epoch`.
+
+    Parameters
+    ----------
+    epoch : int
+        Its number; the first is 1.
+    loss : float
+        The mean over the training texts, while they were learned from.
+    macro_f1, micro_f1 : float or None
+        On the validation texts; None where there are none.
+    predict : callable
+        Returns the labels of texts, as the method of a fitted classifier does; thresholds of a
+        multilabel task are one for all classes, the best for the validation texts.
+    """
+
+    epoch: int
+    loss: float
+    macro_f1: float | None
+    micro_f1: float | None
+    predict: Callable[[Iterable[str]], Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -153,6 +180,9 @@ class NetworkClassifier(TextClassifier):
     checkpoint : path, optional
         A file that holds the state of the training, so that after a crash another `fit` with the
         same texts and options goes on where it was. It may be deleted once the model is saved.
+    on_epoch : callable, optional
+        Is given a `FinishedEpoch` after each epoch, and may return numbers by name, which are kept
+        in `history_` (and in the checkpoint). It changes nothing about the training.
     device : str, default="auto"
         "cpu", "cuda", or "auto": a GPU where there is one. Tested on CPUs only.
     seed : int, default=0
@@ -164,7 +194,7 @@ class NetworkClassifier(TextClassifier):
     ----------
     history_ : list of dict
         Of each epoch: "loss"; "validation_loss", "macro_f1" and "micro_f1" of the validation texts;
-        "seconds".
+        "seconds"; and what `on_epoch` returned.
     best_epoch_ : int
         The epoch whose weights came back.
     network_ : wordclass.torch.TextClassifier
@@ -193,6 +223,7 @@ class NetworkClassifier(TextClassifier):
     analyzer: Analyze | None = None
     stop_words: str | Collection[str] | None = None
     checkpoint: str | PathLike[str] | None = None
+    on_epoch: Callable[[FinishedEpoch], Mapping[str, float] | None] | None = None
     device: str = "auto"
     seed: int = 0
     n_jobs: int | None = None
@@ -244,6 +275,8 @@ class NetworkClassifier(TextClassifier):
         self._check_vectors()
         if not isinstance(self.checkpoint, str | PathLike | None):
             raise InputError(f"checkpoint is {self.checkpoint!r}; expected a path, or None")
+        if self.on_epoch is not None and not callable(self.on_epoch):
+            raise InputError(f"on_epoch is {self.on_epoch!r}; expected a function, or None")
         machine.device_of(self.device)
 
     def _check_vectors(self) -> None:
@@ -298,14 +331,10 @@ class NetworkClassifier(TextClassifier):
 
     def _parts(self, texts: list[str], labels: EncodedLabels) -> tuple[Ints, Ints]:
         """Return the texts that train, and those that validate, if any can be spared."""
-        n_texts = len(texts)
-        n_parts = max(_PARTS, -(-n_texts // _MOST_VALIDATED)) if n_texts >= _FEWEST_TEXTS else 0
         if not self._is_clean:  # one shuffle, then never again
-            order = np.random.default_rng(int(self.seed) % 2**64).permutation(n_texts)
-            n_validated = n_texts // n_parts if n_parts else 0
-            return order[n_validated:], order[:n_validated]
-        is_validated: Flags = np.zeros(n_texts, bool)
-        if n_parts:
+            return paper_split(len(texts), self.seed)
+        is_validated: Flags = np.zeros(len(texts), bool)
+        if n_parts := validation_parts(len(texts)):
             is_validated = stratified_folds(texts, labels.Y, n_parts, self.seed) == 0
         # copies of one text stay together: where there are no others, nothing would be left
         is_validated &= not is_validated.all()
@@ -364,9 +393,10 @@ class NetworkClassifier(TextClassifier):
             checkpoint=self._checkpoint(data, schedule),
             processes=machine.Processes.started(),
             n_threads=n_threads(self.n_jobs),
+            watch=None if self.on_epoch is None else partial(self._tell, data, network),
         )  # fmt: skip
         state = training.run()
-        self.history_ = [vars(epoch) for epoch in state.history]
+        self.history_ = [_as_told(epoch) for epoch in state.history]
         self.best_epoch_ = state.best_epoch
         if codeframe.is_multilabel and self._is_clean and training.validation_scores is not None:
             self.thresholds_ = self._tuned(data, training.validation_scores)
@@ -402,6 +432,7 @@ class NetworkClassifier(TextClassifier):
             last_rate=_LAST_RATE if self._is_clean else 1.0,
             ties_count=not self._is_clean,
             averages=self._AVERAGES and self._is_clean,
+            full_precision=not self._is_clean,
         )
 
     def _judge(self, codeframe: Codeframe, scores: Floats32, Y: Sparse) -> Scores:
@@ -410,10 +441,33 @@ class NetworkClassifier(TextClassifier):
             return decided(scores, Y, codeframe)
         return score(Y, self.decide(scores), codeframe)
 
+    def _tell(
+        self, data: TrainingTexts, network: TextNetwork, epoch: Epoch, scores: Floats32 | None
+    ) -> Mapping[str, float] | None:
+        """Tell whoever watches of an epoch; `scores` are those of the validation texts."""
+        codeframe, thresholds = data.labels.codeframe, self.thresholds_
+        if codeframe.is_multilabel and self._is_clean and scores is not None:
+            thresholds = best_thresholds(scores, data.labels.Y[data.validated], np.inf)
+
+        def predict(texts: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
+            trained, device = network.layer, network.head.weight.device
+            E = data.with_trained_rows(trained)
+            ids = E.sequences(list_texts(texts), self.max_length, n_jobs=self.n_jobs)
+            network.layer = EmbeddingLayer(E, trainable=False, dropout=None).to(device)
+            try:
+                with progress.told_to(progress.nobody):
+                    logits = network.scores(ids, padding=E.padding, pad=self._pad)
+            finally:
+                network.layer = trained
+            return codeframe.to_labels(decide(logits, thresholds))
+
+        told = FinishedEpoch(epoch.epoch, epoch.loss, epoch.macro_f1, epoch.micro_f1, predict)
+        return None if self.on_epoch is None else self.on_epoch(told)
+
     def _tuned(self, data: TrainingTexts, scores: Floats32) -> Floats:
         """Return thresholds (m,) by cross-validation on the validation texts."""
         texts, Y = [data.texts[row] for row in data.validated], data.labels.Y[data.validated]
-        folds = stratified_folds(texts, Y, _PARTS, self.seed + 1)
+        folds = stratified_folds(texts, Y, _FOLDS, self.seed + 1)
         # the last epoch moves the scores: weaker pulls lost .002 to .003 on held-out Reuters texts
         return tuned_thresholds(scores, Y, folds, least_pull=_PULL)
 
@@ -518,13 +572,16 @@ class NetworkClassifier(TextClassifier):
         self._adopt(E, network)
 
 
-# what the paper's validation chose from
+def _as_told(epoch: Epoch) -> dict[str, Any]:
+    """Return an epoch as `history_` has it."""
+    facts = {**vars(epoch)}
+    return facts | facts.pop("noted")
+
+
+# what the paper's validation chose from; where all vectors are random, also 50, 200 or 300
+# dimensions of them
 RECURRENT_GRID: Mapping[str, Sequence[object]] = MappingProxyType(
-    {
-        "hidden": (256, 512, 1024, 2048),
-        "supervised_dropout": (0.5, 0.2),
-        "random_dims": (0, 50, 200),
-    }
+    {"hidden": (256, 512, 1024, 2048), "supervised_dropout": (0.5, 0.2)}
 )
 
 

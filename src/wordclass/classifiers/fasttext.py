@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
@@ -21,20 +21,21 @@ from wordclass.classifiers._text_classifier import TextClassifier, own_embedding
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
-from wordclass.folds import fold_numbers
+from wordclass.folds import fold_numbers, paper_split
 from wordclass.labels import EncodedLabels
+from wordclass.measures import Scores, score
 from wordclass.search import Documents
 from wordclass.storage.parts import Parts
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze
-from wordclass.thresholds import best_thresholds
+from wordclass.thresholds import best_thresholds, decide
 from wordclass.vocabulary import kept_terms
 from wordclass.word_vectors import WordVectors
 
-# what the paper's validation chose from (section on fastText); it let the dimensions vary where
+# what the paper's validation chose from (section on fastText); it let the dimensions vary too where
 # all are random, and the epochs only in 5 and 10 for its two largest data sets
 GRID: Mapping[str, Sequence[float]] = MappingProxyType(
-    {"lr": (0.05, 0.1, 0.25, 0.5), "epochs": (5, 50, 100, 200), "random_dims": (50, 200, 300)}
+    {"lr": (0.05, 0.1, 0.25, 0.5), "epochs": (5, 50, 100, 200)}
 )
 # learning rate and epochs by kind of vectors and loss. Those without word-class vectors are the
 # choice of the paper's authors for 20 Newsgroups. With them it was 5 epochs at .1; our validation
@@ -50,6 +51,7 @@ _CHOSEN = {
 }
 _MOST_WORDS = 600_000_000  # in all epochs together, where their number is not given
 _FEWEST_EPOCHS = 10  # however many words: the authors had 5 or 10 on their largest data sets
+_HUGE = 100_000  # texts: more than these have so few epochs in the paper's protocol
 _LOWEST_LR = 0.02  # no lower one is tried where training diverges
 _RANDOM_DIMS = 50
 _HELD_OUT = 5  # one text in so many sets the thresholds, where they are tuned
@@ -102,6 +104,10 @@ class FastTextClassifier(TextClassifier):
     stop_words : str or collection of str, optional
         What is a word: see `DocumentVectorizer`. Longer n-grams are words of their own here; none
         share a vector, as fastText's own do.
+    protocol : "clean" or "paper", default="clean"
+        "clean": learns from all texts. "paper": as in the paper's runs, from four fifths of the
+        texts, with word-class vectors from all of them; the others validate; 10 epochs, where
+        their number is not given, for more than 100,000 texts.
     thresholds : str, default="paper"
         For multilabel tasks. "paper": a class is given where its probability is above one half.
         "tuned": one threshold per class, the best for one fifth of the texts and a model of the
@@ -115,6 +121,8 @@ class FastTextClassifier(TextClassifier):
     ----------
     model_ : WordAverage
         The words and vectors that do the work.
+    validation_ : Scores or None
+        In the paper's protocol, how good the model is on the texts that validate. Not saved.
     """
 
     vectors: WordVectors | None = None
@@ -129,6 +137,7 @@ class FastTextClassifier(TextClassifier):
     mask_numbers: bool = True
     analyzer: Analyze | None = None
     stop_words: str | Collection[str] | None = None
+    protocol: Literal["clean", "paper"] = "clean"
     thresholds: str = "paper"
     seed: int = 0
     n_jobs: int | None = 1
@@ -147,13 +156,22 @@ class FastTextClassifier(TextClassifier):
         documents = Documents(texts, labels)
         loss = self.loss or ("ova" if is_multilabel else "softmax")
         self.thresholds_ = self._thresholds(documents, loss) if is_multilabel else None
-        self.model_ = self._trained(documents, loss)
+        rows, validated = np.arange(len(texts)), np.arange(0)
+        if self.protocol == "paper":
+            rows, validated = paper_split(len(texts), self.seed)
+        self.model_ = self._trained(documents, loss, rows)
         self.loss_, self.calibration_ = loss, None
+        self.validation_ = self._validated(documents.part(validated)) if len(validated) else None
+
+    def _validated(self, documents: Documents) -> Scores:
+        codeframe, Y = documents.labels.codeframe, documents.labels.Y
+        return score(Y, decide(self.model_.scores(documents.texts), self.thresholds_), codeframe)
 
     def _check_options(self, is_multilabel: bool) -> None:
         check_one_of("loss", self.loss, ("softmax", "ova", None))
         if is_multilabel and self.loss == "softmax":
             raise InputError("loss='softmax' gives one label per text; several need 'ova'")
+        check_one_of("protocol", self.protocol, ("clean", "paper"))
         check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
         if self.lr is not None:
             check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
@@ -176,19 +194,22 @@ class FastTextClassifier(TextClassifier):
         if is_held_out.all() or not is_held_out.any():
             raise InputError(f"{n_texts} texts are too few to tune thresholds on some of them")
         held_out = documents.part(np.flatnonzero(is_held_out))
-        model = self._trained(documents.part(np.flatnonzero(~is_held_out)), loss)
+        rest = np.flatnonzero(~is_held_out)
+        model = self._trained(documents.part(rest), loss, np.arange(len(rest)))
         return best_thresholds(model.scores(held_out.texts), held_out.labels.Y)
 
-    def _trained(self, documents: Documents, loss: str) -> WordAverage:
+    def _trained(self, documents: Documents, loss: str, rows: Ints) -> WordAverage:
+        """Learn word-class vectors from all documents, and all else from some rows of them."""
         names = ("min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "seed", "n_jobs")
         embeddings = own_embeddings(self.wce, {name: getattr(self, name) for name in names})
         if embeddings is not None:
             embeddings.fit(documents.texts, documents.labels)
-        taught = documents.part(np.flatnonzero(np.diff(documents.labels.Y.indptr)))
+        taught = documents.part(rows[np.diff(documents.labels.Y.indptr)[rows] > 0])
         analyze = self._analyzer()
         words, doc_freq, occurrences = self._counted(taught.texts, analyze)
         initial = self._initial(words, doc_freq, len(taught.texts), embeddings)
-        settings = self._settings(initial, loss, int(occurrences.sum()))
+        n_words = int(occurrences.sum())
+        settings = self._settings(initial, loss, n_words, len(documents.texts))
         while True:
             try:
                 trained = train(occurrences, taught.labels.Y, initial, settings)
@@ -227,12 +248,14 @@ class FastTextClassifier(TextClassifier):
         return known, E.matrix[rows[known]]
 
     def _settings(
-        self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int
+        self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int, n_texts: int
     ) -> dict[str, Any]:
         """Return what fastText is to do, by its own names."""
         variant = "word_class" if self.wce else "pretrained" if initial else "random"
         lr, epochs = _CHOSEN[variant, loss]
-        if epochs > _FEWEST_EPOCHS:
+        if self.protocol == "paper":
+            epochs = min(epochs, _FEWEST_EPOCHS if n_texts > _HUGE else epochs)
+        elif epochs > _FEWEST_EPOCHS:
             epochs = int(np.clip(_MOST_WORDS // max(n_words, 1), _FEWEST_EPOCHS, epochs))
         n_dims = (self.random_dims or _RANDOM_DIMS) if initial is None else initial[1].shape[1]
         return {

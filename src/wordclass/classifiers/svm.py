@@ -66,8 +66,9 @@ class SvmClassifier(TextClassifier):
     wce : WordClassEmbeddings or dict, optional
         Word-class embeddings with options of your own, which are cloned, or just these options;
         None: the paper's. Embeddings bring their own options on words.
-    C : float or "search", default="search"
-        How much errors weigh against the size of the weights; or "search": chosen from
+    C : float, array of shape (m,) or "search", default="search"
+        How much errors weigh against the size of the weights, for all classes or for each (such as
+        the `C_` of another classifier; without `probabilities` then); or "search": chosen from
         `VALUES_OF_C` by five-fold cross-validation, for each class on its own in a multilabel task
         (1 where it has fewer than five texts), else for all classes together.
     scoring : str, default="accuracy"
@@ -104,7 +105,7 @@ class SvmClassifier(TextClassifier):
     features: str = "tfidf"
     vectors: WordVectors | None = None
     wce: WordClassEmbeddings | Mapping[str, Any] | None = None
-    C: float | str = "search"
+    C: float | str | Sequence[float] | Floats = "search"
     scoring: str = "accuracy"
     class_weight: str | None = "balanced"
     thresholds: str = "zero"
@@ -132,10 +133,9 @@ class SvmClassifier(TextClassifier):
         )
         is_tuned = is_multilabel and self.thresholds == "tuned"
         needs_scores = self.probabilities or is_tuned
-        default = _DEFAULT_C if self.C == "search" else float(self.C)
-        C, scores = np.full(Y.shape[1], default), None
-        if self.C == "search" or needs_scores:
-            grid = np.array(VALUES_OF_C if self.C == "search" else [default])
+        C, scores = self._given_C(Y.shape[1], needs_scores), None
+        if self._is_searched or needs_scores:
+            grid = np.array(VALUES_OF_C) if self._is_searched else C[:1]
             search = _search_each if is_multilabel else _search_all
             C, scores = search(documents, Y, C, grid, self.scoring, n_threads(self.n_jobs))
         scorer = documents.scorer(Y, C, n_threads(self.n_jobs))
@@ -148,6 +148,20 @@ class SvmClassifier(TextClassifier):
             self.thresholds_ = best_thresholds(scores, Y)
         if scores is not None and self.probabilities:
             self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
+
+    @property
+    def _is_searched(self) -> bool:
+        return isinstance(self.C, str) and self.C == "search"
+
+    def _given_C(self, n_classes: int, needs_scores: bool) -> Floats:
+        """Return the C (m,) that were given, scikit-learn's where they are searched."""
+        given = np.asarray(_DEFAULT_C if self._is_searched else self.C, dtype=np.float64)
+        if given.ndim and (given.shape != (n_classes,) or needs_scores):
+            raise InputError(
+                f"C has shape {given.shape}; expected one number, or one per class ({n_classes}) "
+                "with probabilities=False and thresholds='zero'"
+            )
+        return np.full(n_classes, given)
 
     def _weighted_terms(
         self, texts: list[str], labels: EncodedLabels
@@ -196,8 +210,9 @@ class SvmClassifier(TextClassifier):
         check_one_of("scoring", self.scoring, ("accuracy", "f1"))
         check_one_of("class_weight", self.class_weight, ("balanced", None))
         check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
-        if self.C != "search":
-            check_number("C", self.C, above=0.0, hint=", or 'search'")
+        if not self._is_searched:
+            for each in [self.C] if isinstance(self.C, str) or np.ndim(self.C) == 0 else self.C:
+                check_number("C", each, above=0.0, hint=", or 'search'")
         if not isinstance(self.wce, WordClassEmbeddings | Mapping | None):
             raise InputError(f"wce is {self.wce!r}; expected WordClassEmbeddings, options or None")
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):

@@ -6,7 +6,12 @@ from typing import Annotated
 import typer
 
 from wordclass import naming
-from wordclass.cli import embedding_commands, learning_commands, model_commands  # noqa: F401
+from wordclass.cli import (  # noqa: F401
+    embedding_commands,
+    experiment_commands,
+    learning_commands,
+    model_commands,
+)
 from wordclass.cli.command import Settings, app, command
 from wordclass.errors import InputError
 from wordclass.storage import data_home

@@ -39,7 +39,9 @@ class Settings:
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no messages.")] = False
     seed: Annotated[int, typer.Option(help="For everything random.")] = 0
-    jobs: Annotated[int, typer.Option(help="Threads that share the work; -1: all cores.")] = 1
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Threads that share the work; -1: all cores.")
+    ] = 1
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on standard output.")
@@ -70,8 +72,8 @@ class Settings:
             stream.write(written.encode("utf-8", "replace").decode("utf-8") + "\n")
 
 
-def command(run: Callable[..., None]) -> Callable[..., None]:
-    """Make a function a command of the app.
+def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[..., None]:
+    """Make a function a command of the app, or of a group of commands.
 
     Its parameters are the options and arguments of the command; a parameter whose type is a
     dataclass, such as `Settings`, which every command has, stands for all the fields of that one.
@@ -106,7 +108,7 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
     vars(wrapper)["__signature__"] = inspect.Signature(parameters)
     wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
-    return app.command()(wrapper)
+    return within.command(run.__name__.rstrip("_").replace("_", "-"))(wrapper)
 
 
 def same_command() -> str:

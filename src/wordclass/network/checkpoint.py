@@ -34,6 +34,7 @@ class Epoch:
     micro_f1: float | None
     seconds: float
     validation_loss: float | None = None
+    noted: dict[str, float] = field(default_factory=dict)  # by whoever watches the training
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -29,6 +29,7 @@ _END: Any = object()
 
 Item = TypeVar("Item")
 Judge = Callable[[Floats32, Sparse], Scores]
+Watch = Callable[[Epoch, Floats32 | None], Mapping[str, float] | None]
 
 # --- what a network reads, and what it should say ----------------------------------------------
 
@@ -194,6 +195,8 @@ class Schedule:
     averages : bool, default=False
         Whether the mean of the best epoch's weights and of those of all later epochs is kept
         instead of the best ones, and the mean over the last epoch's steps instead of its last one.
+    full_precision : bool, default=False
+        Whether a GPU computes in float32 throughout, as in the paper's runs, and not in bfloat16.
     """
 
     lr: float = 1e-3
@@ -206,6 +209,7 @@ class Schedule:
     last_rate: float = 1.0
     ties_count: bool = False
     averages: bool = False
+    full_precision: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -234,6 +238,9 @@ class Training:
         Those that train together.
     n_threads : int, default=1
         Of each of them.
+    watch : callable, optional
+        Is told of each epoch, with the scores (n, m) of the validation texts; what it returns is
+        kept in the history.
 
     Attributes
     ----------
@@ -250,6 +257,7 @@ class Training:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     processes: Processes = field(default_factory=Processes)
     n_threads: int = 1
+    watch: Watch | None = None
     validation_scores: Floats32 | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -308,7 +316,7 @@ class Training:
                 f"the loss of epoch {state.epoch + 1} is {loss}: the weights are useless; "
                 f"lr={self.schedule.lr:g} may be too high, or numbers in the vectors too large"
             )
-        macro = micro = validation_loss = None
+        macro = micro = validation_loss = scores = None
         if self.validation is not None:
             scores = self._scores(self.validation)
             found = self.judge(scores, self.validation.Y)
@@ -317,6 +325,9 @@ class Training:
         seconds = time.perf_counter() - self._begun
         epoch = Epoch(state.epoch + 1, loss, macro, micro, seconds, validation_loss)
         state.history.append(epoch)
+        if self.watch is not None and self.processes.rank == 0:
+            found_out = self.watch(epoch, scores) or {}
+            epoch.noted = {name: float(value) for name, value in found_out.items()}
         state.batch, state.loss, state.n_texts, state.seconds = 0, 0.0, 0, 0.0
         self._take_note(macro)
         self._save()
@@ -410,8 +421,8 @@ class Training:
         """Change the weights a little; return the loss summed over the texts of all processes."""
         self._optimizer.zero_grad(set_to_none=True)
         shift = None if batch.shift is None else {"word_class": batch.shift}
-        is_gpu = self._device.type == "cuda"
-        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_gpu):
+        is_rough = self._device.type == "cuda" and not self.schedule.full_precision
+        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_rough):
             logits = self._parallel(batch.ids, batch.lengths, shift)
         losses = _losses(logits.float(), batch.truth, batch.weights)
         # the mean over processes of these is the mean over the texts of the batch

@@ -13,15 +13,15 @@ from wordclass.word_vectors import WordVectors
 
 Functions = Mapping[str, object]
 
-_NO_PART = ("n_jobs", "checkpoint")  # of what is learned
+_NO_PART = ("n_jobs", "checkpoint", "on_epoch")  # of what is learned
 
 
 def storable(options: Mapping[str, object]) -> dict[str, Any]:
     """Return options as JSON can hold them.
 
     A function or object of the user's is stored by its name, word vectors by their size, and an
-    estimator by its class and its own options. How many processes did the work, and where they
-    kept what they had done, is no part of the result: such options are stored as None.
+    estimator by its class and its own options. How many processes did the work, where they kept
+    what they had done, and who watched, is no part of the result: such options are stored as None.
     """
     given = {name: None if name in _NO_PART else value for name, value in options.items()}
     if isinstance(ngrams := given.get("ngrams"), tuple):

@@ -1,0 +1,134 @@
+"""The commands of experiments: plans, and runs that go on where they were stopped."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wordclass.cli.command import Settings, app, command
+from wordclass.errors import InputError, WordClassError
+
+if TYPE_CHECKING:
+    from wordclass.experiment.runs import Results
+
+experiments = typer.Typer(
+    help="The paper's tables and figures: run plans, and show what came out.",
+    no_args_is_help=True,
+)
+app.add_typer(experiments, name="experiment")
+experiment_command = partial(command, within=experiments)
+
+Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")]
+PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="Name of a plan, or a .toml file.")]
+Only = Annotated[
+    str | None,
+    typer.Option(help="Some of its runs: dataset=NAME,learner=NAME,variant=NAME,seed=N,..."),
+]
+
+_RUN_FIELDS = ("dataset", "learner", "variant", "seed", "protocol", "vectors")
+
+
+def chosen(only: str | None) -> dict[str, list[str]]:
+    """Read what `--only` was given: names and the values that they may have.
+
+    Examples
+    --------
+    >>> chosen("learner=svm,seed=1,seed=2")
+    {'learner': ['svm'], 'seed': ['1', '2']}
+    """
+    found: dict[str, list[str]] = {}
+    for pair in (only or "").split(",") if only else ():
+        name, _, value = pair.partition("=")
+        if name.strip() not in _RUN_FIELDS or not value:
+            known = ", ".join(_RUN_FIELDS)
+            raise InputError(f"--only has {pair!r}; expected NAME=VALUE, with NAME of {known}")
+        found.setdefault(name.strip(), []).append(value.strip())
+    return found
+
+
+@experiment_command
+def list_(settings: Settings, output: Folder = Path("results")) -> None:
+    """Show the plans: how many runs each holds, how many are done, how long the rest takes."""
+    from wordclass.experiment import plans
+    from wordclass.experiment.running import Outlook
+    from wordclass.experiment.runs import Results
+    from wordclass.report.tables import aligned
+
+    results = Results(output)
+    rows, facts = [("plan", "runs", "done", "not here", "left", "what it shows")], []
+    for name in plans.names():
+        plan = plans.Plan.read(name)
+        outlook = Outlook.of(plan, results)
+        n_missing = sum(outlook.missing.values())
+        sizes = {"runs": len(outlook.runs) + n_missing, "done": len(outlook.done)}
+        facts.append({"plan": name, **sizes, "not_here": n_missing, "seconds": outlook.seconds,
+                      "title": plan.title})  # fmt: skip
+        left = _time(outlook.seconds)
+        rows.append((name, *map(str, [*sizes.values(), n_missing]), left, plan.title))
+    _tell_of_cut_lines(settings, results)
+    settings.show({"plans": facts}, "\n".join(aligned(rows)))
+
+
+@experiment_command
+def run(
+    plan: PlanName, settings: Settings, output: Folder = Path("results"), only: Only = None
+) -> None:
+    """Do the runs of a plan that are not done yet; killed or stopped, the same command goes on.
+
+    With -j N, N runs are done at once, each by one thread. Several such commands may share a folder
+    of results: every run is done once.
+    """
+    from wordclass.experiment.plans import Plan
+    from wordclass.experiment.running import Outlook, work
+    from wordclass.experiment.runs import Results
+
+    read, results = Plan.read(plan), Results(output)
+    outlook = Outlook.of(read, results, chosen(only))
+    _tell_of_cut_lines(settings, results)
+    for reason, number in outlook.missing.items():
+        settings.say(f"{number} runs cannot be done here: {reason}")
+    n_left = len(outlook.runs) - len(outlook.done)
+    jobs = max(settings.jobs, 1)
+    settings.say(
+        f"{read.name}: {len(outlook.runs)} runs, {len(outlook.done)} done; the other {n_left} take "
+        f"about {_time(outlook.seconds / min(jobs, max(n_left, 1)))} here"
+    )
+    _tell_of_own_vectors(settings, outlook.runs)
+    left = [each for each in outlook.runs if each not in outlook.done]
+    failures = work(output, left, read.name, n_jobs=jobs, tell=settings.say) if left else []
+    n_done = len(outlook.runs) - len(failures)
+    settings.tell(
+        {"plan": read.name, "runs": len(outlook.runs), "done": n_done, "failed": failures},
+        f"{n_done} of {len(outlook.runs)} runs are in {results.path}",
+    )
+    if failures:
+        raise WordClassError(f"{len(failures)} runs failed; the first: {failures[0]}")
+
+
+def _tell_of_own_vectors(settings: Settings, runs: Sequence[object]) -> None:
+    from wordclass.experiment.sources import OWN_VECTORS
+
+    if any(getattr(each, "vectors", None) == OWN_VECTORS for each in runs):
+        settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
+
+
+def _tell_of_cut_lines(settings: Settings, results: "Results") -> None:
+    for number in results.skipped:
+        settings.say(f"{results.path}:{number}: skipped, the line is cut; its run is done again")
+
+
+def _time(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Examples
+    --------
+    >>> [_time(each) for each in (0, 42, 600, 9000, 900000)]
+    ['0 s', '42 s', '10 min', '2.5 h', '10.4 days']
+    """
+    units: Mapping[str, float] = {"days": 86400.0, "h": 3600.0, "min": 60.0}
+    for unit, size in units.items():
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,245 @@
+"""Plans: which runs make a table or a figure, read from TOML files."""
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from wordclass import naming, storage
+from wordclass.errors import FormatError, InputError
+from wordclass.experiment import sources
+from wordclass.experiment.runs import Run
+from wordclass.experiment.sources import unknown
+
+_FOLDER = Path(__file__).parents[1] / "plans"
+_PRESETS = Path(__file__).with_name("presets.toml")
+
+NETWORKS = ("cnn", "lstm", "attention", "leam")
+MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map")
+PROTOCOLS = ("clean", "paper")
+
+# what each variant is, in options of the classifier; "classes": as many as there are classes, at
+# most 300
+_NETWORK: Mapping[str, Mapping[str, Any]] = {
+    "random": {"wce": False},
+    "vectors": {"wce": False},
+    "vectors-trainable": {"wce": False, "trainable": True},
+    "vectors+random": {"wce": False, "trainable": True, "random_dims": "classes"},
+    "vectors+wce": {"wce": True},
+    "vectors+wce-trainable": {"wce": True, "trainable": True},
+    "wce": {"wce": True},
+}
+_SVM = {
+    name: {"features": name, "probabilities": False}
+    for name in ("tfidf", "vectors", "vectors+wce", "wce")
+}
+VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "svm": _SVM,
+    "fasttext": {  # which always trains its vectors
+        "random": {},
+        "vectors-trainable": {},
+        "vectors+random": {"random_dims": "classes"},
+        "vectors+wce-trainable": {"wce": True},
+    },
+    "linear": {"default": {"probabilities": False}, "vectors": {"probabilities": False}},
+    "nearest": {"default": {"probabilities": False}},
+    **dict.fromkeys(NETWORKS, _NETWORK),
+    **{name: {"default": {}} for name in MEASUREMENTS},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Runs that a plan lists together: one of each combination.
+
+    Parameters
+    ----------
+    datasets, learners : list of str
+    variants : list of str, default=["default"]
+    seeds : list of int, default=[0]
+    protocols : list of str, default=["clean"]
+    vectors : list of str, default=["glove.6B.100d"]
+        Names or paths of pretrained vectors; "corpus": small ones of the data set's own texts.
+    options : dict, default={}
+        Of the classifiers, instead of those of the presets.
+    sweep : dict of lists, default={}
+        Options that take one value after the other.
+    settings : str, default="presets"
+        "presets": the sizes that the paper's authors chose, where they are known; "search": what
+        the paper's search finds, on one validation split, by macro F1.
+    """
+
+    datasets: Sequence[str]
+    learners: Sequence[str]
+    variants: Sequence[str] = ("default",)
+    seeds: Sequence[int] = (0,)
+    protocols: Sequence[str] = ("clean",)
+    vectors: Sequence[str] = ("glove.6B.100d",)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    settings: str = "presets"
+
+    def check(self) -> None:
+        """Refuse unknown names, before any work is done."""
+        for name in self.datasets:
+            sources.check_dataset(name)
+        for learner in self.learners:
+            if learner not in VARIANTS:
+                raise unknown("learner", learner, VARIANTS)
+            for variant in self.variants:
+                if variant not in VARIANTS[learner]:
+                    raise unknown(f"variant of {learner}", variant, VARIANTS[learner])
+        for kind, given, known in [
+            *(("protocol", each, PROTOCOLS) for each in self.protocols),
+            ("kind of settings", self.settings, ("presets", "search")),
+        ]:
+            if given not in known:
+                raise unknown(kind, given, known)
+
+    def runs(self) -> Iterator[Run]:
+        """Give the runs, one data set after the other."""
+        sweep = [
+            dict(zip(self.sweep, values, strict=True))
+            for values in itertools.product(*self.sweep.values())
+        ]
+        for dataset, seed, protocol, learner, variant, swept in itertools.product(
+            self.datasets, self.seeds, self.protocols, self.learners, self.variants, sweep
+        ):
+            needs_vectors = variant.startswith("vectors") or learner in ("map", "unseen_terms")
+            for vectors in self.vectors if needs_vectors else (None,):
+                own = {**self.options, **swept}
+                if self.settings == "search":
+                    trials = tuple(
+                        Run(dataset, learner, variant, 0, protocol, vectors, own | each)
+                        for each in grid(dataset, learner, variant)
+                    )
+                    yield from trials
+                    yield Run(dataset, learner, variant, seed, protocol, vectors, own, trials)
+                else:
+                    own = preset(dataset, learner, variant) | own
+                    yield Run(dataset, learner, variant, seed, protocol, vectors, own)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of one table or figure.
+
+    Parameters
+    ----------
+    name : str
+    title : str
+        What it shows, in one line.
+    groups : list of Group
+    """
+
+    name: str
+    title: str
+    groups: Sequence[Group]
+
+    @classmethod
+    def read(cls, name: str) -> "Plan":
+        """Read a plan of ours by its name, or one of the user's: a TOML file.
+
+        Raises
+        ------
+        InputError, FormatError
+            There is no such plan; it names what is not there, such as a variant.
+        """
+        path = Path(name) if name.endswith(".toml") else _FOLDER / f"{name}.toml"
+        if not name.endswith(".toml") and name not in names():
+            raise unknown("plan", name, names())
+        with storage.understanding(path, "not a plan"):
+            found = tomllib.loads(storage.content_of(path).decode())
+        if strange := found.keys() - {"title", "runs"}:
+            raise FormatError(path, None, str(unknown("field", min(strange), ["title", "runs"])))
+        try:
+            groups = [_group(facts) for facts in found["runs"]]
+            for group in groups:
+                group.check()
+        except (InputError, KeyError, TypeError) as error:
+            raise FormatError(path, None, f"not a plan: {error}") from error
+        return cls(path.stem, str(found.get("title", "")), groups)
+
+    def runs(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Run]:
+        """Return the runs, each once.
+
+        Parameters
+        ----------
+        only : dict of lists, optional
+            Keep those whose attribute (dataset, learner, variant, seed, protocol, vectors) has one
+            of these values; needed runs of those that are kept are kept too.
+        """
+        found = {run.identity: run for group in self.groups for run in group.runs()}
+        for name, values in (only or {}).items():
+            known = {str(getattr(run, name)) for run in found.values()}
+            for value in values:
+                if value not in known:
+                    raise unknown(f"{name} of the plan {self.name}", value, known)
+        chosen = [run for run in found.values() if _is_chosen(run, only or {})]
+        return list({run.identity: run for last in chosen for run in (*last.needs, last)}.values())
+
+
+def _is_chosen(run: Run, only: Mapping[str, Sequence[str]]) -> bool:
+    return all(str(getattr(run, name)) in values for name, values in only.items())
+
+
+def _group(facts: Mapping[str, Any]) -> Group:
+    known = [each.name for each in fields(Group)]
+    for name, value in facts.items():
+        if name not in known:
+            raise unknown("field", name, known)
+        is_table = name in ("options", "sweep")
+        expected = Mapping if is_table else str if name == "settings" else list
+        if not isinstance(value, expected):
+            raise InputError(f"{name} is {value!r}; expected a {'table' if is_table else 'list'}")
+    return Group(**facts)
+
+
+def names() -> list[str]:
+    """List the plans that come with the package."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+@cache
+def presets() -> dict[str, Any]:
+    """Return the authors' settings, as presets.toml has them."""
+    return tomllib.loads(_PRESETS.read_text(encoding="utf-8"))
+
+
+def preset(dataset: str, learner: str, variant: str) -> dict[str, Any]:
+    """Return the options that the paper's authors chose, as far as they are known."""
+    known = presets()
+    options: dict[str, Any] = {}
+    sizes = known["sizes"].get(dataset, {}).get(learner)
+    if sizes is not None and variant in known["variants"]:
+        options[known["size_of"][learner]] = sizes[known["variants"].index(variant)]
+    for own in known["options"]:
+        if all(
+            given in own[name]
+            for name, given in [("datasets", dataset), ("learners", learner), ("variants", variant)]
+        ):
+            options |= own["options"]
+    return options
+
+
+def grid(dataset: str, learner: str, variant: str) -> list[dict[str, Any]]:
+    """Return all settings of the paper's search, for one data set, learner and variant.
+
+    Raises
+    ------
+    InputError
+        The learner was not searched for settings in this way.
+    """
+    if learner not in ("fasttext", *NETWORKS[:3]):
+        raise InputError(f"the paper's search has no grid for {learner!r}")
+    values: dict[str, Sequence[Any]] = dict(naming.entry("classifiers", learner).GRID)
+    if "+wce" not in variant:
+        values.pop("supervised_dropout", None)
+    if variant == "random":
+        values["random_dims"] = presets()["grid"]["random_dims"]
+    if learner == "fasttext" and dataset in presets()["grid"]["large"]:
+        values["epochs"] = presets()["grid"]["epochs"]
+    return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]

@@ -1,0 +1,337 @@
+"""A run, its result, and the folder in which results are kept: `runs.jsonl` and `predictions/`."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordclass import storage
+from wordclass.arrays import Sparse
+from wordclass.errors import FormatError, InputError
+from wordclass.experiment import sources
+from wordclass.storage.parts import digest
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+VERSION = 1  # of results: higher where the same run gives other ones than before
+
+
+@dataclass(frozen=True)
+class Run:
+    """One thing to be done.
+
+    Parameters
+    ----------
+    dataset : str
+        A name of the catalogue, or the stem of a corpus file below `WORDCLASS_DATA`; behind a
+        colon, classes that are kept of it: "newsgroups20:sci.med+sci.space".
+    learner : str
+        A classifier; or what else is to be measured: "counts", "embedding_times", "unseen_terms",
+        "map".
+    variant : str, default="default"
+        Which vectors it reads.
+    seed : int, default=0
+    protocol : str, default="clean"
+        "clean" or "paper".
+    vectors : str, optional
+        The name of the pretrained vectors, where the variant has some.
+    options : dict, default={}
+        Of the classifier, beside what the variant says; as JSON can hold them.
+    needs : tuple of Run, default=()
+        Runs that must be done before: those of a search, of which the best gives the options.
+    """
+
+    dataset: str
+    learner: str
+    variant: str = "default"
+    seed: int = 0
+    protocol: str = "clean"
+    vectors: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple["Run", ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """All that was asked for: equal for equal runs, wherever the data are."""
+        told = {**vars(self), "needs": [each.identity for each in self.needs]}
+        return json.dumps(told, sort_keys=True)
+
+    @property
+    def key(self) -> str:
+        """A checksum of all that the result depends on: the identity, the data, the vectors.
+
+        Raises
+        ------
+        MissingDataError
+            The data or the vectors are not here.
+        """
+        data = sources.dataset_digest(self.dataset)
+        vectors = "" if self.vectors is None else sources.vectors_digest(self.vectors)
+        return digest(self.identity, data, vectors, str(VERSION))
+
+    def __str__(self) -> str:
+        changed = " ".join(f"{name}={_short(value)}" for name, value in self.options.items())
+        parts = [self.dataset, self.learner, self.variant, self.protocol, f"seed {self.seed}"]
+        return " ".join([*parts, *([f"({changed})"] if changed else [])])
+
+
+def _short(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What came out of a run: one line of `runs.jsonl`.
+
+    Parameters
+    ----------
+    key : str
+        See `Run.key`.
+    dataset, learner, variant, seed, protocol, options
+        See `Run`.
+    needs : list of str, default=[]
+        Identities of the runs of the search that chose the settings.
+    plan : str
+        The plan that it was first done for.
+    vectors : dict or None
+        "name", "dims" and "digest" of the pretrained vectors.
+    data : dict
+        "fingerprint", "n_train", "n_test", "n_classes" and "multilabel" of the data set.
+    scores : dict
+        Of the test part: "macro_f1", "micro_f1", "accuracy", "macro_f1_with_positives" (of the
+        classes that have some); "validation_macro_f1", "validation_micro_f1" where there are
+        validation texts. Empty where nothing was classified.
+    classes : dict
+        "names", and of each class "tp", "fp" and "fn" on the test part.
+    times : dict
+        Seconds of each step: "read", "vectors", "select" (the search inside a classifier), "fit"
+        (with the chosen settings), "predict"; "total"; and "cpu" of all steps together.
+    memory : int
+        Peak resident bytes.
+    history : list of dict or None
+        Of each epoch "epoch", "loss", "seconds", "validation_loss", "validation_macro_f1",
+        "validation_micro_f1"; of some epochs also "test_macro_f1", "test_micro_f1",
+        "train_macro_f1" and "train_micro_f1", on at most 10,000 texts each.
+    best_epoch : int or None
+    settings : dict
+        What was chosen by the classifier itself, or by the search.
+    versions, machine : dict
+    extra : dict
+        What runs other than trainings measured.
+    finished : str
+        When, in UTC.
+    """
+
+    key: str
+    dataset: str
+    learner: str
+    variant: str
+    seed: int
+    protocol: str
+    options: dict[str, Any]
+    plan: str
+    vectors: dict[str, Any] | None
+    data: dict[str, Any]
+    scores: dict[str, float]
+    classes: dict[str, list[Any]]
+    times: dict[str, float]
+    memory: int
+    history: list[dict[str, Any]] | None
+    best_epoch: int | None
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    machine: dict[str, Any]
+    extra: dict[str, Any]
+    finished: str
+    needs: list[str] = field(default_factory=list)
+
+    @property
+    def identity(self) -> str:
+        """That of the run."""
+        own = {name: getattr(self, name) for name in vars(Run("", "")) if name != "vectors"}
+        name = None if self.vectors is None else self.vectors["name"]
+        return json.dumps(own | {"vectors": name}, sort_keys=True)
+
+
+class Results:
+    """A folder with the results of runs; several processes may use it at once.
+
+    Parameters
+    ----------
+    folder : path
+        Need not exist; it is made when the first result comes.
+
+    Attributes
+    ----------
+    skipped : list of int
+        The lines of `runs.jsonl` that were cut (a machine that stopped, a full disk); known after
+        `runs`.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / "runs.jsonl"
+        self.skipped: list[int] = []
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def runs(self) -> list[RunResult]:
+        """Return all results, in the order in which they came.
+
+        Raises
+        ------
+        FormatError
+            Two lines have one key and different scores.
+        """
+        found: dict[str, RunResult] = {}
+        self.skipped = []
+        content = storage.content_of(self.path) if storage.is_there(self.path) else b""
+        for number, line in enumerate(content.split(b"\n"), start=1):
+            result = _result_in(line)
+            if result is None:
+                self.skipped += [number] if line.strip() else []
+                continue
+            first = found.setdefault(result.key, result)
+            if (first.scores, first.classes) != (result.scores, result.classes):
+                reason = f"another line has the same key {result.key} and different scores"
+                raise FormatError(self.path, number, f"{reason}; remove the wrong one")
+        return list(found.values())
+
+    def find(self, run: Run) -> RunResult | None:
+        """Return the latest result of a run, whatever data it was done with."""
+        return {result.identity: result for result in self.runs()}.get(run.identity)
+
+    def predictions(self, key: str) -> Sparse:
+        """Return which classes (n, m) the run with this key gave to the test texts."""
+        return _matrix(self.arrays(key))
+
+    def truth(self, key: str) -> Sparse:
+        """Return which classes (n, m) the same texts really have."""
+        truth = str(self.arrays(key)["truth"])
+        return _matrix(self.arrays(f"truth-{truth}"))
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays that were kept under this name: the key of a run, mostly."""
+        path = self._place(name)
+        storage.require(path)
+        with (
+            storage.accessing(path),
+            storage.understanding(path, "not an archive of arrays"),
+            np.load(path, allow_pickle=False) as kept,
+        ):
+            return dict(kept)
+
+    def _place(self, name: str) -> Path:
+        return self.folder / "predictions" / f"{name}.npz"
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def keep(self, name: str, **arrays: NDArray[Any] | str) -> None:
+        """Keep arrays under this name."""
+        path = self._place(name)
+        with storage.accessing(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with storage.writing(path) as file:
+            np.savez_compressed(file, **{k: np.asarray(each) for k, each in arrays.items()})
+
+    def keep_decisions(self, key: str, predicted: Sparse, truth: Sparse, fingerprint: str) -> None:
+        """Keep the classes (n, m) that test texts were given, and those that they have, once."""
+        if not storage.is_there(self._place(f"truth-{fingerprint}")):
+            self.keep(f"truth-{fingerprint}", **_compact(truth))
+        self.keep(key, **_compact(predicted), truth=fingerprint)
+
+    def add(self, result: RunResult) -> None:
+        """Append a result; when this returns it is on disk, and where it fails nothing changed."""
+        line = json.dumps(asdict(result), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        with storage.accessing(self.path, "written", "; run again once that is mended"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab+", buffering=0) as file:
+                _lock(file, waits=True)
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(end - 1, 0))
+                start = b"\n" if file.read(1) not in (b"\n", b"") else b""  # after a cut line
+                try:
+                    left = memoryview(start + line)
+                    while left:
+                        left = left[file.write(left) :]
+                    os.fsync(file.fileno())
+                except OSError:
+                    os.truncate(file.fileno(), end)
+                    raise
+
+    @contextmanager
+    def claimed(self, key: str) -> Iterator[bool]:
+        """Tell others to leave a run to us, inside the block; False: somebody else has it.
+
+        A claim ends with the process that made it, however that ends. Whoever gets one has to look
+        whether the run was finished in the meantime.
+        """
+        path = self.folder / "claims" / key
+        with storage.accessing(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("ab")
+        with file:
+            # a file that its last owner has deleted by now is no claim
+            is_ours = _lock(file, waits=False) and _is_at(path, file)
+            yield is_ours
+            if is_ours:
+                path.unlink(missing_ok=True)
+
+
+def _lock(file: BinaryIO, *, waits: bool) -> bool:
+    """Lock a file until it is closed; False: somebody else has."""
+    try:
+        if sys.platform == "win32":
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if waits else msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _is_at(path: Path, file: BinaryIO) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+_NAMES = {each.name for each in fields(RunResult)}
+
+
+def _result_in(line: bytes) -> RunResult | None:
+    try:
+        found = json.loads(line)
+        return RunResult(**{name: found[name] for name in _NAMES & found.keys()})
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _compact(Y: Sparse) -> dict[str, NDArray[Any]]:
+    """Return a 0/1 matrix (n, m) as small arrays: the columns of each row, and how many."""
+    n_classes = Y.shape[1]
+    small = np.int16 if n_classes < 2**15 else np.int32
+    counts = np.diff(Y.indptr).astype(small)
+    return {"columns": Y.indices.astype(small), "counts": counts, "n_classes": np.array(n_classes)}
+
+
+def _matrix(kept: Mapping[str, NDArray[Any]]) -> Sparse:
+    if not {"columns", "counts", "n_classes"} <= kept.keys():
+        raise InputError("the run has no predictions: nothing was classified in it")
+    columns, counts = kept["columns"].astype(np.int64), kept["counts"].astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    shape = (len(counts), int(kept["n_classes"]))
+    return sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=shape)

@@ -1,0 +1,174 @@
+"""Where the corpora and vectors of a run come from, and checksums that tell them apart."""
+
+import difflib
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+
+from sklearn.decomposition import TruncatedSVD
+from threadpoolctl import threadpool_limits
+
+from wordclass import naming, storage
+from wordclass.corpus import Dataset, LabelledCorpus, load_dataset, read_corpus
+from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.errors import InputError, MissingDataError
+from wordclass.folds import fingerprint_texts
+from wordclass.labels import encode
+from wordclass.storage.parts import digest
+from wordclass.word_vectors import WordVectors
+
+OWN_VECTORS = "corpus"  # the name of vectors that are learned from the texts of the data set
+_N_OWN_DIMS = 50
+_VECTOR_ENDINGS = (".npz", ".txt", ".vec", ".bin")
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error that tells of a wrong name, and which was meant."""
+    listed = sorted(known)
+    close = difflib.get_close_matches(name, listed, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(listed)}")
+
+
+def _data_folder() -> Path | None:
+    given = os.environ.get("WORDCLASS_DATA")
+    return Path(given).expanduser() if given else None
+
+
+def _stem(path: Path) -> str:
+    return Path(storage.uncompressed_name(path)).stem
+
+
+# --- data sets ----------------------------------------------------------------------------------
+
+
+def check_dataset(name: str) -> None:
+    """Refuse a data set that is neither in the catalogue nor a corpus file.
+
+    A data set of the catalogue need not be here, nor a file where `WORDCLASS_DATA` is not set.
+    """
+    base = name.partition(":")[0]
+    folder = _data_folder()
+    catalogue = naming.names("datasets")
+    if base not in catalogue and folder is not None and _corpus_file(base) is None:
+        files = (_stem(path) for path in folder.iterdir() if ".jsonl" in path.name)
+        raise unknown("data set", base, [*catalogue, *files])
+
+
+def dataset_files(name: str) -> list[Path]:
+    """Return the files that hold a data set; none where it needs none.
+
+    Raises
+    ------
+    MissingDataError
+        It is not here; the message says how to get it.
+    """
+    base = name.partition(":")[0]
+    if base in naming.names("datasets"):
+        source = naming.entry("datasets", base).SOURCE
+        return [] if source.is_built else list(source.require(storage.data_home()))
+    found = _corpus_file(base)
+    if found is None:
+        raise MissingDataError(f"the corpus {base} is not in the folder that WORDCLASS_DATA names")
+    return [found]
+
+
+def _corpus_file(stem: str) -> Path | None:
+    folder = _data_folder()
+    if folder is None or not folder.is_dir():
+        return None
+    found = sorted(path for path in folder.iterdir() if path.is_file() and _stem(path) == stem)
+    return next((path for path in found if path.suffix not in _VECTOR_ENDINGS), None)
+
+
+@lru_cache
+def dataset_digest(name: str) -> str:
+    """Return a checksum of the files of a data set, or of its texts where it is built."""
+    files = dataset_files(name)
+    return digest(name, *map(_file_digest, files)) if files else fingerprint(load(name))
+
+
+@lru_cache(maxsize=1)
+def load(name: str) -> Dataset:
+    """Read a data set: of the catalogue, a corpus file, or some classes of one (`name:one+two`)."""
+    base, _, chosen = name.partition(":")
+    if base in naming.names("datasets"):
+        dataset = load_dataset(base)
+    else:
+        (path,) = dataset_files(base)
+        train, test = (read_corpus(path, split=split) for split in ("train", "test"))
+        own = encode(train.labels).codeframe.classes
+        dataset = Dataset(base, train, test, list(own))
+    return _only(dataset, chosen.split("+")) if chosen else dataset
+
+
+def _only(dataset: Dataset, classes: list[str]) -> Dataset:
+    """Return the documents of some classes of a single-label data set."""
+    for each in classes:
+        if each not in dataset.classes:
+            raise unknown(f"class of {dataset.name}", each, map(str, dataset.classes))
+    parts = [part.part(label in classes for label in part.labels) for part in _parts(dataset)]
+    return Dataset(dataset.name, *parts, classes=sorted(classes))
+
+
+def _parts(dataset: Dataset) -> tuple[LabelledCorpus, LabelledCorpus]:
+    return dataset.train, dataset.test
+
+
+def fingerprint(dataset: Dataset) -> str:
+    """Return a checksum of all texts and labels of a data set."""
+    pieces = []
+    for part in _parts(dataset):
+        pieces += [digest(fingerprint_texts(part.texts)), digest(repr(part.labels))]
+    return digest(*pieces)
+
+
+# --- vectors ------------------------------------------------------------------------------------
+
+
+def vectors_file(name: str) -> Path:
+    """Return the file of pretrained vectors: a path, or a name below `WORDCLASS_DATA`."""
+    path, folder = Path(name).expanduser(), _data_folder()
+    if path.is_file():
+        return path
+    for ending in _VECTOR_ENDINGS if folder is not None else ():
+        if (found := Path(folder or "") / f"{name}{ending}").is_file():
+            return found
+    raise MissingDataError(
+        f"the vectors {name} are not here; put {name}.txt (or .vec, .bin, .npz) into the folder "
+        "that WORDCLASS_DATA names, or give a path in the plan"
+    )
+
+
+@lru_cache
+def vectors_digest(name: str) -> str:
+    """Return a checksum of the file of vectors; those of a corpus are told by the corpus."""
+    own = f"{OWN_VECTORS} {_N_OWN_DIMS}"
+    return own if name == OWN_VECTORS else _file_digest(vectors_file(name))
+
+
+@lru_cache(maxsize=1)
+def load_vectors(name: str, dataset: str) -> WordVectors:
+    """Read vectors, or learn them from the training texts of a data set, without their labels."""
+    if name != OWN_VECTORS:
+        return WordVectors.load(vectors_file(name))
+    train = load(dataset).train
+    embeddings = WordClassEmbeddings(min_docs=2).fit(train.texts, train.labels)
+    X = embeddings.vectorizer_.transform(train.texts)
+    n_dims = max(1, min(_N_OWN_DIMS, *(size - 1 for size in X.shape)))
+    with threadpool_limits(limits=1):
+        factors = TruncatedSVD(n_dims, random_state=0).fit(X)
+    return WordVectors.of(embeddings.terms_, factors.components_.T * factors.singular_values_)
+
+
+def _file_digest(path: Path) -> str:
+    if path.is_dir():
+        inner = sorted(each for each in path.rglob("*") if each.is_file())
+        return digest("".join(f"{each.name} {each.stat().st_size} " for each in inner))
+    checksum = blake2b(digest_size=16)
+    with storage.accessing(path), path.open("rb") as file:
+        while block := file.read(1 << 20):
+            checksum.update(block)
+    return checksum.hexdigest()
