@@ -182,8 +182,8 @@ class _Maker:
         kind: Kind,
         best: Literal["highest", "lowest"],
     ) -> Table:
-        told = _told_apart(runs)
-        names = {run.identity: _row_of(run, told) for run in runs}
+        told = told_apart(runs)
+        names = {run.identity: row_of(run, told) for run in runs}
         # a part that is the same in all rows tells nothing
         used = [0, 1, *(k for k in (2, 3) if len({name[k] for name in names.values()}) > 1)]
         entries = [
@@ -285,7 +285,7 @@ class _Maker:
         )[measure]
 
 
-def _told_apart(runs: Sequence[Run]) -> list[str]:
+def told_apart(runs: Sequence[Run]) -> list[str]:
     """Return the options that differ between runs which are the same in all else."""
 
     def group(run: Run) -> str:
@@ -304,7 +304,8 @@ def _options(run: Run) -> dict[str, Any]:
     return {**run.options, **({} if run.vectors is None else {"vectors": run.vectors})}
 
 
-def _row_of(run: Run, told: Sequence[str]) -> Row:
+def row_of(run: Run, told: Sequence[str]) -> Row:
+    """Return learner, variant, protocol, and those of the told options that the run has."""
     options = _options(run)
     settings = [f"{name}={options[name]}" for name in told if name in options]
     return run.learner, run.variant, run.protocol, ", ".join(settings)
