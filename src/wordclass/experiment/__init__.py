@@ -1,1 +1,1 @@
-"""Experiments: plans of runs, a runner that can be stopped, results, statistics and tables."""
+"""The paper's experiments: plans, runs, statistics, tables."""
