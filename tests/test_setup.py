@@ -23,7 +23,7 @@ def installed_extras(target: str) -> set[str]:
 
 
 def test_the_demo_fetches_only_what_it_uses():
-    assert installed_extras("demo") == {"typer", "matplotlib"}
+    assert installed_extras("demo") == {"typer", "matplotlib", "opentsne"}
 
 
 @pytest.mark.parametrize("target", ["setup", "test"])

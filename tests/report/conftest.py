@@ -5,8 +5,8 @@ import pytest
 from made_up import corpus
 
 from wordclass.corpus import Dataset, LabelledCorpus
+from wordclass.experiment.term_map import Panel, TermMap
 from wordclass.report import demo
-from wordclass.report.term_map import Panel, TermMap
 
 HOSTILE = '</script><b>&"'
 
@@ -34,6 +34,8 @@ def _no_shared_vectors(monkeypatch):
 
 @pytest.fixture
 def report_on(dataset):
+    pytest.importorskip("openTSNE")
+
     def run(output, **options):
         return demo.report_on(dataset, "A <made up> corpus.", output, **options)
 
@@ -50,4 +52,5 @@ def term_map():
         for title in ("without", "by class", "both")
     ]
     terms = [f"term{k}" for k in range(59)] + ["</script><script>alert(1)"]
-    return TermMap(terms, [HOSTILE, "garden", "space"], class_of, panels)
+    vectors = np.zeros((len(terms), 2), np.float32)
+    return TermMap(terms, [HOSTILE, "garden", "space"], class_of, panels, vectors)

@@ -8,11 +8,11 @@ import pytest
 from made_up import corpus
 
 import wordclass as wc
-from wordclass import naming, progress, storage
+from wordclass import progress, storage
 from wordclass.corpus import LabelledCorpus
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingDataError, MissingExtraError, StorageError
-from wordclass.report import demo, term_map
+from wordclass.report import demo
 from wordclass.report.demo_report import to_text
 from wordclass.word_vectors import WordVectors
 
@@ -76,10 +76,7 @@ def test_a_second_report_replaces_the_first(report_on, tmp_path):
 
 
 def test_without_matplotlib_only_the_picture_is_missing(report_on, tmp_path, monkeypatch):
-    def refuse(package, purpose):
-        raise MissingExtraError(f"{package} is needed {purpose}: pip install it")
-
-    monkeypatch.setattr(naming, "extra", refuse)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     facts = report_on(tmp_path / "report")
     assert names_in(tmp_path / "report") == ["demo.wce", "index.html", "result.json"]
     note = "terms.png was left out: matplotlib is needed to draw the map of the demo"
@@ -88,6 +85,13 @@ def test_without_matplotlib_only_the_picture_is_missing(report_on, tmp_path, mon
     assert note in page
     assert 'href="terms.png"' not in page
     assert "<svg" in page
+
+
+def test_without_opentsne_there_is_no_demo_and_no_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openTSNE", None)
+    monkeypatch.setattr(demo, "load_dataset", lambda _: pytest.fail("work was done"))
+    with pytest.raises(MissingExtraError, match=r"pip install 'wordclass\[opentsne\]'"):
+        demo.run(tmp_path / "report")
 
 
 def test_nothing_is_left_behind_where_writing_fails(report_on, tmp_path, monkeypatch):
@@ -139,7 +143,7 @@ def test_mistakes_are_found_before_any_work_is_done(tmp_path, monkeypatch):
 
 def test_the_demo_itself_in_small(tmp_path, monkeypatch, data_home):
     monkeypatch.setenv("WORDCLASS_HOME", str(data_home))
-    monkeypatch.setattr(term_map, "_N_PER_CLASS", 5)  # t-SNE takes nearly all of the time
+    monkeypatch.setattr(demo, "_N_PER_CLASS", 5)  # t-SNE takes nearly all of the time
     facts = demo.run(tmp_path / "report")
     assert facts["sizes"]["classes"] == 36
     linear, svm, nearest = (each["macro_f1"] for each in facts["classifiers"])

@@ -17,9 +17,10 @@ from wordclass.classifiers import classifier
 from wordclass.corpus import Dataset, LabelledCorpus, load_dataset
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingExtraError
+from wordclass.experiment.term_map import TermMap, find_vectors, make_map
 from wordclass.measures import evaluate
 from wordclass.report.demo_report import Facts, step_of, to_page
-from wordclass.report.term_map import TermMap, make_map
+from wordclass.word_vectors import WordVectors
 
 CORPUS = "docstrings"
 PAGE, RESULT, PICTURE, EMBEDDINGS = "index.html", "result.json", "terms.png", "demo.wce"
@@ -45,6 +46,7 @@ _MIN_LETTERS = 4  # of a word whose profile is shown
 _N_CLASSES = 4  # of a profile
 _SHORTEST, _LONGEST = 120, 420  # characters of a text that is read to its end
 _N_TERMS = 6  # of an explanation
+_N_PER_CLASS = 40  # terms on the map
 
 
 def run(output: Path, vectors: Path | None = None, seed: int = 0, n_jobs: int = 1) -> Facts:
@@ -66,6 +68,7 @@ def run(output: Path, vectors: Path | None = None, seed: int = 0, n_jobs: int = 
     -------
     The facts that are shown and kept in result.json, and as `report` the path of the page.
     """
+    naming.extra("openTSNE", "to lay out the map of the demo", "opentsne")
     storage.check_folder(output, partial(check_report, output))
     if vectors is not None:
         storage.require(vectors)
@@ -111,7 +114,12 @@ def report_on(
         models[title] = model
         scores[title] = evaluate(dataset.test.labels, predicted, dataset.classes)
     with _timed(seconds, "laying out the map"):
-        term_map = make_map(dataset.train, embeddings, vectors, seed)
+        path = find_vectors(vectors)
+        known = None if path is None else WordVectors.load(path, embeddings.terms_)
+        source = "" if path is None else f"Pretrained vectors ({path.name})"
+        term_map = make_map(
+            dataset.train, embeddings, known, source, n_per_class=_N_PER_CLASS, seed=seed
+        )
     first, *_ = models.values()
     n_terms, n_dims = embeddings.vectors_.shape
     facts: Facts = {
@@ -139,10 +147,7 @@ def report_on(
         ],
         "settings": first.settings_,
         "explained": explained_documents(first, dataset.test),
-        "panels": [
-            {key: getattr(panel, key) for key in ("title", "caption", "neighbor_share")}
-            for panel in term_map.panels
-        ],
+        "panels": term_map.to_parts()[0]["panels"],
         "seconds": seconds,  # all that differs when the demo is run again
         "notes": [],
     }

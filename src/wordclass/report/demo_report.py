@@ -6,11 +6,11 @@ Both are made of the facts that `demo.find` returns, which are also those of res
 import textwrap
 from typing import Any
 
+from wordclass.experiment.term_map import N_NEIGHBORS, TermMap
 from wordclass.report import map_svg
 from wordclass.report.colors import palette
 from wordclass.report.page import Markup, fill, join, static, tag
 from wordclass.report.tables import aligned
-from wordclass.report.term_map import N_NEIGHBORS, TermMap
 
 Facts = dict[str, Any]
 Scored = list[tuple[str, float]]

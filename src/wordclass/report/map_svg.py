@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wordclass.arrays import Floats
+from wordclass.experiment.term_map import Panel, TermMap
 from wordclass.report.page import Markup, embedded_json, tag
-from wordclass.report.term_map import Panel, TermMap
 
 SIDE = 1000  # units of a drawing
 LABEL = 15  # height of a letter

@@ -16,9 +16,9 @@ from wordclass import storage
 from wordclass.arrays import Floats, Ints
 from wordclass.corpus import Label
 from wordclass.errors import InputError
+from wordclass.experiment.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.report.colors import palette
 from wordclass.report.map_svg import SIDE, beside, class_labels, in_units, place, size_of
-from wordclass.report.term_map import N_NEIGHBORS, Panel, TermMap
 
 _INK, _QUIET, _PAPER = "#1b1f24", "#5c6670", "#ffffff"
 _WIDTH, _HEIGHT = 10.6, 8.0  # inches of the map

@@ -1,16 +1,17 @@
 """The map of terms: which terms are on it, where they lie, and how far that follows the classes."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
-from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
-from wordclass import progress
+from wordclass import naming, progress
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, unit
 from wordclass.corpus import LabelledCorpus
 from wordclass.correlations import gss, information_gain
@@ -21,9 +22,18 @@ from wordclass.labels import encode
 from wordclass.word_vectors import WordVectors
 
 N_NEIGHBORS = 10
-_N_PER_CLASS = 40
-_PERPLEXITY = 18.0  # the paper's
-_N_STEPS = 700  # of t-SNE; 300 more, as in the paper, move nothing that one could see
+# the paper's, which are those of the Embedding Projector: the first hundred steps pull together
+_PERPLEXITY = 18.0
+_TSNE: Mapping[str, Any] = {
+    "learning_rate": 10,
+    "n_iter": 900,
+    "early_exaggeration_iter": 100,
+    "early_exaggeration": 4,
+    "initialization": "pca",
+    "neighbors": "exact",
+    "n_jobs": 1,  # the sums of several threads depend on which ends first
+}
+_MANY = 2000  # terms from which interpolation is faster than a tree
 _USUAL_VECTORS = "glove.6B.100d.npz"
 _N_DIMS = 100  # of vectors learned here
 
@@ -44,16 +54,56 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class TermMap:
-    """Terms, the class each was chosen for, and where they lie in several panels."""
+    """Terms, the class each was chosen for, and where they lie in several panels.
+
+    `vectors` is (n_terms, q + r): what the last panel shows.
+    """
 
     terms: list[str]
     classes: list[str]
     class_of: Ints  # (n_terms,) an index into classes
     panels: list[Panel]
+    vectors: Floats32
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the map as facts that JSON can hold, and arrays."""
+        named = [
+            {key: getattr(panel, key) for key in ("title", "caption", "neighbor_share")}
+            for panel in self.panels
+        ]
+        arrays = {
+            "terms": np.array(self.terms, np.str_),
+            "class_of": self.class_of,
+            "places": np.array([panel.places for panel in self.panels], np.float32),
+            "vectors": self.vectors.astype(np.float16),
+        }
+        return {"classes": self.classes, "panels": named}, arrays
+
+    @classmethod
+    def of_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "TermMap":
+        """Return the map that `to_parts` made facts and arrays of."""
+        places = arrays["places"].astype(np.float64)
+        return cls(
+            arrays["terms"].tolist(),
+            facts["classes"],
+            arrays["class_of"].astype(np.int64),
+            [
+                Panel(**own, places=where)
+                for own, where in zip(facts["panels"], places, strict=True)
+            ],
+            arrays["vectors"].astype(np.float32),
+        )
 
 
 def make_map(
-    corpus: LabelledCorpus, embeddings: WordClassEmbeddings, vectors: Path | None, seed: int
+    corpus: LabelledCorpus,
+    embeddings: WordClassEmbeddings,
+    vectors: WordVectors | None,
+    source: str = "Pretrained vectors",
+    *,
+    n_per_class: int,
+    seed: int = 0,
+    as_published: bool = False,
 ) -> TermMap:
     """Choose the most telling terms of each class, and lay them out in three spaces.
 
@@ -63,27 +113,35 @@ def make_map(
     ----------
     corpus, embeddings
         Labelled texts, and what was learned from them.
-    vectors : Path or None
-        Pretrained vectors. None: those in `WORDCLASS_DATA`, or else ones learned from the texts
-        without their labels.
-    seed : int
+    vectors : WordVectors or None
+        Pretrained vectors. None: vectors are learned from the texts without their labels.
+    source : str, default="Pretrained vectors"
+        What the vectors are, in words.
+    n_per_class : int
+        How many terms each class chooses.
+    seed : int, default=0
         Of everything random.
+    as_published : bool, default=False
+        As in the paper: a class also chooses terms that speak against it, and vectors stand side
+        by side with the lengths they have.
     """
     X = embeddings.vectorizer_.transform(corpus.texts)
     Y = encode(corpus.labels, embeddings.classes_).Y
-    path = find_vectors(vectors)
-    if path is None:
+    if vectors is None:
         matrix, source = learned_vectors(X, seed)
         known = np.ones(len(matrix), np.bool_)
     else:
-        matrix, known = pretrained_vectors(path, embeddings.terms_)
-        source = f"Pretrained vectors ({path.name})"
-    rows, class_of = round_robin(gains(X, Y), _N_PER_CLASS, known)
-    without, by_class, both = word_spaces(matrix[rows], embeddings.class_vectors_[rows])
+        matrix, known = rows_of(vectors, embeddings.terms_)
+    rows, class_of = round_robin(gains(X, Y, as_published), n_per_class, known)
+    blind, by_class = matrix[rows], embeddings.class_vectors_[rows].astype(np.float64)
+    if as_published:
+        both, how = np.hstack([blind, by_class]), "as they are"
+    else:
+        both, how = np.hstack([unit(blind), unit(by_class)]), "at equal length"
     spaces = [
-        ("Without the classes", source, without),
+        ("Without the classes", source, blind),
         ("Word-class embeddings", "One dimension per class", by_class),
-        ("Both, side by side", "Both vectors of a term, at equal length", both),
+        ("Both, side by side", f"Both vectors of a term, {how}", both),
     ]
     return TermMap(
         terms=[embeddings.terms_[row] for row in rows.tolist()],
@@ -93,14 +151,18 @@ def make_map(
             Panel(title, caption, places(space, seed), neighbor_share(space, class_of))
             for title, caption, space in progress.over(spaces, "laying out the map")
         ],
+        vectors=both.astype(np.float32),
     )
 
 
-def gains(X: Sparse, Y: Sparse) -> Floats:
+def gains(X: Sparse, Y: Sparse, both_ways: bool = False) -> Floats:
     """Return the information gain (v, m) of terms that speak for a class, else 0.
 
-    A term also tells something about the classes it keeps away from, but is not theirs.
+    A term also tells something about the classes it keeps away from, but is not theirs, unless
+    both ways count.
     """
+    if both_ways:
+        return information_gain.correlate(WordClassCounts.of(X, Y, information_gain.NEEDS))
     counts = WordClassCounts.of(X, Y, information_gain.NEEDS | gss.NEEDS)
     return np.where(gss.correlate(counts) > 0, information_gain.correlate(counts), 0.0)
 
@@ -150,13 +212,12 @@ def find_vectors(given: Path | None) -> Path | None:
     return usual if usual.is_file() else None
 
 
-def pretrained_vectors(path: Path, terms: Sequence[str]) -> tuple[Floats, Flags]:
-    """Read the vectors (v, q) of terms, and which terms have one; the others are rows of zeros."""
-    vectors = WordVectors.load(path, terms)
+def rows_of(vectors: WordVectors, terms: Sequence[str]) -> tuple[Floats, Flags]:
+    """Return the vectors (v, q) of terms, and which have one; the others are rows of zeros."""
     rows = vectors.rows(terms)
     known = rows >= 0
     if not known.any():
-        raise InputError(f"{path} has no vector for any of the {len(terms):,} terms")
+        raise InputError(f"there is no vector for any of the {len(terms):,} terms")
     matrix = np.zeros((len(terms), vectors.n_dims))
     matrix[known] = vectors.matrix[rows[known]]
     return matrix, known
@@ -174,31 +235,26 @@ def learned_vectors(X: Sparse, seed: int) -> tuple[Floats, str]:
     return matrix, f"Latent semantic analysis of the same texts, {n_dims} dimensions"
 
 
-def word_spaces(blind: Floats, class_vectors: Floats32) -> tuple[Floats, Floats, Floats]:
-    """Return the vectors of some terms in each space: without the classes, by them, both.
-
-    All rows have length 1, so that distance follows the angle; side by side, the two blocks count
-    the same.
-    """
-    without, by_class = unit(blind), unit(class_vectors.astype(np.float64))
-    return without, by_class, unit(np.hstack([without, by_class]))
-
-
 def places(vectors: Floats, seed: int) -> Floats:
-    """Return where t-SNE puts vectors, in the unit square; the same for the same seed.
+    """Return where t-SNE puts vectors by their angles, in the unit square.
 
-    On one thread: the sums of several depend on which ends first, and t-SNE makes a different
-    picture of a difference in the last digit.
+    The same for the same seed, on any number of cores: one thread makes them.
     """
+    open_tsne = naming.extra("openTSNE", "to lay out the map of terms", "opentsne")
     n_terms = len(vectors)
-    if n_terms < 3:  # too few for neighbors
-        return np.linspace(0.25, 0.75, n_terms)[:, None].repeat(2, axis=1)
-    perplexity = min(_PERPLEXITY, (n_terms - 1) / 3)
-    if vectors.shape[1] == 1:  # the start of t-SNE needs two
-        vectors = np.hstack([vectors, np.zeros_like(vectors)])
-    method = TSNE(2, perplexity=perplexity, init="pca", max_iter=_N_STEPS, random_state=seed)
+    if n_terms < 2:  # no neighbors
+        return np.full((n_terms, 2), 0.5)
+    # distances of unit rows follow the angle, and need no division by the length of zeros
+    rows = np.pad(unit(vectors), ((0, 0), (0, max(2 - vectors.shape[1], 0))))  # it starts with two
+    method = open_tsne.TSNE(
+        2,
+        perplexity=min(_PERPLEXITY, (n_terms - 1) / 3),
+        negative_gradient_method="fft" if n_terms > _MANY else "bh",
+        random_state=seed,
+        **_TSNE,
+    )
     with threadpool_limits(limits=1):
-        raw = method.fit_transform(vectors).astype(np.float64)
+        raw = np.asarray(method.fit(rows), np.float64)
     low, high = raw.min(axis=0), raw.max(axis=0)
     # each axis by itself: between clusters, t-SNE's distances mean nothing
     scaled: Floats = (raw - low) / np.maximum(high - low, 1e-12)

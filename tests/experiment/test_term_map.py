@@ -1,22 +1,31 @@
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from made_up import corpus
 from scipy import sparse
+from scipy.spatial.distance import pdist
 
+from wordclass.corpus import LabelledCorpus
+from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
-from wordclass.report.term_map import (
+from wordclass.experiment.term_map import (
+    TermMap,
     find_vectors,
     gains,
     learned_vectors,
+    make_map,
     neighbor_share,
     places,
-    pretrained_vectors,
     round_robin,
-    word_spaces,
+    rows_of,
 )
 from wordclass.word_vectors import WordVectors
+
+pytest.importorskip("openTSNE")
 
 VECTORS = np.random.default_rng(0).normal(size=(40, 5))
 
@@ -29,7 +38,7 @@ def test_the_same_seed_gives_the_same_places():
     assert first.max() == 1
 
 
-@pytest.mark.parametrize("n_terms", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("n_terms", [0, 1, 2, 3, 4, 5, 7])
 def test_a_handful_of_terms_has_places_too(n_terms):
     found = places(VECTORS[:n_terms], seed=0)
     assert found.shape == (n_terms, 2)
@@ -106,22 +115,18 @@ def test_a_term_has_no_gain_for_a_class_that_it_keeps_away_from():
     assert gains(X, Y).tolist() == [[1.0, 0.0]]
 
 
-@pytest.fixture
-def vector_file(tmp_path):
-    path = tmp_path / "some.npz"
-    WordVectors.of(["moon", "rose"], [[1.0, 2.0], [3.0, 4.0]]).save(path)
-    return path
+SOME = WordVectors.of(["moon", "rose"], [[1.0, 2.0], [3.0, 4.0]])
 
 
-def test_pretrained_vectors_are_matched_by_term(vector_file):
-    matrix, known = pretrained_vectors(vector_file, ["rose", "unheard", "moon"])
+def test_pretrained_vectors_are_matched_by_term():
+    matrix, known = rows_of(SOME, ["rose", "unheard", "moon"])
     assert known.tolist() == [True, False, True]
     assert matrix.tolist() == [[3, 4], [0, 0], [1, 2]]
 
 
-def test_pretrained_vectors_of_none_of_the_terms_are_an_error(vector_file):
-    with pytest.raises(InputError, match="has no vector for any"):
-        pretrained_vectors(vector_file, ["unheard"])
+def test_pretrained_vectors_of_none_of_the_terms_are_an_error():
+    with pytest.raises(InputError, match="no vector for any of the 1 terms"):
+        rows_of(SOME, ["unheard"])
 
 
 def test_terms_of_the_same_documents_get_similar_vectors():
@@ -133,14 +138,71 @@ def test_terms_of_the_same_documents_get_similar_vectors():
     assert not np.allclose(matrix[0], matrix[2])
 
 
-def test_the_blocks_side_by_side_count_the_same():
-    without, by_class, both = word_spaces(np.array([[3.0, 4.0]]), np.float32([[0, 9]]))
-    assert without.tolist() == [[0.6, 0.8]]
-    assert by_class.tolist() == [[0, 1]]
-    assert np.allclose(both, np.array([[0.6, 0.8, 0, 1]]) / np.sqrt(2))
+@pytest.fixture(scope="module")
+def learned():
+    texts, labels = corpus(60, 0)
+    embeddings = WordClassEmbeddings(min_docs=2).fit(texts, labels)
+    return LabelledCorpus(texts, labels, is_multilabel=False), embeddings
+
+
+def vectors_for(embeddings, n_dims=3):
+    terms = embeddings.terms_[1:]  # one is unknown
+    return WordVectors.of(terms, 5 * np.random.default_rng(0).normal(size=(len(terms), n_dims)))
+
+
+def test_the_blocks_side_by_side_count_the_same(learned):
+    vectors = vectors_for(learned[1])
+    made = make_map(*learned, vectors, n_per_class=4)
+    lengths = (
+        np.linalg.norm(made.vectors[:, :3], axis=1),
+        np.linalg.norm(made.vectors[:, 3:], axis=1),
+    )
+    assert np.allclose(lengths, 1)
+    assert made.panels[2].caption == "Both vectors of a term, at equal length"
+
+
+def test_the_published_map_has_the_vectors_as_they_are(learned):
+    texts, embeddings = learned
+    vectors = vectors_for(embeddings)
+    made = make_map(texts, embeddings, vectors, n_per_class=4, as_published=True)
+    for term, row in zip(made.terms, made.vectors, strict=True):
+        assert np.allclose(row[:3], vectors[term])
+        assert np.allclose(row[3:], embeddings[term])
+    assert embeddings.terms_[0] not in made.terms
+
+
+def test_a_published_class_chooses_terms_that_speak_against_it_too():
+    X = sparse.csr_matrix([[1.0], [1.0], [0.0], [0.0]])
+    Y = sparse.csr_matrix([[1, 0], [1, 0], [0, 1], [0, 1]])
+    assert gains(X, Y, both_ways=True).tolist() == [[1.0, 1.0]]
+
+
+def test_a_map_is_the_same_after_a_stay_in_a_file(learned, tmp_path):
+    made = make_map(*learned, None, n_per_class=4)
+    facts, arrays = made.to_parts()
+    np.savez(tmp_path / "map.npz", **arrays)
+    with np.load(tmp_path / "map.npz", allow_pickle=False) as kept:
+        again = TermMap.of_parts(json.loads(json.dumps(facts)), kept)
+    assert (again.terms, again.classes) == (made.terms, made.classes)
+    assert again.class_of.tolist() == made.class_of.tolist()
+    assert np.allclose(again.vectors, made.vectors, rtol=1e-3)
+    for one, other in zip(again.panels, made.panels, strict=True):
+        assert (one.title, one.neighbor_share) == (other.title, other.neighbor_share)
+        assert np.allclose(one.places, other.places, atol=1e-6)
+
+
+def test_bundles_far_apart_are_laid_out_apart():
+    bundles = np.repeat(np.eye(3), 12, axis=0) + 0.05 * np.random.default_rng(0).normal(
+        size=(36, 3)
+    )
+    found = places(bundles, seed=0).reshape(3, 12, 2)
+    spread = found.std(axis=1).max()
+    middles = found.mean(axis=1)
+    assert pdist(middles).min() > 2 * spread
 
 
 def test_vectors_are_looked_for_only_where_the_variable_points(tmp_path, monkeypatch):
+    monkeypatch.delenv("WORDCLASS_DATA", raising=False)
     assert find_vectors(None) is None
     monkeypatch.setenv("WORDCLASS_DATA", str(tmp_path))
     assert find_vectors(None) is None
