@@ -133,7 +133,7 @@ class SvmClassifier(TextClassifier):
         )
         is_tuned = is_multilabel and self.thresholds == "tuned"
         needs_scores = self.probabilities or is_tuned
-        C, scores = self._given_C(Y.shape[1], needs_scores), None
+        C, scores = self._penalties(Y.shape[1], needs_scores), None
         if self._is_searched or needs_scores:
             grid = np.array(VALUES_OF_C) if self._is_searched else C[:1]
             search = _search_each if is_multilabel else _search_all
@@ -153,7 +153,7 @@ class SvmClassifier(TextClassifier):
     def _is_searched(self) -> bool:
         return isinstance(self.C, str) and self.C == "search"
 
-    def _given_C(self, n_classes: int, needs_scores: bool) -> Floats:
+    def _penalties(self, n_classes: int, needs_scores: bool) -> Floats:
         """Return the C (m,) that were given, scikit-learn's where they are searched."""
         given = np.asarray(_DEFAULT_C if self._is_searched else self.C, dtype=np.float64)
         if given.ndim and (given.shape != (n_classes,) or needs_scores):

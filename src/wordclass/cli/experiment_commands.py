@@ -116,7 +116,7 @@ def _tell_of_own_vectors(settings: Settings, runs: Sequence[object]) -> None:
 
 def _tell_of_cut_lines(settings: Settings, results: "Results") -> None:
     for number in results.skipped:
-        settings.say(f"{results.path}:{number}: skipped, the line is cut; its run is done again")
+        settings.say(f"{results.path}, line {number}: cut, and skipped; its run is done again")
 
 
 def _time(seconds: float) -> str:

@@ -98,6 +98,7 @@ class Group:
         ]:
             if given not in known:
                 raise unknown(kind, given, known)
+        next(self.runs(), None)  # that there is a grid to search
 
     def runs(self) -> Iterator[Run]:
         """Give the runs, one data set after the other."""
@@ -111,6 +112,8 @@ class Group:
             needs_vectors = variant.startswith("vectors") or learner in ("map", "unseen_terms")
             for vectors in self.vectors if needs_vectors else (None,):
                 own = {**self.options, **swept}
+                if variant != "random":  # elsewhere, as many as there are classes, or none
+                    own.pop("random_dims", None)
                 if self.settings == "search":
                     trials = tuple(
                         Run(dataset, learner, variant, 0, protocol, vectors, own | each)

@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from wordclass import naming
 from wordclass.arrays import Sparse
+from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Dataset, Label, LabelledCorpus
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -38,6 +40,8 @@ _MOST_WATCHED = 10_000  # texts whose F1 is measured while a network is trained
 _MOST_RANDOM = 300  # random dimensions beside pretrained ones, as word-class ones are at most
 _PATIENCE = 2.0  # seconds between two looks at what others do
 _USUAL_TEXTS = 11_314  # of newsgroups20, on which times were measured
+_USUAL_LENGTH = 200  # words that a text has there
+_OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems", "weighting")
 _USUAL_SIZE = {"channels": 128, "hidden": 256}
 
 Tell = Callable[[str], None]
@@ -72,7 +76,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
     """
     clock, begun_cpu = _Clock(), _cpu_seconds()
     _forget_peak()
-    with clock.step("total"), threadpool_limits(1), warnings.catch_warnings():
+    with clock.step("total"), threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with clock.step("read"):
             dataset = sources.load(run.dataset)
@@ -206,16 +210,13 @@ class _Trained:
 
 
 def _with_embeddings(learner: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return options with embeddings, where options of these were given as a table `wce`."""
-    given = options.get("wce")
-    if not isinstance(given, Mapping):
+    """Return options in which those of the word-class embeddings are where the learner has them."""
+    own = {name: options[name] for name in _OF_EMBEDDINGS if name in options}
+    if not own or learner not in ("svm", "fasttext", *NETWORKS):
         return options
-    if learner == "nearest":
-        return {name: each for name, each in options.items() if name != "wce"} | {**given}
-    if learner == "svm":
-        return options
-    words = {name: options[name] for name in ("min_docs",) if name in options}
-    return options | {"wce": WordClassEmbeddings(**{"seed": options["seed"], **words, **given})}
+    rest = {name: each for name, each in options.items() if name not in own}
+    words = {name: rest[name] for name in ("min_docs", "seed") if name in rest}
+    return rest | {"wce": WordClassEmbeddings(**words, **own)}
 
 
 def _chooses(model: Any) -> bool:  # noqa: ANN401
@@ -377,18 +378,23 @@ def expected_seconds(run: Run, finished: Sequence[RunResult]) -> float:
         spent = [result.times["total"] for rank, result in alike if rank == closest]
         return sum(spent) / len(spent)
     known, options = presets()["seconds"], run.options
-    seconds = float(known[run.learner])
+    seconds = float(known.get(f"{run.learner} {run.variant}", known[run.learner]))
     if run.learner in NETWORKS:
         name = presets()["size_of"].get(run.learner)
         size = options.get(name, _USUAL_SIZE[name]) / _USUAL_SIZE[name] if name else 1.0
-        growth = size**1.5 if name == "hidden" else size
-        seconds *= growth * min(options.get("max_epochs", known["epochs"]), known["epochs"])
+        size *= min(1.0, options.get("max_length", _USUAL_LENGTH) / _USUAL_LENGTH)
+        seconds *= size * min(options.get("max_epochs", known["epochs"]), known["epochs"])
     return seconds * _n_texts(run.dataset) / _USUAL_TEXTS
 
 
-def _n_texts(dataset: str) -> int:
+def _n_texts(dataset: str) -> float:
     """Return how many training texts a data set is known to have, or a usual number."""
-    return int(presets()["texts"].get(dataset.partition(":")[0], _USUAL_TEXTS))
+    base, _, chosen = dataset.partition(":")
+    is_known = base in naming.names("datasets")
+    sizes = naming.entry("datasets", base).SOURCE.sizes if is_known else None
+    if sizes is None:
+        return _USUAL_TEXTS
+    return float(sizes.n_train * (len(chosen.split("+")) / sizes.n_classes if chosen else 1.0))
 
 
 def work(
@@ -410,7 +416,13 @@ def work(
         How many processes work on them, each with one thread.
     tell : callable, optional
         Is told of each run that is finished, or failed, in a line of text.
+
+    Raises
+    ------
+    InputError
+        A classifier has no such option as a run gives it.
     """
+    _check_options(runs)
     if n_jobs == 1:
         return _work(folder, runs, plan, tell)
     spawn = multiprocessing.get_context("spawn")
@@ -440,6 +452,13 @@ def work(
         f"a process ended with status {status}; run the same command again to go on"
         for status in ended
     ]
+
+
+def _check_options(runs: Sequence[Run]) -> None:
+    """Refuse options that a classifier does not have, before any work is done."""
+    for learner in {run.learner for run in runs if run.learner not in MEASURE}:
+        names = {name for run in runs if run.learner == learner for name in run.options}
+        checked_options(learner, dict.fromkeys(names - {*_OF_EMBEDDINGS}), {})
 
 
 def _work_apart(folder: Path, runs: Sequence[Run], plan: str, lines: Any) -> None:  # noqa: ANN401

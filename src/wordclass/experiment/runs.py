@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -24,6 +24,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+_CELL = ("dataset", "learner", "variant", "seed", "protocol", "options")
 VERSION = 1  # of results: higher where the same run gives other ones than before
 
 
@@ -62,6 +63,11 @@ class Run:
     needs: tuple["Run", ...] = ()
 
     @property
+    def cell(self) -> str:
+        """What tables tell apart: all but the vectors and the data."""
+        return _told(self, _CELL)
+
+    @property
     def identity(self) -> str:
         """All that was asked for: equal for equal runs, wherever the data are."""
         told = {**vars(self), "needs": [each.identity for each in self.needs]}
@@ -84,6 +90,10 @@ class Run:
         changed = " ".join(f"{name}={_short(value)}" for name, value in self.options.items())
         parts = [self.dataset, self.learner, self.variant, self.protocol, f"seed {self.seed}"]
         return " ".join([*parts, *([f"({changed})"] if changed else [])])
+
+
+def _told(thing: object, names: Iterable[str]) -> str:
+    return json.dumps({name: getattr(thing, name) for name in names}, sort_keys=True)
 
 
 def _short(value: object) -> str:
@@ -155,6 +165,11 @@ class RunResult:
     extra: dict[str, Any]
     finished: str
     needs: list[str] = field(default_factory=list)
+
+    @property
+    def cell(self) -> str:
+        """That of the run."""
+        return _told(self, _CELL)
 
     @property
     def identity(self) -> str:

@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import naming, storage
 from wordclass.corpus import Dataset, LabelledCorpus, load_dataset, read_corpus
-from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingDataError
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import encode
 from wordclass.storage.parts import digest
+from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
 OWN_VECTORS = "corpus"  # the name of vectors that are learned from the texts of the data set
@@ -83,16 +83,24 @@ def _corpus_file(stem: str) -> Path | None:
     return next((path for path in found if path.suffix not in _VECTOR_ENDINGS), None)
 
 
-@lru_cache
 def dataset_digest(name: str) -> str:
     """Return a checksum of the files of a data set, or of its texts where it is built."""
     files = dataset_files(name)
     return digest(name, *map(_file_digest, files)) if files else fingerprint(load(name))
 
 
-@lru_cache(maxsize=1)
 def load(name: str) -> Dataset:
     """Read a data set: of the catalogue, a corpus file, or some classes of one (`name:one+two`)."""
+    return _load(name, _states(name))
+
+
+def _states(name: str) -> tuple[object, ...]:
+    """Return sizes and times of the files of a data set: what was read of others is read anew."""
+    return tuple(map(storage.state_of, dataset_files(name)))
+
+
+@lru_cache(maxsize=1)
+def _load(name: str, _state: object) -> Dataset:
     base, _, chosen = name.partition(":")
     if base in naming.names("datasets"):
         dataset = load_dataset(base)
@@ -142,28 +150,42 @@ def vectors_file(name: str) -> Path:
     )
 
 
-@lru_cache
 def vectors_digest(name: str) -> str:
     """Return a checksum of the file of vectors; those of a corpus are told by the corpus."""
     own = f"{OWN_VECTORS} {_N_OWN_DIMS}"
     return own if name == OWN_VECTORS else _file_digest(vectors_file(name))
 
 
-@lru_cache(maxsize=1)
 def load_vectors(name: str, dataset: str) -> WordVectors:
     """Read vectors, or learn them from the training texts of a data set, without their labels."""
-    if name != OWN_VECTORS:
-        return WordVectors.load(vectors_file(name))
-    train = load(dataset).train
-    embeddings = WordClassEmbeddings(min_docs=2).fit(train.texts, train.labels)
-    X = embeddings.vectorizer_.transform(train.texts)
+    if name == OWN_VECTORS:
+        return _own_vectors(dataset, _states(dataset))
+    return _load_vectors(vectors_file(name), storage.state_of(vectors_file(name)))
+
+
+@lru_cache(maxsize=1)
+def _load_vectors(path: Path, _state: object) -> WordVectors:
+    return WordVectors.load(path)
+
+
+@lru_cache(maxsize=1)
+def _own_vectors(dataset: str, _state: object) -> WordVectors:
+    """Learn vectors by latent semantic analysis: terms of the same texts get similar ones."""
+    vectorizer = DocumentVectorizer(min_docs=2)
+    X = vectorizer.fit_transform(load(dataset).train.texts)
     n_dims = max(1, min(_N_OWN_DIMS, *(size - 1 for size in X.shape)))
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1):  # so that the number of cores changes no digit
         factors = TruncatedSVD(n_dims, random_state=0).fit(X)
-    return WordVectors.of(embeddings.terms_, factors.components_.T * factors.singular_values_)
+    matrix = factors.components_.T * factors.singular_values_
+    return WordVectors.of(vectorizer.vocabulary_.terms, matrix)
 
 
 def _file_digest(path: Path) -> str:
+    return _digest_of(path, storage.state_of(path))
+
+
+@lru_cache
+def _digest_of(path: Path, _state: object) -> str:
     if path.is_dir():
         inner = sorted(each for each in path.rglob("*") if each.is_file())
         return digest("".join(f"{each.name} {each.stat().st_size} " for each in inner))

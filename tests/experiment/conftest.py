@@ -1,0 +1,30 @@
+"""A folder of data with one small corpus of each kind, and small vectors."""
+
+import json
+
+import numpy as np
+import pytest
+from made_up import COMMON, WORDS, corpus, multilabel_corpus
+
+import wordclass as wc
+
+
+def write_corpus(path, texts, labels, test_from):
+    with path.open("w", encoding="utf-8") as file:
+        for k, (text, own) in enumerate(zip(texts, labels, strict=True)):
+            own = [own] if isinstance(own, str) else own
+            split = "test" if k >= test_from else "train"
+            file.write(json.dumps({"text": text, "labels": own, "split": split}) + "\n")
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write_corpus(folder / "tiny.jsonl", *corpus(90), 60)
+    write_corpus(folder / "many.jsonl", *multilabel_corpus(90), 60)
+    words = [word for own in WORDS.values() for word in own] + COMMON
+    matrix = np.random.default_rng(0).normal(size=(len(words), 4)).astype(np.float32)
+    wc.WordVectors.of(words, matrix).save(folder / "small.txt")
+    monkeypatch.setenv("WORDCLASS_DATA", str(folder))
+    return folder

@@ -1,0 +1,362 @@
+"""The runner: every learner, what a result holds, stopping and going on, several at once."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from experiment.conftest import write_corpus
+from made_up import corpus
+
+import wordclass as wc
+from wordclass.experiment import running
+from wordclass.experiment.plans import NETWORKS, VARIANTS, Plan
+from wordclass.experiment.running import Outlook, do, expected_seconds, work
+from wordclass.experiment.runs import Results, Run
+
+pytest.importorskip("torch")
+
+SMALL = {
+    "cnn": {"channels": 4}, "lstm": {"hidden": 4}, "attention": {"hidden": 4},
+    "leam": {"window": 3}, "fasttext": {"epochs": 3},
+}  # fmt: skip
+NETWORK = {"max_epochs": 2, "batch_size": 8, "min_docs": 2}
+
+
+def run_of(learner, variant="default", dataset="tiny", **changes):
+    options = {**SMALL.get(learner, {}), **(NETWORK if learner in NETWORKS else {})}
+    protocol = "paper" if learner in ("svm", "fasttext") else "clean"
+    vectors = "small" if variant.startswith("vectors") else None
+    return replace(Run(dataset, learner, variant, 1, protocol, vectors, options), **changes)
+
+
+ALL = [(learner, variant) for learner in SMALL for variant in VARIANTS[learner]]
+ALL += [(learner, variant) for learner in ("svm", "linear", "nearest")
+        for variant in VARIANTS[learner]]  # fmt: skip
+
+
+@pytest.mark.parametrize("dataset", ["tiny", "many"])
+@pytest.mark.parametrize(("learner", "variant"), ALL)
+def test_every_learner_and_variant_can_be_run(data, tmp_path, learner, variant, dataset):
+    if learner == "fasttext":
+        pytest.importorskip("fasttext")
+    results = Results(tmp_path / "out")
+    run = run_of(learner, variant, dataset)
+    result = do(run, results, "mine")
+    results.add(result)
+    assert results.runs() == [result]
+    assert result.identity == run.identity
+    assert (result.key, result.plan) == (run.key, "mine")
+    assert result.data["n_train"], result.data["n_test"] == (60, 30)
+    assert result.data["multilabel"] == (dataset == "many")
+    assert {"read", "fit", "predict", "total", "cpu"} <= result.times.keys()
+    assert ("select" in result.times) == (learner in ("svm", "linear"))
+    assert result.memory > 1e7
+    assert result.versions["wordclass"] == wc.__version__
+    is_network = learner in NETWORKS
+    assert (result.history is not None) == is_network == (result.best_epoch is not None)
+    predicted, truth = results.predictions(result.key), results.truth(result.key)
+    labels = [[str(result.classes["names"][j]) for j in row.indices] for row in predicted]
+    true = [[str(result.classes["names"][j]) for j in row.indices] for row in truth]
+    scores = wc.evaluate(true, labels, result.classes["names"])
+    if dataset == "many":
+        assert scores.macro_f1 == result.scores["macro_f1"]
+    assert scores.micro_f1 == result.scores["micro_f1"]
+    assert result.classes["tp"] == scores.true_positives.tolist()
+    assert (scores.n_true - scores.true_positives).tolist() == result.classes["fn"]
+
+
+def test_the_history_has_scores_of_training_and_test_texts(data, tmp_path):
+    options = {**SMALL["cnn"], **NETWORK, "max_epochs": 6}
+    result = do(run_of("cnn", "wce", options=options), Results(tmp_path / "out"))
+    told = [epoch["epoch"] for epoch in result.history if "test_macro_f1" in epoch]
+    assert told == [1, 2, 3, 5]
+    assert result.history[0].keys() >= {
+        "loss", "seconds", "validation_loss", "validation_macro_f1", "validation_micro_f1",
+        "train_macro_f1", "train_micro_f1", "test_micro_f1",
+    }  # fmt: skip
+    best = result.history[result.best_epoch - 1]
+    assert result.scores["validation_macro_f1"] == best["validation_macro_f1"]
+
+
+def test_options_of_embeddings_reach_every_learner(data, tmp_path):
+    results = Results(tmp_path / "out")
+    for learner, variant in [("nearest", "default"), ("svm", "wce"), ("cnn", "wce")]:
+        run = run_of(learner, variant)
+        usual, other = (
+            do(replace(run, options={**run.options, "correlation": name}), results)
+            for name in ("dot", "ppmi")
+        )
+        assert usual.classes == do(run, results).classes
+        if learner != "cnn":
+            with pytest.raises(wc.InputError, match="unknown correlation 'pppmi'"):
+                do(replace(run, options={**run.options, "correlation": "pppmi"}), results)
+        assert usual.key != other.key
+
+
+def test_labels_that_training_never_saw_are_dropped_and_counted(data, tmp_path):
+    texts, labels = corpus(90)
+    write_corpus(data / "strange.jsonl", texts, [*labels[:-2], "unheard", "of"], 60)
+    result = do(run_of("nearest", dataset="strange"), Results(tmp_path / "out"))
+    assert result.scores["n_dropped"] == 2
+    assert result.classes["names"] == ["garden", "music", "space"]
+
+
+def test_the_measurements_are_those_of_the_corpus(data, tmp_path):
+    results = Results(tmp_path / "out")
+    run = Run("tiny", "counts", options={"min_docs": 2})
+    found = do(run, results).extra
+    texts = corpus(90)[0]
+    words = [word for text in texts for word in text.split()]
+    assert found["words"] == len(words)
+    assert found["vocabulary"] + found["unseen"] == len(set(words))
+    assert (found["n_train"], found["n_test"], found["n_docs"]) == (60, 30, 90)
+    assert (found["prevalence_mean"], found["prevalence_std"]) == (20, 0)
+    times = do(Run("tiny", "embedding_times"), results).extra
+    assert times["S"] == times["by_correlation"]["dot"]
+    assert times["by_correlation"].keys() == {"dot", "ppmi", "information_gain", "chi_square"}
+    unseen = do(Run("tiny", "unseen_terms", vectors="small", options={"min_docs": 2}), results)
+    rare = sum(word.startswith("rare") for text in texts[60:] for word in text.split())
+    assert unseen.extra["occurrences"] == unseen.extra["n_terms"] == rare == 30
+    assert unseen.extra["n_predicted"] == 0
+
+
+@pytest.mark.slow
+def test_newsgroups_have_the_papers_row(shared_data, tmp_path):
+    shared_data("raw/20news-bydate.tar.gz")
+    found = do(Run("newsgroups20", "counts"), Results(tmp_path)).extra
+    assert found == found | {
+        "multilabel": False, "n_classes": 20, "n_train": 11_314, "n_test": 7_532,
+        "n_docs": 18_846, "vocabulary": 17_184, "unseen": 112_594, "prevalence_min": 377,
+        "prevalence_max": 600,
+    }  # fmt: skip
+    assert round(found["words"] / 1e6, 1) == 3.5
+    assert (round(found["prevalence_mean"], 1), round(found["prevalence_std"], 1)) == (565.7, 56.8)
+
+
+def test_some_classes_of_a_data_set_are_one_of_its_own(data, tmp_path):
+    results = Results(tmp_path / "out")
+    result = do(run_of("nearest", dataset="tiny:music+space"), results)
+    assert result.classes["names"] == ["music", "space"]
+    assert (result.data["n_train"], result.data["n_test"]) == (40, 20)
+    with pytest.raises(wc.InputError, match=r"unknown class of tiny 'spaces' \(did you mean 'spac"):
+        do(run_of("nearest", dataset="tiny:music+spaces"), results)
+
+
+# --- the paper's search -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_search_gives_its_best_settings_to_all_seeds(data, tmp_path, n_jobs):
+    pytest.importorskip("fasttext")
+    tried = tuple(
+        run_of("fasttext", "random", seed=0, options={"epochs": k, "lr": 0.5}) for k in (1, 30)
+    )
+    last = [run_of("fasttext", "random", seed=k, needs=tried, options={}) for k in (1, 2)]
+    folder = tmp_path / "out"
+    # what needs others is done after them, wherever it stands
+    assert work(folder, [last[0], *tried, last[1]], "mine", n_jobs=n_jobs) == []
+    results = Results(folder)
+    assert len(results.runs()) == 4
+    few, many = (results.find(run).scores["validation_macro_f1"] for run in tried)
+    assert few < many
+    assert [results.find(run).settings for run in last] == [tried[1].options] * 2
+
+
+def test_the_validation_score_of_a_network_is_that_of_its_best_epoch(data, tmp_path):
+    tried = run_of("cnn", "wce", protocol="paper", seed=0)
+    last = run_of("cnn", "wce", protocol="paper", needs=(tried,), options={})
+    assert work(tmp_path / "out", [tried, last], "mine") == []
+    found = Results(tmp_path / "out").find(last)
+    assert found.settings == tried.options
+    assert len(found.history) == tried.options["max_epochs"]
+
+
+def test_a_search_without_validation_scores_is_refused(data, tmp_path):
+    pytest.importorskip("fasttext")
+    tried = run_of("fasttext", "random", protocol="clean")
+    runs = [tried, replace(tried, seed=2, needs=(tried,))]
+    (failure,) = work(tmp_path / "out", runs, "mine")
+    assert "a search needs validation scores; protocol 'paper' has some" in failure
+
+
+def test_what_needs_a_run_that_failed_fails(data, tmp_path):
+    broken = run_of("cnn", "wce", options={"lr": 1000.0})
+    failures = work(tmp_path / "out", [replace(broken, seed=2, needs=(broken,)), broken], "mine")
+    assert len(failures) == 2
+    assert "lr is 1000.0" in failures[0]
+    assert failures[1].endswith("a run of its search failed")
+
+
+# --- stopping and going on ----------------------------------------------------------------------
+
+
+def test_a_finished_run_is_not_repeated_and_a_failing_one_harms_no_other(data, tmp_path):
+    folder, told = tmp_path / "out", []
+    runs = [
+        run_of("nearest"), run_of("cnn", "wce", options={"lr": 1000.0}), run_of("svm", "tfidf")
+    ]  # fmt: skip
+    (failure,) = work(folder, runs, "mine", tell=told.append)
+    assert failure.startswith("tiny cnn wce clean seed 1 (lr=1000.0): lr is 1000.0")
+    assert [line.split()[1] for line in told] == ["nearest", "svm"]
+    before = Results(folder).path.read_bytes()
+    assert work(folder, [runs[0], runs[2]], "mine", tell=told.append) == []
+    assert Results(folder).path.read_bytes() == before
+    assert len(told) == 2
+    assert not list((folder / "claims").iterdir())
+
+
+def test_options_that_a_classifier_does_not_have_are_refused_before_any_work(data, tmp_path):
+    runs = [run_of("nearest"), run_of("svm", "tfidf", options={"chanels": 3})]
+    with pytest.raises(wc.InputError, match="'svm' has no option 'chanels'"):
+        work(tmp_path / "out", runs, "mine")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_network_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
+    run, folder = run_of("cnn", "wce"), tmp_path / "out"
+    calls, watch = [], running._Trained._watch
+
+    def stop(self, epoch):
+        calls.append(epoch.epoch)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return watch(self, epoch)
+
+    monkeypatch.setattr(running._Trained, "_watch", stop)
+    with pytest.raises(KeyboardInterrupt):
+        work(folder, [run], "mine")
+    assert [path.name for path in (folder / "checkpoints").iterdir()] == [run.key]
+    assert work(folder, [run], "mine") == []
+    assert calls == [1, 2, 2]
+    assert not list((folder / "checkpoints").iterdir())
+    alone = do(run, Results(tmp_path / "other"))
+    assert Results(folder).runs()[0].scores == alone.scores
+
+
+QUICK = """
+[[runs]]
+datasets = ["tiny", "many"]
+learners = ["nearest"]
+sweep = {shrinkage = [0.0, 5.0]}
+[[runs]]
+datasets = ["tiny", "many"]
+learners = ["svm"]
+variants = ["tfidf", "vectors+wce"]
+protocols = ["paper"]
+vectors = ["corpus"]
+"""
+NETWORKS_TOO = """
+[[runs]]
+datasets = ["tiny", "many"]
+learners = ["cnn"]
+variants = ["wce", "vectors+wce-trainable"]
+seeds = [1, 2]
+vectors = ["small"]
+options = {channels = 4, max_epochs = 60, patience = 60, batch_size = 8, min_docs = 2}
+"""
+
+
+def what_came_out(folder):
+    """The results, times aside, by their keys."""
+    found = {}
+    for result in Results(folder).runs():
+        history = [
+            {name: each for name, each in epoch.items() if name != "seconds"}
+            for epoch in result.history or []
+        ]
+        predicted = Results(folder).predictions(result.key).toarray().tolist()
+        found[result.key] = (result.scores, result.classes, history, result.settings, predicted)
+    return found
+
+
+def command(plan, folder, *more):
+    arguments = ["-m", "wordclass", "experiment", "run", str(plan), "-o", str(folder), *more]
+    return [sys.executable, *arguments]
+
+
+def undisturbed(tmp_path, content):
+    """Write a plan; return it, and the results of a runner that nobody disturbs."""
+    plan = tmp_path / "mine.toml"
+    plan.write_text(content)
+    runs = Plan.read(str(plan)).runs()
+    assert work(tmp_path / "alone", runs, "mine") == []
+    expected = what_came_out(tmp_path / "alone")
+    assert len(expected) == len(runs)
+    return plan, expected
+
+
+def kill_until_done(plan, folder, n_kills, longest):
+    """Kill a runner at random moments, again and again; then let one end."""
+    moments = random.Random(0)
+    for _ in range(n_kills):
+        process = subprocess.Popen(command(plan, folder, "-j", "2", "--quiet"))
+        time.sleep(moments.uniform(0.5, longest))
+        os.kill(process.pid, signal.SIGKILL)  # its workers notice, and end by themselves
+        process.wait()
+    subprocess.run(command(plan, folder, "-j", "2"), check=True, capture_output=True)
+
+
+def test_killed_and_going_on_it_ends_with_the_same_results(data, tmp_path):
+    plan, expected = undisturbed(tmp_path, QUICK)
+    kill_until_done(plan, tmp_path / "out", 2, 3)
+    assert what_came_out(tmp_path / "out") == expected
+
+
+@pytest.mark.slow
+def test_killed_twenty_times_it_ends_with_the_same_results(data, tmp_path):
+    plan, expected = undisturbed(tmp_path, QUICK + NETWORKS_TOO)
+    kill_until_done(plan, tmp_path / "out", 20, 12)
+    assert what_came_out(tmp_path / "out") == expected
+
+
+def test_two_runners_do_every_run_once(data, tmp_path):
+    plan, expected = undisturbed(tmp_path, QUICK)
+    folder = tmp_path / "out"
+    both = [subprocess.Popen(command(plan, folder, "--quiet")) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    lines = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+    assert len(lines) == len({line["key"] for line in lines}) == len(expected)
+    assert what_came_out(folder) == expected
+
+
+# --- how much is left ---------------------------------------------------------------------------
+
+
+def test_the_outlook_tells_what_is_done_and_what_is_missing(data, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        "[[runs]]\ndatasets = ['tiny', 'wipo_gamma']\nlearners = ['nearest', 'counts']\n"
+    )
+    plan, results = Plan.read(str(path)), Results(tmp_path / "out")
+    before = Outlook.of(plan, results)
+    assert (len(before.runs), before.done, [*before.missing.values()]) == (2, [], [2])
+    assert "wipo_gamma is not here" in next(iter(before.missing))
+    assert work(results.folder, before.runs[:1], "mine") == []
+    after = Outlook.of(plan, results)
+    assert after.done == before.runs[:1]
+    assert after.seconds < before.seconds
+
+
+def test_the_time_of_a_run_is_that_of_finished_ones_like_it(data, tmp_path):
+    run = run_of("nearest")
+    finished = do(run, Results(tmp_path))
+    known = [
+        replace(finished, times={"total": 10.0}),
+        replace(finished, seed=2, times={"total": 20.0}),
+        replace(finished, options={"shrinkage": 1.0}, times={"total": 70.0}),
+        replace(finished, dataset="many", times={"total": 500.0}),
+    ]
+    assert expected_seconds(replace(run, seed=3), known) == 15
+    assert expected_seconds(replace(run, options={"folds": 3}), known[2:]) == 70
+    from_table = expected_seconds(run, [])
+    assert expected_seconds(run, known[3:]) == from_table  # another corpus tells nothing
+    lstm = Run("newsgroups20", "lstm", "vectors")
+    assert expected_seconds(replace(lstm, options={"hidden": 512}), []) > expected_seconds(lstm, [])
+    part = replace(lstm, dataset="newsgroups20:sci.med+sci.space")
+    assert expected_seconds(part, []) == pytest.approx(expected_seconds(lstm, []) / 10)

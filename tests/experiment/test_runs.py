@@ -1,0 +1,186 @@
+"""Runs and the folder of their results: what is kept, by whom, and what happens to bad lines."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import wordclass as wc
+from wordclass.errors import FormatError
+from wordclass.experiment.runs import Results, Run, RunResult
+
+RESULT = RunResult(
+    key="a" * 32, dataset="tiny", learner="svm", variant="tfidf", seed=0, protocol="paper",
+    options={"C": 1.0}, plan="mine", vectors=None, data={"fingerprint": "f"},
+    scores={"macro_f1": 0.5, "micro_f1": 0.25}, classes={"names": ["é"], "tp": [1]},
+    times={"total": 1.5}, memory=1, history=None, best_epoch=None, settings={}, versions={},
+    machine={}, extra={}, finished="2026-01-01T00:00:00+00:00",
+)  # fmt: skip
+
+
+def other(k, **changes):
+    return replace(RESULT, key=f"{k:032d}", **changes)
+
+
+def test_results_come_back_in_their_order(tmp_path):
+    results = Results(tmp_path / "out")
+    assert results.runs() == []
+    for each in (RESULT, other(1), other(2)):
+        results.add(each)
+    assert Results(tmp_path / "out").runs() == [RESULT, other(1), other(2)]
+    lines = results.path.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [asdict(each) for each in results.runs()]
+
+
+def test_the_key_of_a_run_depends_on_all_that_matters(data):
+    def key(**changes):
+        given = {"dataset": "tiny", "learner": "svm", "variant": "vectors", "vectors": "small"}
+        return Run(**{**given, **changes}).key
+
+    usual = key()
+    assert usual == key(options={})
+    changed = [
+        key(dataset="many"), key(learner="cnn"), key(variant="vectors+wce"), key(seed=1),
+        key(protocol="paper"), key(vectors=None), key(options={"C": 1}), key(options={"C": 1.0}),
+        key(needs=(Run("tiny", "svm"),)),
+    ]  # fmt: skip
+    with (data / "tiny.jsonl").open("a") as file:
+        file.write('{"text": "one more", "labels": ["space"], "split": "test"}\n')
+    changed.append(key())
+    vectors = data / "small.txt"
+    vectors.write_text(vectors.read_text().replace("orbit", "orbits"))
+    changed.append(key())
+    assert len({usual, *changed}) == len(changed) + 1
+
+
+def test_a_result_is_found_by_what_was_asked_for():
+    run = Run("tiny", "svm", "tfidf", 0, "paper", None, {"C": 1.0})
+    assert run.identity == RESULT.identity
+    assert run.cell == RESULT.cell
+    with_vectors = replace(RESULT, vectors={"name": "small", "dims": 4, "digest": "d"})
+    assert with_vectors.identity == replace(run, vectors="small").identity != run.identity
+    assert with_vectors.cell == run.cell
+
+
+@pytest.mark.parametrize("cut", [1, 40, -2, -1])
+def test_a_line_that_was_cut_is_skipped_and_told_and_the_next_one_is_whole(tmp_path, cut):
+    results = Results(tmp_path)
+    for k in range(2):
+        results.add(other(k))
+    content = results.path.read_bytes()
+    whole = content.index(b"\n") + 1
+    results.path.write_bytes(content[: whole + cut if cut > 0 else cut])
+    if cut == -1:  # only the end of the line is missing: nothing is lost
+        assert results.runs() == [other(0), other(1)]
+        assert results.skipped == []
+    else:
+        assert results.runs() == [other(0)]
+        assert results.skipped == [2]
+    results.add(other(2))
+    assert results.runs()[-1] == other(2)
+
+
+def test_two_lines_with_one_key_must_agree(tmp_path):
+    results = Results(tmp_path)
+    results.add(RESULT)
+    results.add(replace(RESULT, times={"total": 9.0}, plan="another"))
+    assert results.runs() == [RESULT]
+    results.add(replace(RESULT, scores={"macro_f1": 0.6, "micro_f1": 0.25}))
+    with pytest.raises(
+        FormatError, match=r"runs\.jsonl, line 3: another line has the same key a+ and"
+    ):
+        results.runs()
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from experiment.test_runs import RESULT, other
+from wordclass.errors import StorageError
+from wordclass.experiment.runs import Results
+
+results = Results(sys.argv[1])
+results.add(RESULT)
+size = results.path.stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
+try:
+    results.add(other(1))
+except StorageError as error:
+    print(error)
+assert results.path.stat().st_size == size
+"""
+
+
+def test_on_a_full_disk_nothing_is_lost(tmp_path):
+    pytest.importorskip("resource")
+    command = [sys.executable, "-c", LIMITED, str(tmp_path)]
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{tmp_path / 'runs.jsonl'}: cannot be written: File too large")
+    results = Results(tmp_path)
+    results.add(other(1))
+    assert results.runs() == [RESULT, other(1)]
+
+
+def test_predictions_come_back_and_the_truth_is_kept_once(tmp_path):
+    results, generator = Results(tmp_path), np.random.default_rng(0)
+    Y, one, two = (sparse.random(50, 7, 0.3, "csr", random_state=generator) for _ in range(3))
+    for matrix in (Y, one, two):
+        matrix.data[:] = 1
+        matrix.sort_indices()
+    results.keep_decisions("one", one, Y, "f")
+    results.keep_decisions("two", two, Y, "f")
+    assert sorted(path.name for path in (tmp_path / "predictions").iterdir()) == [
+        "one.npz", "truth-f.npz", "two.npz",
+    ]  # fmt: skip
+    for name, expected in (("one", one), ("two", two)):
+        assert (results.predictions(name) != expected).nnz == 0
+        assert (results.truth(name) != Y).nnz == 0
+    results.keep("map", places=np.zeros((3, 2)))
+    with pytest.raises(wc.InputError, match="nothing was classified"):
+        results.predictions("map")
+    with pytest.raises(wc.MissingDataError):
+        results.predictions("three")
+
+
+def _claim(folder, begun, ends):
+    with Results(folder).claimed("k") as is_ours:
+        begun.put(is_ours)
+        ends.wait(60)
+
+
+def test_a_claim_is_that_of_one_process_and_ends_with_it(tmp_path):
+    spawn = multiprocessing.get_context("spawn")
+    begun, ends = spawn.Queue(), spawn.Event()
+    process = spawn.Process(target=_claim, args=(tmp_path, begun, ends), daemon=True)
+    process.start()
+    assert begun.get(timeout=60)
+    results = Results(tmp_path)
+    with results.claimed("k") as is_ours, results.claimed("other") as is_other:
+        assert (is_ours, is_other) == (False, True)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    with results.claimed("k") as is_ours:
+        assert is_ours
+    assert not list((tmp_path / "claims").iterdir())
+
+
+def test_a_claim_that_failed_can_be_made_again(tmp_path):
+    def fail():
+        with Results(tmp_path).claimed("k") as is_ours:
+            assert is_ours
+            raise ZeroDivisionError
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            fail()
