@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import LogFormatter
 
 from wordclass import storage
 from wordclass.experiment.plans import MEASUREMENTS, Plan
@@ -123,7 +125,7 @@ def _curve_groups(
 
 
 def draw_curves(title: str, lines: Lines) -> Figure:
-    """Draw loss and F1 by epoch: a column per learner, a row per measure, a line per variant.
+    """Draw loss and F1 by epoch: a row per learner, a column per measure, a line per variant.
 
     Several seeds are averaged, epoch by epoch, over those that got so far.
     """
@@ -134,21 +136,20 @@ def draw_curves(title: str, lines: Lines) -> Figure:
         for result in results
         for epoch in result.history or ()
     ]
-    rows = [key for key in _CURVES if any(epoch.get(key) is not None for epoch in histories)]
+    keys = [key for key in _CURVES if any(epoch.get(key) is not None for epoch in histories)]
     names = list(dict.fromkeys(name for named in lines.values() for name in named))
-    size = (2.2 + 2.5 * len(lines), 1.1 + 1.45 * len(rows))
+    size = (0.8 + 2.1 * len(keys), 1.0 + 1.9 * len(lines))
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(len(rows), len(lines), squeeze=False, sharex="col", sharey="row")
-    for column, (learner, named) in enumerate(lines.items()):
-        axes[0, column].set_title(learner)
-        axes[-1, column].set_xlabel("epoch")
-        for row, key in enumerate(rows):
+    axes = figure.subplots(len(lines), len(keys), squeeze=False, sharex="row", sharey="col")
+    for row, (learner, named) in enumerate(lines.items()):
+        axes[row, 0].set_ylabel(learner, weight="bold")
+        for column, key in enumerate(keys):
             _draw_lines(axes[row, column], key, named, names)
-            if column == 0:
-                axes[row, column].set_ylabel(_CURVES[key])
+            axes[0, column].set_title(_CURVES[key])
+            axes[-1, column].set_xlabel("epoch")
     figure.suptitle(title, weight="bold", x=0.01, ha="left")
     handles = [Line2D([], [], label=name, **_line_style(k)) for k, name in enumerate(names)]
-    figure.legend(handles=handles, loc="outside right upper", frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
@@ -167,7 +168,15 @@ def _draw_lines(
             axes.plot(epochs, means, **_line_style(names.index(name)))
     if "loss" in key:
         axes.set_yscale("log")
+        _write_plainly(axes.yaxis)
     axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def _write_plainly(axis: Axis) -> None:
+    """Write the numbers of a logarithmic axis without formulas."""
+    axis.set_major_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    axis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    axis.set_tick_params(which="minor", labelsize="small")
 
 
 def _line_style(number: int) -> dict[str, Any]:
@@ -210,6 +219,7 @@ def draw_bars(table: Table) -> Figure:
         axes.grid(visible=False, axis="y")
         if table.kind == "seconds":
             axes.set(xscale="log", xlabel="seconds")
+            _write_plainly(axes.xaxis)
         if has_published:
             axes.plot(
                 [], [], "D", ms=4, mfc="white", mec="black", label="published", linestyle="none"
@@ -218,7 +228,7 @@ def draw_bars(table: Table) -> Figure:
     figure.suptitle(table.title, weight="bold", x=0.01, ha="left")
     handles = [handle for axes in panels for handle in axes.get_legend_handles_labels()[0]]
     if handles:
-        figure.legend(handles=handles[:1], loc="outside right upper", frameon=False)
+        figure.legend(handles=handles[:1], loc="outside lower center", frameon=False)
     return figure
 
 
