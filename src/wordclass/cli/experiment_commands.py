@@ -107,6 +107,75 @@ def run(
         raise WordClassError(f"{len(failures)} runs failed; the first: {failures[0]}")
 
 
+@experiment_command
+def table(
+    plan: PlanName,
+    settings: Settings,
+    output: Folder = Path("results"),
+    only: Only = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="text, markdown, latex, html or csv.")
+    ] = "text",
+    tests: Annotated[
+        bool, typer.Option(help="Compare cells over the test documents; takes seconds.")
+    ] = True,
+) -> None:
+    """Show the tables of a plan: what was measured, beside what the paper has.
+
+    Cells that were not run are marked with the command that runs them. In CSV there is one line
+    per cell, with what was measured, what was published and the difference in columns.
+    """
+    from wordclass.experiment import tables
+    from wordclass.experiment.plans import Plan
+    from wordclass.experiment.runs import Results
+
+    results = Results(output)
+    tables.check_format(format_)
+    made = tables.make(Plan.read(plan), results, chosen(only), tests=tests)
+    _tell_of_cut_lines(settings, results)
+    facts = {"tables": [{"title": each.title, **each.facts()} for each in made]}
+    settings.show(facts, tables.written(made, format_).rstrip("\n"))
+
+
+@experiment_command
+def figure(
+    plan: PlanName,
+    to: Annotated[Path, typer.Option(help="Folder to write the figures to.")],
+    settings: Settings,
+    output: Folder = Path("results"),
+    only: Only = None,
+) -> None:
+    """Draw the figures of a plan, as PNG, PDF and SVG; maps of terms as TSV too."""
+    from wordclass.experiment import tables
+    from wordclass.experiment.plans import Plan
+    from wordclass.experiment.runs import Results
+    from wordclass.report.experiment_report import write_figures
+
+    read, results = Plan.read(plan), Results(output)
+    made = tables.make(read, results, chosen(only), tests=False)
+    _tell_of_cut_lines(settings, results)
+    paths = [str(path) for path in write_figures(read, results, made, to, chosen(only))]
+    if not paths:
+        raise InputError(f"{results.path} has no results of the plan {read.name}; run it first")
+    settings.show({"figures": paths}, "\n".join(paths))
+
+
+@experiment_command
+def report(
+    results: Annotated[Path, typer.Argument(help="Folder of the results.")],
+    to: Annotated[Path, typer.Option(help="Folder to write the report to.")],
+    settings: Settings,
+) -> None:
+    """Write one page about all results: the paper's claims, tables, figures, environment."""
+    from wordclass.experiment.runs import Results
+    from wordclass.report.experiment_report import write_report
+
+    read = Results(results)
+    page = write_report(read, to, settings.say)
+    _tell_of_cut_lines(settings, read)
+    settings.tell({"report": str(page)}, f"the report: {page}")
+
+
 def _tell_of_own_vectors(settings: Settings, runs: Sequence[object]) -> None:
     from wordclass.experiment.sources import OWN_VECTORS
 

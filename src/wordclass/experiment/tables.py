@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
 
@@ -34,6 +34,11 @@ MEASURES = {"macro_f1": "Macro F1", "micro_f1": "Micro F1"}
 Kind = Literal["share", "seconds", "count"]
 Row = tuple[str, ...]
 
+_CSV_ORDER = (
+    "table", "learner", "variant", "protocol", "settings", "data set", "what", "of", "column",
+    "measured", "deviation", "runs", "published", "published_deviation", "difference", "best",
+    "best_of_learner", "daggers", "p_documents", "command",
+)  # fmt: skip
 _ALPHA = 0.05
 _MOST_PAIRS = 3  # runs of a system whose documents are compared
 _SEEDED = ("fasttext", *NETWORKS)
@@ -94,11 +99,54 @@ class Table:
         """The rows, in order."""
         return list(dict.fromkeys(row for row, _ in self.cells))
 
+    def facts(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the cells as JSON can hold them, one after the other."""
+        cells = []
+        for (row, column), cell in self.cells.items():
+            measured, published = cell.measured, cell.published
+            cells.append(
+                {
+                    **dict(zip(self.heads, row, strict=True)),
+                    "column": column,
+                    "measured": measured and measured.mean,
+                    "deviation": measured and measured.deviation,
+                    "runs": measured.n_runs if measured else 0,
+                    "published": published and published.value,
+                    "published_deviation": published and published.deviation,
+                    "difference": cell.difference,
+                    "best": int(cell.is_best),
+                    "best_of_learner": int(cell.is_best_of_learner),
+                    "daggers": cell.n_daggers,
+                    "p_documents": cell.p,
+                    "command": cell.command,
+                }
+            )
+        return {"cells": cells}
+
     def written(self, form: str) -> str:
-        """Write the table as "text", "markdown", "latex", "html" or "csv"."""
-        if form not in FORMATS:
-            raise unknown("format", form, FORMATS)
-        return {"csv": _csv, "html": _html, "latex": _latex}.get(form, _lines)(self, form)
+        """Write the table in one of `FORMATS`."""
+        return written([self], form)
+
+
+def check_format(form: str) -> None:
+    """Refuse a format that there is not."""
+    if form not in FORMATS:
+        raise unknown("format", form, FORMATS)
+
+
+def written(tables: Sequence[Table], form: str) -> str:
+    """Write tables one after the other; in CSV, one line per cell of all of them."""
+    check_format(form)
+    if form != "csv":
+        write = {"html": _html, "latex": _latex}.get(form, _lines)
+        return "\n\n".join(write(table, form) for table in tables)
+    lines = [{"table": each.title, **cell} for each in tables for cell in each.facts()["cells"]]
+    names = sorted({name: None for line in lines for name in line}, key=_CSV_ORDER.index)
+    file = io.StringIO()
+    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return file.getvalue()
 
 
 # --- from results to cells ----------------------------------------------------------------------
@@ -419,7 +467,7 @@ def _number(kind: Kind, value: float, *, signed: bool = False) -> str:
     if kind == "count":
         digits = ".3g" if size < 10 and size != int(size) else ".1f"
         return sign + f"{size:,{digits}}".removesuffix(".0")
-    if size < 60:
+    if size < 59.5:
         return sign + (f"{size:.2f}s" if size < 10 else f"{size:.0f}s")
     minutes, seconds = divmod(round(size), 60)
     hours, minutes = divmod(minutes, 60)
@@ -598,24 +646,3 @@ def _html(table: Table, form: str) -> str:
     caption = f"<caption>{_escape_html(table.title)}</caption>"
     lines = ["<table>", caption, f"<thead><tr>{top}</tr></thead>", "<tbody>", *body, "</tbody>"]
     return "\n".join([*lines, "</table>", f'<ul class="notes">{notes}</ul>'])
-
-
-def _csv(table: Table, form: str) -> str:
-    """Write one line per cell."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([
-        "table", *table.heads, "column", "measured", "deviation", "runs", "published",
-        "published_deviation", "difference", "best", "best_of_learner", "daggers", "p_documents",
-        "command",
-    ])  # fmt: skip
-    for (row, column), cell in table.cells.items():
-        measured, published = cell.measured, cell.published
-        writer.writerow([
-            table.title, *row, column,
-            *(astuple(measured) if measured else (None, None, 0)),
-            *((published.value, published.deviation) if published else (None, None)),
-            cell.difference, int(cell.is_best), int(cell.is_best_of_learner), cell.n_daggers,
-            cell.p, cell.command,
-        ])  # fmt: skip
-    return file.getvalue()
