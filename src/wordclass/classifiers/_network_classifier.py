@@ -451,7 +451,7 @@ class NetworkClassifier(TextClassifier):
 
         def predict(texts: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
             trained, device = network.layer, network.head.weight.device
-            E = data.with_trained_rows(trained)
+            E = data.with_trained_rows(trained)  # type: ignore[arg-type]
             ids = E.sequences(list_texts(texts), self.max_length, n_jobs=self.n_jobs)
             network.layer = EmbeddingLayer(E, trainable=False, dropout=None).to(device)
             try:
@@ -574,8 +574,9 @@ class NetworkClassifier(TextClassifier):
 
 def _as_told(epoch: Epoch) -> dict[str, Any]:
     """Return an epoch as `history_` has it."""
-    facts = {**vars(epoch)}
-    return facts | facts.pop("noted")
+    facts: dict[str, Any] = {**vars(epoch)}
+    noted: dict[str, float] = facts.pop("noted")
+    return facts | noted
 
 
 # what the paper's validation chose from; where all vectors are random, also 50, 200 or 300

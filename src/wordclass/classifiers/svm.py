@@ -211,7 +211,7 @@ class SvmClassifier(TextClassifier):
         check_one_of("class_weight", self.class_weight, ("balanced", None))
         check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
         if not self._is_searched:
-            for each in [self.C] if isinstance(self.C, str) or np.ndim(self.C) == 0 else self.C:
+            for each in np.ravel(np.asarray(self.C, dtype=object)):
                 check_number("C", each, above=0.0, hint=", or 'search'")
         if not isinstance(self.wce, WordClassEmbeddings | Mapping | None):
             raise InputError(f"wce is {self.wce!r}; expected WordClassEmbeddings, options or None")

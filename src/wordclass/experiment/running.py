@@ -44,6 +44,11 @@ _USUAL_LENGTH = 200  # words that a text has there
 _OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems", "weighting")
 _USUAL_SIZE = {"channels": 128, "hidden": 256}
 
+_NOTHING: Mapping[str, Any] = {  # what a run that measures something else has not
+    **{"scores": {}, "classes": {}, "settings": {}, "extra": {}, "history": None},
+    "best_epoch": None,
+}
+
 Tell = Callable[[str], None]
 
 
@@ -86,7 +91,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
                 vectors = sources.load_vectors(run.vectors, run.dataset)
         fingerprint, key = sources.fingerprint(dataset), run.key
         if run.learner in MEASURE:
-            extra, arrays = MEASURE[run.learner](dataset, vectors, run.options)
+            extra, arrays = MEASURE[run.learner](dataset, vectors, run)
             found: dict[str, Any] = {"extra": extra}
             if arrays:
                 results.keep(key, **arrays)
@@ -95,9 +100,8 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
             trained = _Trained(run, dataset, clock, _chosen(run, results) | given, results.folder)
             found = trained.facts()
             results.keep_decisions(key, trained.predicted, trained.truth, fingerprint)
-    usual = dict(scores={}, classes={}, history=None, best_epoch=None, settings={}, extra={})
     return RunResult(
-        **{**usual, **found},
+        **{**_NOTHING, **found},
         **{name: getattr(run, name) for name in ("dataset", "learner", "variant", "seed")},
         protocol=run.protocol, options=dict(run.options), plan=plan, key=key,
         needs=[each.identity for each in run.needs],
@@ -178,7 +182,7 @@ class _Trained:
         """Measure the F1 of training and test texts, after the first epochs and every fifth."""
         if epoch.epoch > 3 and epoch.epoch % 5:
             return None
-        found = {}
+        found: dict[str, float] = {}
         for name, corpus in (("train", self.dataset.train), ("test", self.dataset.test)):
             texts, labels = _sample(corpus)
             scores = _scores(labels, epoch.predict(texts), self.dataset)
@@ -188,8 +192,8 @@ class _Trained:
     def facts(self) -> dict[str, Any]:
         """Return what a result tells of it."""
         model = self.model
-        kind = "multilabel" if self.dataset.is_multilabel else "single"
-        codeframe = Codeframe(tuple(self.classes), kind)
+        is_multilabel = self.dataset.is_multilabel
+        codeframe = Codeframe(tuple(self.classes), "multilabel" if is_multilabel else "single")
         found = score(self.truth, self.predicted, codeframe, self.n_dropped)
         history = getattr(model, "history_", None)
         return {
