@@ -8,13 +8,15 @@ from numbers import Integral, Real
 from wordclass.errors import InputError
 
 _MOST_THREADS = 256
+_LARGEST = 2**63 - 1
 
 
-def check_int(name: str, value: object, lowest: int | None = None) -> None:
-    """Refuse what is no whole number, or one below the lowest."""
+def check_int(name: str, value: object, lowest: int | None = None, most: int = _LARGEST) -> None:
+    """Refuse what is no whole number; where there is a lowest one, also one out of these bounds."""
     is_int = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_int or (lowest is not None and value < lowest):  # type: ignore[operator]
-        expected = "an int" if lowest is None else f"an int from {lowest} up"
+    if not is_int or (lowest is not None and not lowest <= value <= most):  # type: ignore[operator]
+        up = f"up to {most:,}" if is_int and value > most else "up"  # type: ignore[operator]
+        expected = "an int" if lowest is None else f"an int from {lowest} {up}"
         raise InputError(f"{name} is {value!r}; expected {expected}")
 
 

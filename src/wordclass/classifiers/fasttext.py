@@ -143,17 +143,19 @@ class FastTextClassifier(TextClassifier):
             raise InputError("fastText weighs all texts the same: leave sample_weight out")
         naming.extra("fasttext", "for the classifier 'fasttext'")
         is_multilabel = labels.codeframe.is_multilabel
-        self._check_options(is_multilabel)
+        self._check_options()
+        if is_multilabel and self.loss == "softmax":
+            raise InputError("loss='softmax' gives one label per text; several need 'ova'")
+        if self.random_dims is not None and self.vectors is None and self.wce is False:
+            check_int("random_dims", self.random_dims, 1)
         documents = Documents(texts, labels)
         loss = self.loss or ("ova" if is_multilabel else "softmax")
         self.thresholds_ = self._thresholds(documents, loss) if is_multilabel else None
         self.model_ = self._trained(documents, loss)
         self.loss_, self.calibration_ = loss, None
 
-    def _check_options(self, is_multilabel: bool) -> None:
+    def _check_options(self) -> None:
         check_one_of("loss", self.loss, ("softmax", "ova", None))
-        if is_multilabel and self.loss == "softmax":
-            raise InputError("loss='softmax' gives one label per text; several need 'ova'")
         check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
         if self.lr is not None:
             check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
@@ -161,9 +163,8 @@ class FastTextClassifier(TextClassifier):
             raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
         if self.epochs is not None:
             check_int("epochs", self.epochs, 1)
-        has_others = self.vectors is not None or self.wce is not False
         if self.random_dims is not None:
-            check_int("random_dims", self.random_dims, 0 if has_others else 1)
+            check_int("random_dims", self.random_dims, 0)
         check_int("min_count", self.min_count, 1)
         check_int("seed", self.seed)
 
@@ -264,8 +265,10 @@ class FastTextClassifier(TextClassifier):
         return self.model_.to_parts() | Parts.of({"loss": self.loss_})
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
         self.model_ = WordAverage.from_parts(self._analyzer(), parts)
         self.loss_ = parts.facts["loss"]
+        check_one_of("loss", self.loss_, ("softmax", "ova"))
 
 
 make = FastTextClassifier

@@ -281,6 +281,8 @@ class LinearClassifier(TextClassifier):
         self.settings_ = {**facts["settings"], "ngrams": tuple(facts["settings"]["ngrams"])}
         self.trials_ = [{**trial, "ngrams": tuple(trial["ngrams"])} for trial in facts["trials"]]
         vectorizer = self._vectorizer(self.settings_["ngrams"])
+        self._choices()
+        self._class_weights(self.codeframe_)
         self.scorer_ = LinearScorer.from_parts(vectorizer, parts)
 
 

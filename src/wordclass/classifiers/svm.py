@@ -122,6 +122,7 @@ class SvmClassifier(TextClassifier):
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         self._check_options()
+        self._check_vectors()
         Y, is_multilabel = labels.Y, labels.codeframe.is_multilabel
         documents = SvmDocuments(
             *self._weighted_terms(texts, labels),
@@ -200,6 +201,8 @@ class SvmClassifier(TextClassifier):
             check_number("C", self.C, above=0.0, hint=", or 'search'")
         if not isinstance(self.wce, WordClassEmbeddings | Mapping | None):
             raise InputError(f"wce is {self.wce!r}; expected WordClassEmbeddings, options or None")
+
+    def _check_vectors(self) -> None:
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
             raise InputError(
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, such as "
@@ -214,8 +217,9 @@ class SvmClassifier(TextClassifier):
         return super()._to_parts() | Parts.of(C=self.C_)
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
         self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
-        self.C_ = parts.take(C="float64 machines")["C"]
+        self.C_ = parts.take(C="float64 classes >=0")["C"]
 
 
 @dataclass(frozen=True, eq=False)

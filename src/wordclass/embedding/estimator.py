@@ -250,7 +250,9 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     def _learner(self) -> Learner:
         """Check the options, and put together what they ask for."""
-        check_int("folds", self.folds, 2)
+        check_int("folds", self.folds, 2, 10_000)
+        if self.max_dims is not None:
+            check_int("max_dims", self.max_dims, 1)
         check_int("structural_problems", self.structural_problems, 0)
         check_int("seed", self.seed)
         recipe = Recipe.of(self.correlation, self.shrinkage)
@@ -395,7 +397,8 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         return self.learned_.to_parts() | own
 
     def from_parts(self, codeframe: Codeframe, parts: Parts) -> Self:
-        """Become fitted by what `to_parts` returned."""
+        """Become fitted by what `to_parts` returned; the options are checked as by `fit`."""
+        self._learner()
         learned = Learned.from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
             class_vectors="float32 terms columns", vectors="float32? terms dimensions"

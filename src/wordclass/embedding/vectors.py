@@ -10,7 +10,7 @@ from scipy import sparse
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Matrix, Sparse
-from wordclass.checks import check_int, check_number
+from wordclass.checks import check_number
 from wordclass.counts import JOINTS, WordClassCounts
 from wordclass.errors import InputError
 
@@ -215,8 +215,6 @@ class Projection:
 
     def fit(self, S: Floats, known: Flags) -> Floats:
         """Learn the projection of S (v, columns); return S itself, or its projection (v, r)."""
-        if self.max_dims is not None:
-            check_int("max_dims", self.max_dims, 1)
         if isinstance(self.projector, str):
             make = naming.entry("projectors", self.projector).make
         elif all(hasattr(self.projector, name) for name in ("fit_transform", "transform")):

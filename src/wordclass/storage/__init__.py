@@ -17,6 +17,8 @@ from wordclass.errors import FormatError, InputError, MissingDataError, StorageE
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
+# what content that is not as it should be leads to
+STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def data_home() -> Path:
@@ -54,14 +56,15 @@ def accessing(path: Path, done: str = "read", rest: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def understanding(path: Path, problem: str) -> Iterator[None]:
-    """Turn errors over strange content inside the block into a `FormatError` with the path."""
+def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterator[None]:
+    """Turn errors over strange content, and others, into a `FormatError` with the path."""
     try:
         yield
-    except WordClassError:
-        raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError(path, None, f"{problem}: {error}") from error
+    except (*STRANGE, *others) as error:
+        if isinstance(error, WordClassError) and type(error) is not InputError:
+            raise
+        reason = str(error).partition("\n")[0]
+        raise FormatError(path, None, f"{problem}: {reason}") from error
 
 
 def is_there(path: Path) -> bool:

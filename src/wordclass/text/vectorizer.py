@@ -17,7 +17,7 @@ from wordclass.errors import InputError
 from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
 from wordclass.text.counting import Counted, Weight
-from wordclass.vocabulary import Vocabulary
+from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
 
 
@@ -129,7 +129,11 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         return places
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
-        """Return a vectorizer with the same options, fitted by a vocabulary learned before."""
+        """Return a vectorizer with the same options, fitted by a vocabulary learned before.
+
+        The options are checked, as if the vocabulary had been learned with them.
+        """
+        self.check()
         fitted: DocumentVectorizer = clone(self)
         fitted.vocabulary_ = vocabulary
         return fitted
@@ -154,6 +158,13 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         """Return the terms, in the order of the columns."""
         check_is_fitted(self)
         return np.array(self.vocabulary_.terms, dtype=object)
+
+    def check(self) -> None:
+        """Refuse options that cannot be used."""
+        self.build_analyzer()
+        self._weight()
+        for name in ("min_docs", "max_df"):
+            bound_in_docs(getattr(self, name), 1, name)
 
     def build_analyzer(self) -> Analyze:
         """Return the function from a text to its terms; an `Analyzer`, unless it is the user's."""
