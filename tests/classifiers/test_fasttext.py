@@ -76,7 +76,7 @@ def test_every_variant_learns_and_its_probabilities_are_those_of_fasttext(traine
     ours = classifier.predict_proba(TEXTS[:20] + NEW)
     np.testing.assert_allclose(ours.sum(axis=1), 1)
     for text, row in zip(TEXTS[:20] + NEW, ours, strict=True):
-        np.testing.assert_allclose(row, fasttext_probabilities(classifier, model, text), atol=1e-5)
+        np.testing.assert_allclose(row, fasttext_probabilities(classifier, model, text), atol=2e-5)
 
 
 def test_multilabel_probabilities_are_those_of_fasttext(trained_models):
@@ -117,6 +117,25 @@ def test_given_vectors_are_what_words_start_with(trained_models):
     rare = model.word_vectors[model.vocabulary["rare7"]]
     assert (abs(rare) <= 1 / len(rare)).all()
     assert rare.any()
+
+
+def test_rare_words_start_with_their_pretrained_vectors_and_words_of_no_text_keep_them():
+    """As in the networks: the paper's rule for words outside the vocabulary."""
+    U = wc.WordVectors.of(["moon", "rare7", "unheard"], np.eye(3, 4) + 0.5)
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
+    assert "rare7" not in wce
+    for options, n_more in (({}, 0), ({"wce": True}, 3), ({"random_dims": 2}, 2)):
+        model = make(vectors=U, lr=1e-12, epochs=1, **options).fit(TEXTS, LABELS).model_
+        assert model.word_vectors.shape == (len(model.vocabulary), 4 + n_more)
+        for word in U.terms:
+            row = model.word_vectors[model.vocabulary[word]]
+            np.testing.assert_allclose(row[:4], U[word], atol=1e-5)
+            if "wce" in options and word != "moon":
+                np.testing.assert_allclose(row[4:], 0, atol=1e-5)
+    without = make(vectors=U, lr=1e-12, epochs=1, keep_unseen=False).fit(TEXTS, LABELS).model_
+    assert "unheard" not in without.vocabulary
+    rare = without.word_vectors[without.vocabulary["rare7"]]
+    np.testing.assert_allclose(rare, U["rare7"], atol=1e-5)
 
 
 # --- learning -----------------------------------------------------------------------------------
@@ -281,6 +300,27 @@ def test_contributions_sum_to_the_scores():
     )
     (best, _), *_ = classifier.explain(text)["space"]
     assert best == "moon"
+
+
+def test_a_saved_model_keeps_the_vectors_of_words_of_no_text(tmp_path):
+    near, far = np.eye(4)[:2] * 3
+    terms = [word for words in WORDS.values() for word in words]
+    rows = [near if word in WORDS["space"] else far for word in terms]
+    U = wc.WordVectors.of([*terms, "unheard"], [*rows, near])
+    classifier = make(vectors=U).fit(TEXTS, LABELS)
+    assert classifier.predict(["unheard"]).tolist() == ["space"]
+    explanation = classifier.explanation("unheard of")
+    assert explanation.terms[0] == "unheard"
+    added = explanation.contributions.sum(axis=0) + explanation.intercept
+    np.testing.assert_allclose(added, classifier.decision_function(["unheard of"])[0], rtol=1e-4)
+    classifier.save(tmp_path / "model")
+    again = wc.load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.decision_function(["unheard"]), classifier.decision_function(["unheard"])
+    )
+    make(vectors=U, keep_unseen=False).fit(TEXTS, LABELS).save(tmp_path / "small")
+    small = wc.load(tmp_path / "small")
+    np.testing.assert_array_equal(*small.decision_function(["unheard", ""]))
 
 
 @pytest.mark.parametrize("labelled", [corpus(), multilabel_corpus()], ids=["single", "several"])

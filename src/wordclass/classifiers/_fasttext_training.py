@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from wordclass import naming
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import list_texts
 from wordclass.classifiers._text_classifier import Contributions
+from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError, StorageError
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.storage.parts import Parts
@@ -158,6 +159,17 @@ class WordAverage:
     class_vectors: Floats32
     offset: Floats32
     n_jobs: int | None = None
+
+    def with_unseen(self, E: EmbeddingMatrix) -> "WordAverage":
+        """Return the same with more words: all others of E, with the vectors they have there."""
+        known = self.vocabulary.index
+        unseen = [term for term in (*E.terms, *E.unseen_terms) if term not in known]
+        vectors = np.empty((len(known) + len(unseen), E.n_dims), np.float32)
+        vectors[: len(known)] = self.word_vectors
+        rows = [E.row(term) for term in unseen]
+        np.take(E.matrix, rows, axis=0, out=vectors[len(known) :], mode="clip")  # without a copy
+        words = fixed_vocabulary([*self.vocabulary.terms, *unseen])
+        return replace(self, vocabulary=words, word_vectors=vectors)
 
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts."""
