@@ -1,5 +1,8 @@
 """Training by fastText; and scores that are a mean over words as fastText's, but without it."""
 
+import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -63,18 +66,35 @@ def train(
     with _files() as folder:
         _write_texts(folder / "texts", occurrences, Y)
         options = {**settings, "label": _LABEL, "minCount": 1, "verbose": 0}
+        options["input"] = str(folder / "texts")
         if initial is not None:
             _write_vectors(folder / "vectors", *initial)
             options["pretrainedVectors"] = str(folder / "vectors")
-        try:
-            model = fasttext.train_supervised(input=str(folder / "texts"), **options)
-        except (RuntimeError, ValueError) as error:
-            kind = DivergedError if "NaN" in str(error) else InputError
+        if message := _run(options, folder):
+            kind = DivergedError if "NaN" in message else InputError
             raise kind(
-                f"fastText failed: {error} (with lr={settings['lr']}, epochs={settings['epoch']}; "
-                "a lower learning rate may help)"
-            ) from error
+                f"fastText failed: {message} (with lr={settings['lr']}, "
+                f"epochs={settings['epoch']}; a lower learning rate may help)"
+            )
+        model = fasttext.load_model(str(folder / "model"))
     return _taken_out(model, occurrences.shape[1], Y.shape[1])
+
+
+def _run(options: dict[str, Any], folder: Path) -> str:
+    """Train in a process of its own, which Ctrl-C can end; return what went wrong, if anything."""
+    order = {"path": sys.path, "options": options, "model": str(folder / "model")}
+    script = str(Path(__file__).with_name("_fasttext_process.py"))
+    command = [sys.executable, "-I", script, json.dumps(order, default=np.generic.item)]
+    told = folder / "told"
+    # leaving the block closes the process's standard input, which ends it
+    with (
+        told.open("wb") as stream,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stream) as process,
+    ):
+        process.wait()
+    if process.returncode < 0:
+        return f"its process was killed by signal {-process.returncode}; is there enough memory?"
+    return told.read_text("utf-8", "replace").strip() if process.returncode else ""
 
 
 @contextmanager
