@@ -1,7 +1,13 @@
 """What is special about fastText; what all classifiers do is in tests/contracts."""
 
+import os
+import signal
+import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -350,6 +356,58 @@ def test_nothing_is_left_in_the_temporary_folder(monkeypatch, tmp_path, capfd):
         make(lr=1e6).fit(TEXTS, LABELS)
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
+
+
+FOR_EVER = """
+import os, signal, sys, tempfile
+import wordclass as wc
+from made_up import corpus
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+tempfile.tempdir = sys.argv[1]
+print("starts", flush=True)
+try:
+    wc.classifier("fasttext", epochs=1_000_000_000).fit(*corpus())
+except KeyboardInterrupt:
+    print("stopped", os.listdir(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at Linux's processes")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_training_ends_with_ctrl_c_and_with_whoever_started_it(tmp_path, sent):
+    command = [sys.executable, "-c", FOR_EVER, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "starts\n"
+        (trainer,) = until(lambda: trainers(tmp_path))
+        until(lambda: seconds_of_work(trainer) > 0.3)
+        process.send_signal(sent)
+        told, _ = process.communicate(timeout=30)  # the training would take days
+    assert told == ("stopped []\n" if sent == signal.SIGINT else "")
+    until(lambda: not trainers(tmp_path))
+
+
+def until(is_so):
+    deadline = time.monotonic() + 30
+    while not (found := is_so()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def trainers(folder):
+    """The processes that work for this folder, beside the one that started them."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # gone meanwhile
+            written = (each / "cmdline").read_text()
+            if "_fasttext_process" in written and str(folder) in written:
+                found.append(each)
+    return found
+
+
+def seconds_of_work(process):
+    ticks = (process / "stat").read_text().rpartition(")")[2].split()[11]
+    return int(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_disk_that_is_full_is_a_storage_error(monkeypatch, tmp_path):
