@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.labels import EncodedLabels
-from wordclass.linear_solver.newton import DenseOneVsRest
+from wordclass.linear_solver.newton import DenseOneVsRest, in_threads
 from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
 from wordclass.search import Split, held_out_scores
 from wordclass.storage.parts import Parts
@@ -328,8 +328,11 @@ def _search_each(
 
     progress.report("choosing C", 0, n_classes)
     # the limits that solvers set are those of the whole process: here they have one frame
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        for j, (value, made) in enumerate(pool.map(choose, range(n_classes))):
+    with (
+        threadpool_limits(1, user_api="blas"),
+        closing(in_threads(choose, range(n_classes), n_threads)) as chosen,
+    ):
+        for j, (value, made) in enumerate(chosen):
             values[j], scores[:, j] = value, made[:, 0]
             progress.report("choosing C", j + 1, n_classes)
     return values, scores
