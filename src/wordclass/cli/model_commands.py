@@ -1,13 +1,11 @@
 """The commands that use models: evaluate, predict, explain, export."""
 
-import codecs
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -17,8 +15,8 @@ from wordclass import naming
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, Texts
 from wordclass.corpus import ReadOptions, Record
-from wordclass.corpus_formats._lines import codec_of
-from wordclass.errors import FormatError, InputError
+from wordclass.corpus_formats._lines import line_blocks
+from wordclass.errors import InputError
 
 if TYPE_CHECKING:
     from wordclass.explanation import Explanation
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
 
-_CHUNK = 1 << 16  # bytes of standard input
 _FOR, _AGAINST = (0, 130, 60), (190, 40, 40)  # red, green and blue of a word at its strongest
 _GRAY = 140  # of each, where a word adds nothing
 _FAINT = 0.15  # of the strongest: what is below stays uncolored
@@ -198,32 +195,11 @@ def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
 
 
 def _input_lines(encoding: str) -> Iterator[list[str]]:
-    """Give the lines of standard input, as many at a time as have come: slow input is no wait."""
+    """Give the lines of standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
-    stream = cast("io.BufferedReader", sys.stdin.buffer)
-    decoder = codecs.getincrementaldecoder(codec_of(encoding))()
-    rest, n_lines, is_last = "", 0, False
-    while not is_last:
-        chunk = stream.read1(_CHUNK)
-        is_last = not chunk
-        try:
-            rest += decoder.decode(chunk, final=is_last)
-        except UnicodeDecodeError as error:
-            line = n_lines + error.object[: error.start].count(b"\n") + 1
-            found = error.object[error.start : error.start + 1].hex()
-            reason = f"byte 0x{found} is not valid {encoding} ({error.reason})"
-            raise FormatError(
-                "standard input", line, f"{reason}; --encoding names another"
-            ) from error
-        if not n_lines:
-            rest = rest.removeprefix("\ufeff")
-        *lines, rest = rest.split("\n")
-        if is_last and rest:
-            lines.append(rest)
-        n_lines += len(lines)
-        if lines:
-            yield [line.removesuffix("\r") for line in lines]
+    for lines in line_blocks(sys.stdin.buffer, "standard input", encoding):
+        yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 
 @command
