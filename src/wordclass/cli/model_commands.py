@@ -49,7 +49,12 @@ def evaluate(
         Path | None, typer.Option(help="Draw which classes are taken for which: FILE.png.")
     ] = None,
 ) -> None:
-    """Measure a model on labelled texts."""
+    """Measure a model on labelled texts.
+
+    F1 of a class is 2 tp / (2 tp + fp + fn). Where all three are 0, it is 1 in a multilabel task,
+    and 0 in a single-label one, as in scikit-learn; a second macro F1 is that of the classes alone
+    that have test documents.
+    """
     settings.check_output(confusion)
 
     from wordclass import persistence
