@@ -160,10 +160,8 @@ def _saying_how_to_go_on(path: Path, settings: Settings) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if storage.is_there(path):
-            settings.say(
-                f"\nThe training up to its last epoch, or minute, is kept in {path}. To go on from "
-                f"there:\n  {same_command()}"
-            )
+            kept = f"The training up to its last epoch, or minute, is kept in {path}."
+            settings.say("", f"{kept} To go on from there:", f"  {same_command()}")
         raise
 
 
@@ -242,10 +240,13 @@ def tune(
             n_jobs=settings.jobs,
         )
     except KeyboardInterrupt:
-        settings.say(
-            f"\n{len(told)} finished trials are kept in {journal}. To go on from there:\n"
-            f"  {same_command()}\nWith --budget 0s, the best of them becomes the model."
-        )
+        if told:
+            settings.say(
+                "",
+                f"{len(told)} finished trials are kept in {journal}. To go on from there:",
+                f"  {same_command()}",
+                "With --budget 0s, the best of them becomes the model.",
+            )
         raise
     tuned.model.save(output, scores={"tuning": tuned.to_dict()})
     result = {
