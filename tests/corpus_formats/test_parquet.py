@@ -48,7 +48,7 @@ def test_labels_are_strings_integers_categories_or_lists_of_them(tmp_path, colum
 def test_lists_that_are_all_empty_may_have_no_type(tmp_path):
     table = pa.table({"text": ["x"], "labels": pa.array([[]], type=pa.list_(pa.null()))})
     pq.write_table(table, tmp_path / "x.parquet")
-    assert read_corpus(tmp_path / "x.parquet").labels == [[]]
+    assert read_corpus(tmp_path / "x.parquet", multilabel=True).labels == [[]]
 
 
 def test_what_pyarrow_writes_is_read(tmp_path):
@@ -92,17 +92,22 @@ def test_a_text_that_is_no_string_is_told_with_its_row(tmp_path, column, found):
     ("columns", "name"),
     [
         ({"text": ["x", None], "label": ["a", "b"]}, "text"),
-        ({"text": ["x", "y"], "label": ["a", None]}, "label"),
-        ({"text": ["x", "y"], "label": pl.Series(["a", None], dtype=pl.Categorical)}, "label"),
-        ({"text": ["x", "y"], "labels": [["a"], None]}, "labels"),
         ({"text": ["x", "y"], "labels": [["a"], ["b", None]]}, "labels"),
         ({"text": ["x", "y"], "label": ["a", "b"], "split": ["train", None]}, "split"),
     ],
 )
-def test_a_null_is_an_error_with_its_row(tmp_path, columns, name):
+def test_a_null_that_is_no_label_is_an_error_with_its_row(tmp_path, columns, name):
     reason = refusal(tmp_path, columns)
     assert reason.startswith("row 2: ")
     assert f"{name!r}" in reason
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pl.Series(["a", None]), pl.Series(["a", None], dtype=pl.Categorical), [["a"], None]],
+)
+def test_a_null_in_the_column_of_labels_is_no_label(tmp_path, column):
+    assert read(tmp_path, {"text": ["x", "y"], "label": column}).labels == [["a"], []]
 
 
 def test_a_column_that_is_not_there_is_an_error_that_lists_the_columns(tmp_path):

@@ -1,4 +1,4 @@
-"""CSV with a header line; several labels in one cell are separated by `;`."""
+"""CSV, also with `;`, tabs or `|` between cells; labels in one cell are separated by `;`."""
 
 from functools import partial
 
@@ -6,5 +6,5 @@ from wordclass.corpus_formats import _cells
 
 ENDINGS = (".csv",)
 
-read = partial(_cells.read, delimiter=",")
+read = _cells.read
 write = partial(_cells.write, delimiter=",")

@@ -34,7 +34,7 @@ def write(path: Path, corpus: LabelledCorpus) -> None:
 
 
 def _line(record: Record) -> bytes:
-    text, labels, _ = record
+    text, labels = record.text, record.labels
     line = "".join(f"{_PREFIX}{label} " for label in labels) + text
     if "\n" in text or text.endswith("\r"):
         raise ValueError("its text holds a line break, and a fastText file has one text per line")
@@ -51,11 +51,11 @@ def _read_records(path: Path, options: ReadOptions) -> Iterator[Record]:
         content = line.removesuffix("\n").removesuffix("\r")
         text, labels = _parsed(content)
         if options.texts_only:
-            yield Record(text, [])
+            yield Record(text, [], None, number)
         elif "" in labels:
             raise FormatError(path, number, f"a label without a name: {_PREFIX!r} alone")
         elif content.strip(_SPACE):
-            yield Record(text, [*labels])
+            yield Record(text, [*labels], None, number)
 
 
 def _parsed(content: str) -> tuple[str, list[str]]:

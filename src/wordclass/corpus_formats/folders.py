@@ -29,7 +29,11 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
         raise FormatError(path, None, f"no files in this folder; {_LAYOUT}")
     records = (
         Record(
-            "".join(decoded(file, options.encoding)), [] if options.texts_only else [label], split
+            "".join(decoded(file, options.encoding)),
+            [] if options.texts_only else [label],
+            split,
+            str(file),
+            {"file": file.relative_to(path).as_posix()} if options.keep_rows else None,
         )
         for file, label, split in documents
     )
@@ -83,6 +87,8 @@ def _files_below(folder: Path) -> Iterator[Path]:
     for path in _visible(folder):
         if path.is_dir():
             yield from _files_below(path)
+        elif path.exists() and not path.is_file():
+            raise FormatError(path, None, "neither a file nor a folder: a pipe, or a device")
         else:
             yield path
 

@@ -28,11 +28,13 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
         is_compressed = path.suffix.lower() in storage.COMPRESSIONS
         source = io.BytesIO(stream.read()) if is_compressed else path
     with _scanned(path, source) as table:
-        fields = _records.choose_fields(table.collect_schema().names(), options, path, None)
+        names = table.collect_schema().names()
         n_rows = table.select(pl.len()).collect().item()
-    columns = [name for name in fields if name is not None]
+    fields = _records.choose_fields(names, options, path, None)
+    used = [*fields.texts, *fields.labels, *([] if fields.split is None else [fields.split])]
+    columns = names if options.keep_rows else used
     rows = _rows(path, source, columns, n_rows)
-    records = _records.from_rows(path, rows, options, fields, has_lines=False)
+    records = _records.from_rows(path, rows, options, fields.at_positions(columns))
     return _records.in_blocks(path, records, n_rows)
 
 
@@ -73,8 +75,8 @@ def _scanned(path: Path, source: Path | io.BytesIO) -> Iterator["pl.LazyFrame"]:
 
 def _rows(
     path: Path, source: Path | io.BytesIO, columns: list[str], n_rows: int
-) -> Iterator[tuple[int, dict[str, Any]]]:
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for start in range(0, n_rows, _ROWS):
         with _scanned(path, source) as table:
             part = table.select(columns).slice(start, _ROWS).collect()
-        yield from enumerate(part.iter_rows(named=True), start=start + 1)
+        yield from ((f"row {k}", row) for k, row in enumerate(part.iter_rows(), start=start + 1))
