@@ -3,13 +3,16 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wordclass import progress
 from wordclass.arrays import Floats32
 from wordclass.corpus import Label, LabelledCorpus
 from wordclass.errors import InputError
+from wordclass.explanation import Explanation
 from wordclass.labels import encode
 from wordclass.measures import (
     ClassScores,
@@ -19,8 +22,12 @@ from wordclass.measures import (
     ndcg_at,
     precision_at,
 )
+from wordclass.report.predictions import shown_scores
+from wordclass.report.row_files import rows_to
 from wordclass.report.tables import aligned
 
+_ERROR_COLUMNS = ("id", "text", "true", "predicted", "probability", "words")
+_N_WORDS = 10
 _RANKS = (1, 3, 5)
 _MEASURES = {
     "macro_f1": "macro F1",
@@ -160,6 +167,69 @@ def evaluate_model(
         raise InputError("not one of these documents has a label: there is nothing to compare with")
     ranking = _ranking(true, classes, scores) if is_multilabel else {}
     return Evaluation(measured, model.training_.n_shared(corpus.texts), true, predicted, ranking)
+
+
+def write_errors(
+    path: Path,
+    model: Any,  # noqa: ANN401 - any classifier of texts
+    corpus: LabelledCorpus,
+    found: Evaluation,
+) -> int:
+    """Write a row for each document whose labels are not exactly right; return their number.
+
+    The id is the column of that name, else the number of the document. The probability is that of
+    each predicted label, where the model has probabilities. The words are those that spoke most for
+    labels that are wrong, and against labels that are missing, the most telling first.
+    """
+    wrong = [
+        k
+        for k, (true, predicted) in enumerate(zip(found.true, found.predicted, strict=True))
+        if {*_flat([true])} != {*_flat([predicted])}
+    ]
+    column = {str(name): j for j, name in enumerate(model.classes_.tolist())}
+    with rows_to(path, _ERROR_COLUMNS) as write:
+        for k in progress.over(wrong, "explaining errors"):
+            explanation = model.explanation(corpus.texts[k])
+            true, predicted = found.true[k], found.predicted[k]
+            row = (
+                corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,
+                corpus.texts[k],
+                true,
+                predicted,
+                _probability(model, explanation, column, predicted),
+                _words(explanation, column, {*_flat([true])}, {*_flat([predicted])}),
+            )
+            write([dict(zip(_ERROR_COLUMNS, row, strict=True))])
+    return len(wrong)
+
+
+def _probability(
+    model: Any,  # noqa: ANN401
+    explanation: Explanation,
+    column: dict[str, int],
+    predicted: Any,  # noqa: ANN401 - a label, or a list of them
+) -> Any:  # noqa: ANN401
+    """Return how probable a predicted label is, or each of a list of them."""
+    scores = explanation.scores[None]
+    shown = shown_scores(model, scores)
+    if shown is scores:
+        return None
+    each = [round(float(shown[0, column[str(label)]]), 6) for label in _flat([predicted])]
+    return each if isinstance(predicted, list) else each[0]
+
+
+def _words(
+    explanation: Explanation, column: dict[str, int], true: set[Label], predicted: set[Label]
+) -> list[str]:
+    """Return the words that spoke for wrong labels, or against missing ones, and how much."""
+    added = explanation.contributions
+    wrong, missing = (
+        added[:, [column[str(each)] for each in labels if str(each) in column]].sum(axis=1)
+        for labels in (predicted - true, true - predicted)
+    )
+    tipped = wrong - missing
+    best = np.argsort(-tipped, kind="stable")[:_N_WORDS]
+    return [explanation.terms[t] for t in best if tipped[t] > 0]
 
 
 def accuracy_name(is_multilabel: bool) -> str:
