@@ -30,6 +30,7 @@ def read(path: Path, options: ReadOptions, delimiter: str | None = None) -> Iter
     All values are str, and an empty label cell is no label.
     """
     delimiter = options.delimiter or delimiter
+    delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"delimiter is {delimiter!r}; expected one character, such as ';'")
     return _records.in_blocks(path, records_of(path, _rows(path, options, delimiter), options))
@@ -48,7 +49,8 @@ def records_of(path: Path, rows: Rows, options: ReadOptions) -> Iterator[Record]
         rows = chain([(place, header)], rows)
         header = [str(k) for k in range(1, len(header) + 1)]
     fields = _records.choose_fields(header, options, path, place)
-    fields = fields.at_positions(header, options.label_separator or "")
+    is_whole = options.label_separator in (None, "none")
+    fields = fields.at_positions(header, "" if is_whole else options.label_separator)
     return _records.from_rows(path, _checked(path, rows, fields), options, fields)
 
 

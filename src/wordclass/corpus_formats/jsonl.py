@@ -5,7 +5,6 @@ A file may also be one array of such objects.
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,13 +28,6 @@ def records_of(
 ) -> Iterator[Record]:
     """Make records of numbered lines, which may be those of an array."""
     return _records.from_rows(path, _rows(path, iter(lines)), options)
-
-
-def is_object(line: str) -> bool:
-    """Return whether a line is a JSON object, as those of a JSONL file are."""
-    with suppress(ValueError, RecursionError):
-        return line.lstrip().startswith("{") and isinstance(_DECODER.decode(line), dict)
-    return False
 
 
 def _rows(
