@@ -47,7 +47,9 @@ def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN4
         make = naming.entry("classifiers", name).make
         if version > make.version:
             raise ValueError(f"version {version}; it knows {make.version}: {_newer(manifest)}")
-        return make.restore(options, codeframe, parts)
+        model = make.restore(options, codeframe, parts)
+        model.fields_ = dict(manifest.get("fields", {}))  # those of the corpus, for the commands
+        return model
 
 
 # --- writing --------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 from made_up import corpus, multilabel_corpus
 
@@ -181,13 +183,68 @@ def test_a_text_of_any_kind_is_answered(run, model, stdin):
     assert len(lines_of(out)) == 6
 
 
+def test_evaluate_refuses_documents_that_share_no_label_with_the_model(run, model, tmp_path):
+    texts, _ = corpus(6)
+    data = write(tmp_path / "other.jsonl", texts, ["sports", "war", "law"] * 2)
+    status, out, err = run("evaluate", model, data)
+    assert (status, out) == (1, "")
+    assert "not one of the true labels is among the classes: unknown class 'law'" in err
+
+
+# --- evaluate --errors ----------------------------------------------------------------------
+
+ERRORS = [("moon orbit rose", "garden", "x7"), ("moon orbit", "space", "x8"), ("rose", "war", "x9")]
+
+
+@pytest.mark.parametrize("name", ["errors.jsonl", "errors.csv", "errors.parquet"])
+def test_evaluate_writes_what_was_wrong_and_why(run, model, tmp_path, name):
+    rows = [{"id": id, "text": text, "label": label} for text, label, id in ERRORS]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    errors = tmp_path / name
+    status, _, err = run("evaluate", model, tmp_path / "docs.jsonl", "--errors", errors)
+    assert status == 0
+    assert f"{errors}: 2 documents whose labels are not exactly right\n" in err
+    read = {"l": pl.read_ndjson, "v": pl.read_csv, "t": pl.read_parquet}[name[-1]]
+    first, second = read(errors).to_dicts()
+    assert [*first] == ["id", "text", "true", "predicted", "probability", "words"]
+    assert (first["id"], first["text"]) == ("x7", "moon orbit rose")
+    assert (first["true"], first["predicted"]) == ("garden", "space")
+    assert 0 < first["probability"] < 1
+    words = first["words"].split(";") if isinstance(first["words"], str) else first["words"]
+    assert {*words} == {"moon", "orbit"}
+    assert second["true"] == "war"
+    status, _, err = run("evaluate", model, tmp_path / "docs.jsonl", "--errors", errors)
+    assert (status, err) == (1, f"wordclass: {errors} exists; --force overwrites it\n")
+
+
+def test_errors_of_a_multilabel_model_have_lists(run, multilabel_model, tmp_path):
+    texts, labels = multilabel_corpus()
+    data = write(tmp_path / "docs.jsonl", texts, [["music"] for _ in labels])
+    run("evaluate", multilabel_model, data, "--errors", tmp_path / "errors.jsonl")
+    rows = pl.read_ndjson(tmp_path / "errors.jsonl").to_dicts()
+    predicted = wc.load(multilabel_model).predict(texts)
+    assert [row["id"] for row in rows] == [
+        k for k, each in enumerate(predicted, start=1) if each != ("music",)
+    ]
+    assert [*map(tuple, (row["predicted"] for row in rows))] == [
+        each for each in predicted if each != ("music",)
+    ]
+    assert all(len(row["probability"]) == len(row["predicted"]) for row in rows)
+
+
+def test_errors_in_a_file_of_no_known_ending_are_refused_before_any_work(run, tmp_path):
+    status, _, err = run("evaluate", "nowhere", "nowhere", "--errors", tmp_path / "errors.txt")
+    assert status == 1
+    assert "its ending names no format of rows" in err
+
+
 # --- explain, info --------------------------------------------------------------------------
 
 
 def test_explain_shows_the_words_that_made_the_label(run, model, stdin):
     status, out, err = run("explain", model, "The Moon, a rose", "-n", "1")
     assert (status, err) == (0, "")
-    assert out.startswith("space  0.")
+    assert out.startswith("space  probability 0.")
     assert "moon" in out
     assert "\x1b" not in out
     found = json.loads(run("explain", model, "The Moon, a rose", "--json")[1])
@@ -198,7 +255,59 @@ def test_explain_shows_the_words_that_made_the_label(run, model, stdin):
     assert "\x1b[" in out
     assert "[bold]" in out
     stdin(b"The moon\nand an orbit\n")
-    assert run("explain", model)[1].startswith("space  0.")
+    assert run("explain", model)[1].startswith("space  probability 0.")
+
+
+def test_explain_shows_what_sums_to_the_score(run, model, multilabel_model):
+    for each in (model, multilabel_model):
+        found = json.loads(run("explain", each, "The Moon, a rose", "--json", "-n", "99")[1])
+        for label, account in found["accounts"].items():
+            added = sum(value for _, value in found["terms"][label])
+            assert account["sum"] == pytest.approx(added, abs=1e-5)
+            assert account["score"] == pytest.approx(account["intercept"] + added, abs=1e-5)
+            assert account["probability"] == found["scores"][label]
+        out = run("explain", each, "The Moon, a rose")[1]
+        assert f"score {account['score']:.4f} = intercept {account['intercept']:.4f} + " in out
+
+
+def test_explain_tells_why_a_class_was_not_given(run, model):
+    status, out, _ = run("explain", model, "The Moon, a rose", "--class", "garden")
+    assert status == 0
+    assert out.startswith("predicted: space\ngarden  probability 0.")
+    assert "\nrose " in out
+    found = json.loads(run("explain", model, "Moon, rose", "--class", "garden", "--json")[1])
+    assert (found["labels"], [*found["accounts"]]) == (["space"], ["garden"])
+    status, _, err = run("explain", model, "The Moon", "--class", "gardens")
+    assert (status, err) == (1, "wordclass: unknown class 'gardens'; close: garden\n")
+
+
+@pytest.mark.parametrize(("value", "is_colored"), [("1", False), ("", True)])
+def test_explain_honors_no_color(run, model, monkeypatch, value, is_colored):
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True, raising=False)
+    assert ("\x1b[" in run("explain", model, "The Moon")[1]) is is_colored
+    assert "\x1b[" in run("explain", model, "The Moon", "--color")[1]
+
+
+HOSTILE = "a\x1b[31m\x9b\u202eb\nwordclass: fake\ud800"
+
+
+def test_nothing_in_a_class_or_a_text_controls_the_terminal(run, tmp_path):
+    texts, labels = corpus(60)
+    names = [HOSTILE if label == "space" else label for label in labels]
+    model = tmp_path / "model"
+    wc.classifier("nearest", min_docs=2).fit(texts, names).save(model)
+    for options in ([], ["--json"], ["--color"]):
+        for command in (["explain", model, f"moon {HOSTILE} orbit", *options], ["info", model]):
+            status, out, err = run(*command)
+            assert (status, err) == (0, "")
+            if "--color" in options:
+                out = re.sub("\x1b\\[[0-9;]*m", "", out)
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", out)
+            assert not re.search("^wordclass", out, re.MULTILINE) or "--color" in options
+    found = json.loads(run("explain", model, "moon orbit", "--json")[1])
+    assert found["labels"] == [HOSTILE]
 
 
 def test_explain_says_where_no_word_is_known(run, model, multilabel_model):

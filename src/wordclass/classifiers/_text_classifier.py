@@ -226,6 +226,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             "matrix_columns": codeframe.matrix_columns,
             "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
             "scores": dict(scores or {}),
+            "fields": getattr(self, "fields_", {}),
         }
         persistence.write(Path(path), about, parts, self.packages)
 

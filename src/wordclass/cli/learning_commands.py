@@ -14,7 +14,7 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
 from wordclass.cli.corpora import Corpus, Multilabel
-from wordclass.corpus import LabelledCorpus
+from wordclass.corpus import LabelledCorpus, described_task
 from wordclass.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def train(
     scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
     if not _is_ours_to_save(made):
         return
+    made.fields_ = corpus.fields
     made.save(output, scores=scores)
     _forget_checkpoint(made)
     seconds = time.perf_counter() - start
@@ -77,12 +78,13 @@ def train(
         "classifier": classifier,
         "n_docs": n_docs,
         "n_classes": n_classes,
+        "is_multilabel": documents.is_multilabel,
         "seconds": round(seconds, 3),
         **scores,
     }
     message = (
-        f"{output}: {classifier}, from {n_docs:,} documents of {n_classes:,} classes, "
-        f"in {seconds:.1f} s"
+        f"{output}: {classifier}, from {n_docs:,} documents "
+        f"({described_task(documents.is_multilabel, n_classes)}), in {seconds:.1f} s"
     )
     if found := scores.get("holdout"):
         message += (
@@ -160,10 +162,8 @@ def _saying_how_to_go_on(path: Path, settings: Settings) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if storage.is_there(path):
-            settings.say(
-                f"\nThe training up to its last epoch, or minute, is kept in {path}. To go on from "
-                f"there:\n  {same_command()}"
-            )
+            kept = f"The training up to its last epoch, or minute, is kept in {path}."
+            settings.say("", f"{kept} To go on from there:", f"  {same_command()}")
         raise
 
 
@@ -242,11 +242,15 @@ def tune(
             n_jobs=settings.jobs,
         )
     except KeyboardInterrupt:
-        settings.say(
-            f"\n{len(told)} finished trials are kept in {journal}. To go on from there:\n"
-            f"  {same_command()}\nWith --budget 0s, the best of them becomes the model."
-        )
+        if told:
+            settings.say(
+                "",
+                f"{len(told)} finished trials are kept in {journal}. To go on from there:",
+                f"  {same_command()}",
+                "With --budget 0s, the best of them becomes the model.",
+            )
         raise
+    tuned.model.fields_ = corpus.fields
     tuned.model.save(output, scores={"tuning": tuned.to_dict()})
     result = {
         "output": str(output),
@@ -254,6 +258,7 @@ def tune(
         "classifier": classifier,
         "n_docs": len(documents),
         "n_classes": len(tuned.model.classes_),
+        "is_multilabel": documents.is_multilabel,
         "seconds": round(time.perf_counter() - start, 3),
         **tuned.to_dict(),
         "trials": [trial.to_dict() for trial in tuned.trials],
@@ -281,6 +286,7 @@ def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
 
     best = tuned.ranked[0]
     rows = {
+        "task": described_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
         "chosen": _as_set(tuned.best),
         "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
         f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",
