@@ -326,6 +326,19 @@ def test_info_tells_what_a_model_is(run, model):
     assert json.loads(run("info", model, "--json")[1])["documents"] == 60
 
 
+def test_info_tells_what_was_chosen(run, tmp_path):
+    texts, labels = multilabel_corpus()
+    linear = wc.classifier("linear").fit(texts, labels)
+    linear.save(tmp_path / "linear")
+    found = json.loads(run("info", tmp_path / "linear", "--json")[1])
+    for name, value in linear.settings_.items():
+        assert found[f"chosen {name}"] == (list(value) if name == "ngrams" else value)
+    assert found["thresholds"] == pytest.approx(linear.thresholds_.tolist(), rel=1e-3)
+    svm = wc.classifier("svm").fit(texts, labels)
+    svm.save(tmp_path / "svm")
+    assert json.loads(run("info", tmp_path / "svm", "--json")[1])["chosen C"] == svm.C_.tolist()
+
+
 # --- mistakes -------------------------------------------------------------------------------
 
 
