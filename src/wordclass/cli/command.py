@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -118,6 +119,7 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
 def run() -> int:
     """Run the command that was given, and return its exit status."""
+    warnings.showwarning = lambda message, *_: terminal.say(f"warning: {message}")
     try:
         status: int | None = app(prog_name="wordclass", standalone_mode=False)
     except _UsageError as error:
