@@ -263,7 +263,7 @@ def tune(
         **tuned.to_dict(),
         "trials": [trial.to_dict() for trial in tuned.trials],
     }
-    settings.show(result, _summary(tuned, documents.task, output, journal))
+    settings.show(result, _summary(tuned, output, journal))
 
 
 def _written(trial: "Trial") -> str:
@@ -281,12 +281,12 @@ def _as_set(options: dict[str, Any]) -> str:
     )
 
 
-def _summary(tuned: "Tuned", task: str, output: Path, journal: Path) -> str:
+def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
     from wordclass.report.tables import aligned
 
     best = tuned.ranked[0]
     rows = {
-        "task": task,
+        "task": described_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
         "chosen": _as_set(tuned.best),
         "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
         f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",

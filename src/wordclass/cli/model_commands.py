@@ -1,14 +1,13 @@
 """The commands that use models: evaluate, predict, explain, export."""
 
-import codecs
-import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -19,8 +18,8 @@ from wordclass.cli import arguments, terminal
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, Texts
 from wordclass.corpus import Label, ReadOptions, Record
-from wordclass.corpus_formats._lines import codec_of
-from wordclass.errors import FormatError, InputError
+from wordclass.corpus_formats._lines import line_blocks
+from wordclass.errors import InputError
 from wordclass.report.printable import escaped
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
 
-_CHUNK = 1 << 16  # bytes of standard input
 _FOR, _AGAINST = (0, 130, 60), (190, 40, 40)  # red, green and blue of a word at its strongest
 _GRAY = 140  # of each, where a word adds nothing
 _FAINT = 0.15  # of the strongest: what is below stays uncolored
@@ -162,8 +160,13 @@ def predict(
     writer = (
         nullcontext(made.extend if is_one_object else _print) if output is None else rows_to(output)
     )
+    reader = corpus.blocks("train" if holdout else None, settings.encoding, None, loaded)
+    blocks = _input_records(reader.options) if corpus.data == "-" else corpus.records(reader)
     with writer as write:
-        for records in _records(corpus, settings.encoding, loaded, aside):
+        for records in blocks:
+            if aside is not None:
+                is_aside = aside.contains(record.text for record in records)
+                records = [*compress(records, is_aside)]
             texts = [record.text for record in records]
             found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
             write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
@@ -182,25 +185,6 @@ def _print(rows: list[dict[str, Any]]) -> None:
         stream.writelines(escaped(json_line(row).decode()) for row in rows)
 
 
-def _records(
-    corpus: Texts,
-    encoding: str,
-    model: Any,  # noqa: ANN401 - any classifier of texts
-    aside: "Holdout | None",
-) -> Iterator[list[Record]]:
-    """Give the records of a corpus, or, for `-`, of standard input; or those kept aside of them."""
-    if corpus.data == "-":
-        blocks = _input_records(corpus.options(encoding, model))
-    else:
-        blocks = corpus.records(None if aside is None else "train", encoding, model)
-    for block in blocks:
-        if aside is not None:
-            is_aside = aside.contains(record.text for record in block)
-            block = [record for record, is_kept in zip(block, is_aside, strict=True) if is_kept]
-        if block:
-            yield block
-
-
 def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
     """Give the lines of standard input as texts, or, where the first is a JSON object, as JSONL."""
     from wordclass.corpus_formats import jsonl
@@ -209,7 +193,7 @@ def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
     is_json, n_lines = None, 0
     for lines in _input_lines(options.encoding):
         if is_json is None:
-            is_json = jsonl.is_object(lines[0])
+            is_json = lines[0].replace(" ", "").startswith('{"')
         numbered = enumerate(lines, start=n_lines + 1)
         n_lines += len(lines)
         if is_json:
@@ -219,32 +203,11 @@ def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
 
 
 def _input_lines(encoding: str) -> Iterator[list[str]]:
-    """Give the lines of standard input, as many at a time as have come: slow input is no wait."""
+    """Give the lines of standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
-    stream = cast("io.BufferedReader", sys.stdin.buffer)
-    decoder = codecs.getincrementaldecoder(codec_of(encoding))()
-    rest, n_lines, is_last = "", 0, False
-    while not is_last:
-        chunk = stream.read1(_CHUNK)
-        is_last = not chunk
-        try:
-            rest += decoder.decode(chunk, final=is_last)
-        except UnicodeDecodeError as error:
-            line = n_lines + error.object[: error.start].count(b"\n") + 1
-            found = error.object[error.start : error.start + 1].hex()
-            reason = f"byte 0x{found} is not valid {encoding} ({error.reason})"
-            raise FormatError(
-                "standard input", line, f"{reason}; --encoding names another"
-            ) from error
-        if not n_lines:
-            rest = rest.removeprefix("\ufeff")
-        *lines, rest = rest.split("\n")
-        if is_last and rest:
-            lines.append(rest)
-        n_lines += len(lines)
-        if lines:
-            yield [line.removesuffix("\r") for line in lines]
+    for lines in line_blocks(sys.stdin.buffer, "standard input", encoding):
+        yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 
 @command

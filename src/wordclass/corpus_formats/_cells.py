@@ -1,6 +1,5 @@
 """Tables of cells: what CSV, TSV and XLSX share."""
 
-import codecs
 import csv
 import warnings
 from collections import Counter
@@ -8,8 +7,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError, InputError
@@ -20,7 +18,6 @@ _DELIMITERS = ",;\t|"
 _SAMPLE = 64  # lines that tell the delimiter
 _MOST_CELLS = 1 << 14  # that are looked at for strange separators
 _LARGEST_CELL = 2**31 - 1  # the most a C long can hold everywhere
-_SEPARATOR = ";"
 _REASONS = {  # what the csv module says, and what it means
     "unexpected end of data": "a quote is opened and never closed",
     "new-line character seen": "a carriage return in a cell that is not quoted",
@@ -33,6 +30,7 @@ def read(path: Path, options: ReadOptions, delimiter: str | None = None) -> Iter
     All values are str, and an empty label cell is no label.
     """
     delimiter = options.delimiter or delimiter
+    delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"delimiter is {delimiter!r}; expected one character, such as ';'")
     return _records.in_blocks(path, records_of(path, _rows(path, options, delimiter), options))
@@ -51,25 +49,9 @@ def records_of(path: Path, rows: Rows, options: ReadOptions) -> Iterator[Record]
         rows = chain([(place, header)], rows)
         header = [str(k) for k in range(1, len(header) + 1)]
     fields = _records.choose_fields(header, options, path, place)
-    fields = fields.at_positions(header, options.label_separator or "")
+    is_whole = options.label_separator in (None, "none")
+    fields = fields.at_positions(header, "" if is_whole else options.label_separator)
     return _records.from_rows(path, _checked(path, rows, fields), options, fields)
-
-
-def write(path: Path, corpus: LabelledCorpus, delimiter: str) -> None:
-    """Write a table with the columns `text` and `labels`, or `label` where there is one each."""
-    with storage.writing(path) as stream:
-        file = codecs.getwriter("utf-8")(stream)
-        # all is quoted: the csv module would leave a lone \r bare, and then not read it
-        table = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        table.writerow(["text", "labels" if corpus.is_multilabel else "label"])
-        table.writerows(_records.encoded(corpus, _row, str))
-
-
-def _row(record: Record) -> tuple[str, str]:
-    cell = _SEPARATOR.join(map(str, record.labels))
-    if _records.split_cell(cell, _SEPARATOR) != record.labels:
-        raise ValueError(f"a label holds {_SEPARATOR!r}, or has white space around it")
-    return record.text, cell
 
 
 def _checked(path: Path, rows: Rows, fields: _records.Fields) -> Rows:

@@ -1,16 +1,14 @@
-"""What the formats share: blocks of records, fields by name, and what can be written."""
+"""What the formats share: blocks of records, and fields by name."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from wordclass import progress
-from wordclass.checks import check_lengths
-from wordclass.corpus import Label, LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import Label, ReadOptions, Record
 from wordclass.errors import FormatError, InputError, some_of
 
-T = TypeVar("T")
 _BLOCK = 4 << 20  # characters
 _MOST_RECORDS = 1 << 12
 _FLAGS = {
@@ -167,43 +165,6 @@ def split_cell(cell: str, separator: str) -> list[str]:
     """Take the labels of a cell apart; an empty one holds none. "" keeps the cell whole."""
     pieces = cell.split(separator) if separator else [cell]
     return [name for piece in pieces if (name := piece.strip())]
-
-
-def encoded(
-    corpus: LabelledCorpus, encode: Callable[[Record], T], *kinds: type, errors: str = "strict"
-) -> Iterator[T]:
-    """Give each record as a format writes it: the one place where records are refused.
-
-    Parameters
-    ----------
-    corpus : LabelledCorpus
-    encode : callable
-        Raises a ValueError where reading would not give the same record again.
-    kinds : types
-        Of labels that the file can hold: str, int or both.
-    errors : str, default="strict"
-        What becomes of lone surrogates, as in `str.encode`.
-
-    Raises
-    ------
-    InputError
-        The corpus is empty, or a record cannot be written; the error names it, counted from 1.
-    """
-    check_lengths(corpus.texts, len(corpus.labels))
-    for number, (text, given) in enumerate(zip(corpus.texts, corpus.labels, strict=True), start=1):
-        labels: Any = given if corpus.is_multilabel and isinstance(given, list) else [given]
-        try:
-            if any(isinstance(label, bool) or not isinstance(label, kinds) for label in labels):
-                expected = " or ".join(kind.__name__ for kind in kinds)
-                raise ValueError(f"a label is not of type {expected}; JSONL holds str and int")
-            if not all(str(label).strip() for label in labels):
-                raise ValueError("a label is empty or white space, which is read as none")
-            # UTF-8 cannot hold a lone surrogate: a UnicodeEncodeError, which is a ValueError
-            "".join([text, *map(str, labels)]).encode(errors=errors)
-            yield encode(Record(text, labels))
-        except ValueError as error:
-            reason = f"{error} (its labels: {labels!r})"
-            raise InputError(f"record {number} cannot be written: {reason}") from error
 
 
 def _to_record(row: Any, fields: Fields, place: int | str) -> Record:  # noqa: ANN401

@@ -1,10 +1,7 @@
 """CSV, also with `;`, tabs or `|` between cells; labels in one cell are separated by `;`."""
 
-from functools import partial
-
 from wordclass.corpus_formats import _cells
 
 ENDINGS = (".csv",)
 
 read = _cells.read
-write = partial(_cells.write, delimiter=",")

@@ -5,13 +5,11 @@ A file may also be one array of such objects.
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError
@@ -30,29 +28,6 @@ def records_of(
 ) -> Iterator[Record]:
     """Make records of numbered lines, which may be those of an array."""
     return _records.from_rows(path, _rows(path, iter(lines)), options)
-
-
-def is_object(line: str) -> bool:
-    """Return whether a line is a JSON object, as those of a JSONL file are."""
-    with suppress(ValueError, RecursionError):
-        return line.lstrip().startswith("{") and isinstance(_DECODER.decode(line), dict)
-    return False
-
-
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write one record per line; a lone surrogate is written as an escape."""
-
-    def encode(record: Record) -> bytes:
-        labels = {"labels": record.labels} if corpus.is_multilabel else {"label": record.labels[0]}
-        row = {"text": record.text} | labels
-        line = json.dumps(row, ensure_ascii=False).encode(errors="backslashreplace")
-        if json.loads(line) != row:
-            raise ValueError("two surrogates in a row would be read as one character")
-        return line + b"\n"
-
-    with storage.writing(path) as stream:
-        for line in _records.encoded(corpus, encode, str, int, errors="surrogatepass"):
-            stream.write(line)
 
 
 def _rows(

@@ -1,5 +1,6 @@
 """Workbooks of Excel: the first sheet, its cells taken for text as those of a CSV file are."""
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +20,9 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
 def _rows(path: Path) -> _cells.Rows:
     openpyxl = naming.extra("openpyxl", f"to read {path}")
     n_columns = 0
-    with storage.reading(path) as stream:
+    with io.BytesIO(storage.content_of(path)) as content:
         try:
-            sheet = openpyxl.load_workbook(stream, read_only=True, data_only=True).worksheets[0]
+            sheet = openpyxl.load_workbook(content, read_only=True, data_only=True).worksheets[0]
             sheet.reset_dimensions()  # which need not be true
             for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
                 cells = [_as_text(value) for value in values]

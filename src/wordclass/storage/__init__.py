@@ -3,7 +3,9 @@
 import gzip
 import io
 import os
+import select
 import shutil
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,6 +19,9 @@ from wordclass.errors import FormatError, InputError, MissingDataError, StorageE
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
+_ZSTD_CHUNK = 1 << 12  # which may become 100 MB
+_MOST_GROWTH, _HARMLESS = 1000, 64 << 20  # of compressed data; bytes that may come of any
+_PATIENCE = 1.0  # seconds that whoever writes to a pipe has to open it
 
 
 def data_home() -> Path:
@@ -94,10 +99,20 @@ def reading(path: Path) -> Iterator[BinaryIO]:
     require(path)
     with accessing(path):
         try:
-            with path.open("rb") as raw, _through(raw, path, "rb") as stream:
+            with open(path, "rb", opener=_opened) as raw, _through(raw, path, "rb") as stream:
                 yield stream
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(path, None, f"damaged or cut short: {error}") from error
+
+
+def _opened(name: str, flags: int) -> int:
+    """Open a file; a named pipe that nobody writes to is empty, and not waited for."""
+    descriptor = os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            select.select([descriptor], [], [], _PATIENCE)
+        os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def content_of(path: Path) -> bytes:
@@ -158,13 +173,18 @@ def _zstd_pieces(raw: BinaryIO, path: Path) -> Iterator[bytes]:
     (`zstandard.stream_reader` ends silently where the data does.)
     """
     zstandard = naming.extra("zstandard", f"to read {path}")
-    frame, rest = None, b""
-    while chunk := rest or raw.read(_CHUNK):
+    frame, rest, n_bytes = None, b"", 0
+    while chunk := rest or raw.read(_ZSTD_CHUNK):
         frame = frame or zstandard.ZstdDecompressor().decompressobj()
         try:
-            yield frame.decompress(chunk)
+            piece = frame.decompress(chunk)
         except zstandard.ZstdError as error:
             raise FormatError(path, None, f"damaged zstd data: {error}") from error
+        yield piece
+        n_bytes += len(piece)
+        if n_bytes > max(_HARMLESS, _MOST_GROWTH * raw.tell()):
+            told = f"more than {_MOST_GROWTH:,} times its size when decompressed"
+            raise FormatError(path, None, f"{told}; decompress it first if it is meant to be")
         frame, rest = (None, frame.unused_data) if frame.eof else (frame, b"")
     if frame is not None:
         raise FormatError(path, None, "damaged or cut short: a zstd frame has no end")
