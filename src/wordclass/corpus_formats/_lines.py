@@ -29,7 +29,7 @@ def decoded(path: Path, encoding: str) -> Iterator[str]:
     # our own dropping of the mark looks at the first line only; that of utf-8-sig at each
     codec = codec_of(encoding).removesuffix("-sig")
     with (
-        storage.reading(path) as stream,
+        storage.reading(path, stream=True) as stream,
         io.TextIOWrapper(stream, encoding=codec, newline="\n") as lines,
     ):
         try:

@@ -1,13 +1,18 @@
 """How files and folders are opened and replaced: none is left half-written."""
 
+import errno
 import gzip
 import io
 import os
+import platform
+import re
 import shutil
+import stat
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 from uuid import uuid4
@@ -15,8 +20,15 @@ from uuid import uuid4
 from wordclass import naming
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError, WordClassError
 
+if sys.platform != "win32":
+    import fcntl
+
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
+_ZSTD_CHUNK = 1 << 10  # each byte of zstd data may become 32 kB
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
+_ANY_MACHINE = "[0-9a-f]{8}"
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 
 
 def data_home() -> Path:
@@ -80,22 +92,43 @@ def require(path: Path) -> None:
         raise MissingDataError(f"{path}: no such file or folder")
 
 
+def is_stream(path: Path) -> bool:
+    """Return whether something is there that is neither file nor folder: a pipe, a device."""
+    return is_there(path) and not path.is_file() and not path.is_dir()
+
+
 @contextmanager
-def reading(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for reading its bytes as they are; see `reading`."""
+    at_once = 0 if stream else getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once)) as file:
+        if not (stream or stat.S_ISREG(os.fstat(file.fileno()).st_mode)):
+            raise FormatError(path, None, "a pipe or a device; expected a regular file")
+        yield file
+
+
+@contextmanager
+def reading(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; one that ends in .gz or .zst is decompressed on the way.
+
+    Parameters
+    ----------
+    path : Path
+    stream : bool, default=False
+        Whether it may be a pipe or a device, which are waited for; else they are refused at once.
 
     Raises
     ------
     MissingDataError, StorageError
         There is no such file; it cannot be read.
     FormatError
-        The compressed data is damaged or cut short.
+        It is no regular file; or the compressed data is damaged or cut short.
     """
     require(path)
     with accessing(path):
         try:
-            with path.open("rb") as raw, _through(raw, path, "rb") as stream:
-                yield stream
+            with opened(path, stream=stream) as raw, _through(raw, path, "rb") as plain:
+                yield plain
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(path, None, f"damaged or cut short: {error}") from error
 
@@ -113,7 +146,7 @@ def unchanged(*paths: Path) -> Iterator[None]:
     Raises
     ------
     StorageError
-        Size or time of a file is not what it was; also where the block already stumbled over it.
+        A file is not what it was; also where the block already stumbled over it.
     """
     before = [state_of(path) for path in paths]
     try:
@@ -123,19 +156,19 @@ def unchanged(*paths: Path) -> Iterator[None]:
             check_state(path, state)
 
 
-def check_state(path: Path, state: tuple[int, int] | None) -> None:
+def check_state(path: Path, state: tuple[int, int, int] | None) -> None:
     """Refuse a file whose state is no longer this one."""
     if state_of(path) != state:
         raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
 
 
-def state_of(path: Path) -> tuple[int, int] | None:
-    """Return size and time of a file, which tell whether it changed; None where there is none."""
+def state_of(path: Path) -> tuple[int, int, int] | None:
+    """Return size, time and number of a file or folder, which tell whether it changed, or None."""
     try:
         status = path.stat()
     except (OSError, ValueError):
         return None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
@@ -159,7 +192,7 @@ def _zstd_pieces(raw: BinaryIO, path: Path) -> Iterator[bytes]:
     """
     zstandard = naming.extra("zstandard", f"to read {path}")
     frame, rest = None, b""
-    while chunk := rest or raw.read(_CHUNK):
+    while chunk := rest or raw.read(_ZSTD_CHUNK):
         frame = frame or zstandard.ZstdDecompressor().decompressobj()
         try:
             yield frame.decompress(chunk)
@@ -188,26 +221,32 @@ class _Pieces(io.RawIOBase):
         return n_bytes
 
 
+# --- writing --------------------------------------------------------------------------------
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to; it takes the place of `path` when the block ends well.
 
-    Where the block fails, `path` is as it was and the temporary file is gone.
+    Where the block fails, `path` is as it was and the temporary file is gone. A link stays, and
+    what it points to is replaced; the new file has the permissions of the one it replaces. To a
+    pipe or a device all is copied in the end.
 
     Raises
     ------
     StorageError
         The disk is full, the folder is missing, or the like.
     """
-    temporary = _beside(path)
-    try:
-        with accessing(path, "written", "; nothing was changed"):
-            yield temporary
-            _to_disk(temporary)
-            os.replace(temporary, path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    goes_through = is_stream(path)
+    place = Path(tempfile.gettempdir(), path.name) if goes_through else _real(path)
+    with accessing(path, "written", "; nothing was changed"), _unfinished(place) as temporary:
+        yield temporary
+        if goes_through:
+            with temporary.open("rb") as made, path.open("wb") as out:
+                shutil.copyfileobj(made, out)
+        else:
+            _complete(temporary, place)
+            os.replace(temporary, place)
 
 
 @contextmanager
@@ -231,20 +270,19 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
     StorageError
         The disk is full, or the like.
     """
-    place = Path(os.path.realpath(folder))  # of a link, the folder that it points to
+    place = _real(folder)
     check_folder(place, check)
-    temporary = _beside(place)
     try:
-        with accessing(folder, "written", "; nothing was changed"):
-            temporary.mkdir(parents=True)
+        with (
+            accessing(folder, "written", "; nothing was changed"),
+            _unfinished(place, is_folder=True) as temporary,
+        ):
             yield temporary
-            _to_disk(temporary)
+            _complete(temporary, place)
             check_folder(place, check)  # again: the work took a while
             _swap(temporary, place)
     except StorageError as error:  # tell of a place that the user knows
         raise StorageError(str(error).replace(str(temporary), str(folder))) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
@@ -259,33 +297,156 @@ def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
         check(found)
 
 
-def _beside(path: Path) -> Path:
-    """Return a new name in the same folder, for what is not complete yet."""
-    return path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+def check_writable(path: Path, *, is_folder: bool = False) -> None:
+    """Refuse a place that cannot be written to, before there is anything to write.
+
+    Parameters
+    ----------
+    path : Path
+    is_folder : bool, default=False
+        Whether a folder is to be written, whose parents are made where they are missing.
+
+    Raises
+    ------
+    InputError
+        A folder is there, and a file is to be written.
+    StorageError
+        Nothing may be written there.
+    """
+    place = _real(path)
+    while is_folder and not place.parent.exists():
+        place = place.parent
+    if place.is_dir() and not is_folder:
+        raise InputError(f"{path} is a folder; expected a file, or a new name")
+    with accessing(path, "written"):
+        if not is_stream(path):
+            with _unfinished(place):
+                return
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _to_disk(path: Path) -> None:
-    """See to it that a file, or all files of a folder, are on disk before it gets its name."""
-    for each in (path, *path.rglob("*")):
+@contextmanager
+def _unfinished(place: Path, *, is_folder: bool = False) -> Iterator[Path]:
+    """Make a file or folder of another name beside a place; it is removed in the end.
+
+    It is locked as long as this process lives, whatever ends it. What replaces something may be
+    read by nobody else until it is complete.
+    """
+    sweep(place)
+    mode = 0o700 if place.exists() else 0o777
+    with ExitStack() as stack:
+        while True:
+            temporary = place.with_name(f".{place.name}.{_MACHINE}-{uuid4().hex[:16]}.tmp")
+            if is_folder:
+                temporary.mkdir(mode, parents=True)
+            else:
+                temporary.touch(mode & 0o666, exist_ok=False)
+            with suppress(OSError):  # where nothing can be locked, nothing is swept
+                stack.enter_context(_locked(temporary))
+            if temporary.exists():  # else it was swept before it was locked
+                break
+        stack.callback(_remove, temporary)
+        yield temporary
+
+
+def sweep(place: Path) -> None:
+    """Remove what processes that were killed left beside a place, unfinished."""
+    for left in _left_beside(place, _MACHINE, "tmp"):
+        with suppress(OSError), _locked(left, waits=False):
+            _remove(left)
+
+
+def _left_beside(place: Path, machine: str, ending: str) -> list[Path]:
+    name = re.compile(rf"\.{re.escape(place.name)}\.{machine}-[0-9a-f]{{16}}\.{ending}")
+    with suppress(OSError):
+        return [each for each in place.parent.iterdir() if name.fullmatch(each.name)]
+    return []
+
+
+@contextmanager
+def _locked(path: Path, *, waits: bool = True) -> Iterator[None]:
+    """Keep other processes from locking the same; the system ends it with the process.
+
+    Raises
+    ------
+    OSError
+        Another process has locked it, and is not waited for; or nothing can be locked there.
+    """
+    if sys.platform == "win32":
+        raise OSError("no locks")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _real(path: Path) -> Path:
+    """Return the file or folder that a link points to."""
+    return Path(os.path.realpath(path))
+
+
+def _complete(new: Path, place: Path) -> None:
+    """See to it that a file, or all of a folder, is on disk before it gets its name.
+
+    It gets the owner, where that is allowed, and the permissions of what it replaces.
+    """
+    for each in (new, *new.rglob("*")):
         if not each.is_dir():
             with each.open("rb+") as written:
                 os.fsync(written.fileno())
+        with suppress(FileNotFoundError):
+            before = (place / each.relative_to(new)).stat()
+            with suppress(AttributeError, PermissionError):
+                os.chown(each, before.st_uid, before.st_gid)
+            each.chmod(stat.S_IMODE(before.st_mode))
 
 
 def _swap(new: Path, place: Path) -> None:
-    """Rename twice, which takes no time; should the second fail, undo the first."""
-    if not place.exists():
-        os.replace(new, place)
+    """Give a folder its place, in one step where the system can; what was there is removed.
+
+    Elsewhere, `present` finds what was there should the process be killed between two steps.
+    """
+    if _exchange(new, place):
         return
     aside = new.with_suffix(".old")
-    os.replace(place, aside)
+    before = [aside, *_left_beside(place, _ANY_MACHINE, "old")]  # looked for while it has its place
+    with suppress(FileNotFoundError):
+        os.replace(place, aside)
     try:
         os.replace(new, place)
     except OSError:
         with suppress(OSError):
             os.replace(aside, place)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    for each in before:
+        _remove(each)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders trade places; return whether they did."""
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):  # not Linux
+        return False
+    places = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
+    return bool(rename(*places, _RENAME_EXCHANGE) == 0)
+
+
+def present(folder: Path) -> Path:
+    """Return where a folder is: also where `replacing_folder` left it when it was killed."""
+    left = [] if is_there(folder) else _left_beside(_real(folder), _ANY_MACHINE, "old")
+    return max(left, key=os.path.getmtime, default=folder)
 
 
 @contextmanager
