@@ -51,6 +51,7 @@ def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN4
             raise ValueError(f"version {version}; it knows {make.version}: {_newer(manifest)}")
         model = make.restore(options, codeframe, parts)
         model.scores_ = manifest["scores"]
+        model.fields_ = dict(manifest.get("fields", {}))  # those of the corpus, for the commands
         return model
 
 

@@ -35,7 +35,7 @@ def test_fit_learns_from_the_training_part_and_says_so(run, data, tmp_path):
     output = tmp_path / "docs.wce"
     status, out, err = run("fit", data, "-o", output, "--shrinkage", "5", "--ngrams", "1,2")
     assert (status, out) == (0, "")
-    assert "from 60 documents of 3 classes" in err
+    assert "from 60 documents (single-label, 3 classes)" in err
     wce = wc.WordClassEmbeddings.load(output)
     assert wce.get_params()["shrinkage"] == 5
     assert wce.get_params()["ngrams"] == (1, 2)

@@ -51,7 +51,7 @@ def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
         "--set", "ngrams=1,2", "--set", "stop_words=english", "--seed", "3",
     )  # fmt: skip
     assert (status, out) == (0, "")
-    assert "nearest, from 60 documents of 3 classes" in err
+    assert "nearest, from 60 documents (single-label, 3 classes)" in err
     options = wc.load(output).get_params()
     assert (options["min_docs"], options["ngrams"], options["seed"]) == (2, (1, 2), 3)
     assert options["stop_words"] == "english"
@@ -136,7 +136,7 @@ def test_train_makes_a_network_and_info_tells_how_it_was_trained(run, splits, ve
     command = [*network(splits, output, channels=16, max_epochs=2), "--vectors", vectors]
     status, out, err = run(*command)
     assert (status, out) == (0, "")
-    assert err.startswith(f"{output}: cnn, from 60 documents of 3 classes, in ")
+    assert err.startswith(f"{output}: cnn, from 60 documents (single-label, 3 classes), in ")
     assert os.listdir(output.parent) == ["model"]
     loaded = wc.load(output)
     assert (loaded.channels, len(loaded.history_)) == (16, 2)

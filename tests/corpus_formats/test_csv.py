@@ -1,9 +1,10 @@
 import csv as standard_csv
 
 import pytest
+import written
 from columns import columns_of
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus import ReadOptions, read_corpus
 from wordclass.corpus_formats import csv
 from wordclass.errors import FormatError, InputError
 
@@ -122,30 +123,9 @@ def test_a_cell_may_be_longer_than_the_limit_of_the_standard_module(tmp_path):
         standard_csv.field_size_limit(before)
 
 
-@pytest.mark.parametrize("label", ["a;b", "", " a", "a\n"])
-def test_a_label_that_a_cell_cannot_hold_is_refused_before_anything_is_written(tmp_path, label):
-    with pytest.raises(InputError, match="record 2"):
-        csv.write(tmp_path / "x.csv", LabelledCorpus(["x", "y"], ["a", label], False))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_int_label_is_refused_because_it_would_come_back_as_a_str(tmp_path):
-    with pytest.raises(InputError, match="not of type str; JSONL holds str and int"):
-        csv.write(tmp_path / "x.csv", LabelledCorpus(["x"], [5], False))
-
-
-def test_what_is_written_is_read_by_the_standard_module(tmp_path):
-    texts = ['a "b", c', "d\re", "f\r\ng", " h "]
-    csv.write(tmp_path / "x.csv", LabelledCorpus(texts, [["i", "j"], [], ["k"], ["k"]], True))
-    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(standard_csv.DictReader(file))
-    assert [row["text"] for row in rows] == texts
-    assert [row["labels"] for row in rows] == ["i;j", "", "k", "k"]
-
-
 def test_a_truncated_gzip_file_is_an_error(tmp_path):
     path = tmp_path / "x.csv.gz"
-    csv.write(path, LabelledCorpus([f"text {k}" for k in range(500)], ["a"] * 500, False))
+    written.write("csv", path, written.of([f"text {k}" for k in range(500)]))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(FormatError, match="cut short"):
         read_corpus(path)

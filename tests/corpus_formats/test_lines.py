@@ -118,4 +118,4 @@ def test_a_bad_byte_from_a_pipe_is_told_without_waiting_for_more(tmp_path):
     with pytest.raises(FormatError, match="byte 0xff is not valid") as caught:
         list(decoded(tmp_path / "pipe", "utf-8"))
     writer.join()
-    assert caught.value.line is None
+    assert caught.value.line == 2

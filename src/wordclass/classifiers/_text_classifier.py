@@ -229,6 +229,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             "matrix_columns": codeframe.matrix_columns,
             "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
             "scores": dict(self.scores_ if scores is None else scores),
+            "fields": getattr(self, "fields_", {}),
         }
         persistence.write(Path(path), about, parts, self.packages)
 

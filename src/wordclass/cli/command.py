@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -99,7 +100,12 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         try:
-            with ProgressBar(is_shown=not given["settings"].quiet).listening():
+            bar = ProgressBar(is_shown=not given["settings"].quiet)
+            with bar.listening(), warnings.catch_warnings():
+                warnings.simplefilter("default", UserWarning)
+                warnings.showwarning = lambda message, *_: given["settings"].say(
+                    f"warning: {message}"
+                )
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there

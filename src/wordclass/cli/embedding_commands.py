@@ -12,7 +12,7 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus, Multilabel
-from wordclass.corpus import Label
+from wordclass.corpus import Label, described_task
 from wordclass.errors import InputError
 
 Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
@@ -63,13 +63,14 @@ def fit(
         keep_documents=keep_documents,
         n_jobs=settings.jobs,
     )
-    n_docs = _fit(embeddings, corpus, settings.encoding, multilabel)
+    n_docs, is_multilabel = _fit(embeddings, corpus, settings.encoding, multilabel)
     embeddings.save(output)
     seconds = time.perf_counter() - start
     result = {
         "output": str(output),
         "n_docs": n_docs,
         "n_classes": len(embeddings.classes_),
+        "is_multilabel": is_multilabel,
         "n_terms": len(embeddings),
         "n_dims": embeddings.vectors_.shape[1],
         "seconds": round(seconds, 3),
@@ -77,7 +78,8 @@ def fit(
     settings.tell(
         result,
         f"{output}: {len(embeddings):,} terms by {result['n_dims']} dimensions, from "
-        f"{n_docs:,} documents of {result['n_classes']} classes, in {seconds:.1f} s",
+        f"{n_docs:,} documents ({described_task(is_multilabel, len(embeddings.classes_))}), "
+        f"in {seconds:.1f} s",
     )
 
 
@@ -86,16 +88,16 @@ def _fit(
     corpus: Corpus,
     encoding: str,
     is_multilabel: bool | None,
-) -> int:
-    """Fit, a large file block by block; return the number of documents."""
+) -> tuple[int, bool]:
+    """Fit, a large file block by block; return how many documents, and whether multilabel."""
     needs_all = embeddings.structural_problems or embeddings.keep_documents
     if corpus.is_large and not needs_all:
         blocks = corpus.blocks("train", encoding, is_multilabel)
         embeddings.fit_blocks(blocks)
-        return blocks.n_docs
+        return blocks.n_docs, blocks.is_multilabel
     documents = corpus.read("train", encoding, is_multilabel)
     embeddings.fit(documents.texts, documents.labels)
-    return len(documents)
+    return len(documents), documents.is_multilabel
 
 
 @command

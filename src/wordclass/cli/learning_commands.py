@@ -14,7 +14,7 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
 from wordclass.cli.corpora import Corpus, Multilabel
-from wordclass.corpus import LabelledCorpus
+from wordclass.corpus import LabelledCorpus, described_task
 from wordclass.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def train(
     scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
     if not _is_ours_to_save(made):
         return
+    made.fields_ = corpus.fields
     made.save(output, scores=scores)
     _forget_checkpoint(made)
     seconds = time.perf_counter() - start
@@ -77,12 +78,13 @@ def train(
         "classifier": classifier,
         "n_docs": n_docs,
         "n_classes": n_classes,
+        "is_multilabel": documents.is_multilabel,
         "seconds": round(seconds, 3),
         **scores,
     }
     message = (
-        f"{output}: {classifier}, from {n_docs:,} documents of {n_classes:,} classes, "
-        f"in {seconds:.1f} s"
+        f"{output}: {classifier}, from {n_docs:,} documents "
+        f"({described_task(documents.is_multilabel, n_classes)}), in {seconds:.1f} s"
     )
     if found := scores.get("holdout"):
         message += (
@@ -247,6 +249,7 @@ def tune(
             f"  {same_command()}\nWith --budget 0s, the best of them becomes the model."
         )
         raise
+    tuned.model.fields_ = corpus.fields
     tuned.model.save(output, scores={"tuning": tuned.to_dict()})
     result = {
         "output": str(output),
@@ -254,11 +257,12 @@ def tune(
         "classifier": classifier,
         "n_docs": len(documents),
         "n_classes": len(tuned.model.classes_),
+        "is_multilabel": documents.is_multilabel,
         "seconds": round(time.perf_counter() - start, 3),
         **tuned.to_dict(),
         "trials": [trial.to_dict() for trial in tuned.trials],
     }
-    settings.show(result, _summary(tuned, output, journal))
+    settings.show(result, _summary(tuned, documents.task, output, journal))
 
 
 def _written(trial: "Trial") -> str:
@@ -276,11 +280,12 @@ def _as_set(options: dict[str, Any]) -> str:
     )
 
 
-def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
+def _summary(tuned: "Tuned", task: str, output: Path, journal: Path) -> str:
     from wordclass.report.tables import aligned
 
     best = tuned.ranked[0]
     rows = {
+        "task": task,
         "chosen": _as_set(tuned.best),
         "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
         f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",

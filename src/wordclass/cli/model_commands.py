@@ -1,30 +1,29 @@
 """The commands that use models: evaluate, predict, explain, export."""
 
-import codecs
-import io
-import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from wordclass import naming, storage
+from wordclass import naming
 from wordclass.cli.command import Settings, command, standard_output
-from wordclass.cli.corpora import Corpus, Split, TextField
-from wordclass.corpus_formats._lines import codec_of
-from wordclass.errors import FormatError, InputError
+from wordclass.cli.corpora import Corpus, Texts
+from wordclass.corpus import ReadOptions, Record
+from wordclass.corpus_formats._lines import line_blocks
+from wordclass.errors import InputError
 
 if TYPE_CHECKING:
     from wordclass.explanation import Explanation
+    from wordclass.folds import Holdout
 
 Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
 
-_CHUNK = 1 << 16  # bytes of standard input
 _FOR, _AGAINST = (0, 130, 60), (190, 40, 40)  # red, green and blue of a word at its strongest
 _GRAY = 140  # of each, where a word adds nothing
 _FAINT = 0.15  # of the strongest: what is below stays uncolored
@@ -53,21 +52,17 @@ def evaluate(
     settings.check_output(confusion)
 
     from wordclass import persistence
-    from wordclass.folds import Holdout
     from wordclass.report.evaluation import evaluate_model
 
-    aside = persistence.read_manifest(model)["scores"].get("holdout") if holdout else None
-    if holdout and aside is None:
-        raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
+    aside = _kept_aside(model) if holdout else None
     loaded = persistence.load(model)
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
     usual_split = "test" if aside is None else "train"
-    documents = corpus.read(usual_split, settings.encoding, is_multilabel)
+    documents = corpus.read(usual_split, settings.encoding, is_multilabel, loaded)
     if aside is not None:
-        is_aside = Holdout(aside["share"], aside["seed"]).contains(documents.texts)
-        documents = documents.part(is_aside)
+        documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
     if found.n_shared:
         settings.say(
@@ -88,13 +83,25 @@ def evaluate(
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
 
 
+def _kept_aside(model: Path) -> "Holdout":
+    """Return which documents training with --holdout kept aside."""
+    from wordclass import persistence
+    from wordclass.folds import Holdout
+
+    aside = persistence.read_manifest(model)["scores"].get("holdout")
+    if aside is None:
+        raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
+    return Holdout(aside["share"], aside["seed"])
+
+
 @command
 def predict(
     settings: Settings,
     model: Model,
-    data: Annotated[str, typer.Argument(help="A corpus, labelled or not; - reads lines.")],
+    corpus: Texts,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write; else it is printed.")
+        Path | None,
+        typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; else printed."),
     ] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Scores of so many classes, best first.")
@@ -102,25 +109,41 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Probabilities of all classes, or of the -k best.")
     ] = False,
-    split: Split = None,
-    text_field: TextField = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Labels are the classes at least so probable."),
+    ] = None,
+    holdout: Annotated[
+        bool, typer.Option("--holdout", help="Only what training with --holdout kept aside.")
+    ] = False,
 ) -> None:
-    """Predict the labels of texts: one JSON object per text."""
+    """Predict the labels of texts: one JSON object per text, or a row of a table.
+
+    For DATA, - reads standard input: JSON lines, or one text per line. All columns are kept; those
+    named labels or scores, as the prediction is, as given_labels and given_scores.
+    """
     settings.check_output(output)
 
     from wordclass import persistence
-    from wordclass.report.predictions import predictions
+    from wordclass.report.predictions import beside, predictions
+    from wordclass.report.row_files import check_ending, rows_to
 
+    if output is not None:
+        check_ending(output)
+    aside = _kept_aside(model) if holdout else None
     loaded = persistence.load(model)
-    corpus = Corpus(data, split, text_field)
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
-    with nullcontext(made.append) if is_one_object else _lines_to(output) as write:
-        for texts in _texts(corpus, settings.encoding):
+    writer = (
+        nullcontext(made.extend if is_one_object else _print) if output is None else rows_to(output)
+    )
+    with writer as write:
+        for records in _records(corpus, settings.encoding, loaded, aside):
+            texts = [record.text for record in records]
+            found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
+            write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
             n_docs += len(texts)
-            for each in predictions(loaded, texts, k, proba=proba):
-                write(each)
     if output is not None:
         result = {"output": str(output), "n_docs": n_docs}
         settings.tell(result, f"{output}: predictions for {n_docs:,} documents")
@@ -128,61 +151,55 @@ def predict(
         settings.show({"predictions": made}, "")
 
 
-@contextmanager
-def _lines_to(output: Path | None) -> Iterator[Callable[[dict[str, Any]], object]]:
-    """Give a function that writes one JSON object per line: to a file, or to standard output.
+def _print(rows: list[dict[str, Any]]) -> None:
+    from wordclass.report.row_files import json_line
 
-    The file appears when it is complete; what is printed is printed at once.
-    """
-    if output is None:
-        yield _print
-        return
-    with storage.writing(output) as file:
-        yield lambda result: file.write(_line(result))
-
-
-def _print(result: dict[str, Any]) -> None:
     with standard_output() as stream:
-        stream.write(_line(result).decode())
+        stream.writelines(json_line(row).decode() for row in rows)
 
 
-def _line(result: dict[str, Any]) -> bytes:
-    # a lone surrogate in a class cannot be written
-    return json.dumps(result, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+def _records(
+    corpus: Texts,
+    encoding: str,
+    model: Any,  # noqa: ANN401 - any classifier of texts
+    aside: "Holdout | None",
+) -> Iterator[list[Record]]:
+    """Give the records of a corpus, or, for `-`, of standard input; or those kept aside of them."""
+    if corpus.data == "-":
+        blocks = _input_records(corpus.options(encoding, model))
+    else:
+        blocks = corpus.records(None if aside is None else "train", encoding, model)
+    for block in blocks:
+        if aside is not None:
+            is_aside = aside.contains(record.text for record in block)
+            block = [record for record, is_kept in zip(block, is_aside, strict=True) if is_kept]
+        if block:
+            yield block
 
 
-def _texts(corpus: Corpus, encoding: str) -> Iterator[list[str]]:
-    """Give the texts of a corpus, or, for `-`, the lines of standard input, block by block."""
-    return _input_lines(encoding) if corpus.data == "-" else corpus.texts(encoding)
+def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
+    """Give the lines of standard input as texts, or, where the first is a JSON object, as JSONL."""
+    from wordclass.corpus_formats import jsonl
+
+    options = replace(options, texts_only=True, keep_rows=True)
+    is_json, n_lines = None, 0
+    for lines in _input_lines(options.encoding):
+        if is_json is None:
+            is_json = jsonl.is_object(lines[0])
+        numbered = enumerate(lines, start=n_lines + 1)
+        n_lines += len(lines)
+        if is_json:
+            yield [*jsonl.records_of(Path("standard input"), numbered, options)]
+        else:
+            yield [Record(line, []) for line in lines]
 
 
 def _input_lines(encoding: str) -> Iterator[list[str]]:
-    """Give the lines of standard input, as many at a time as have come: slow input is no wait."""
+    """Give the lines of standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
-    stream = cast("io.BufferedReader", sys.stdin.buffer)
-    decoder = codecs.getincrementaldecoder(codec_of(encoding))()
-    rest, n_lines, is_last = "", 0, False
-    while not is_last:
-        chunk = stream.read1(_CHUNK)
-        is_last = not chunk
-        try:
-            rest += decoder.decode(chunk, final=is_last)
-        except UnicodeDecodeError as error:
-            line = n_lines + error.object[: error.start].count(b"\n") + 1
-            found = error.object[error.start : error.start + 1].hex()
-            reason = f"byte 0x{found} is not valid {encoding} ({error.reason})"
-            raise FormatError(
-                "standard input", line, f"{reason}; --encoding names another"
-            ) from error
-        if not n_lines:
-            rest = rest.removeprefix("\ufeff")
-        *lines, rest = rest.split("\n")
-        if is_last and rest:
-            lines.append(rest)
-        n_lines += len(lines)
-        if lines:
-            yield [line.removesuffix("\r") for line in lines]
+    for lines in line_blocks(sys.stdin.buffer, "standard input", encoding):
+        yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 
 @command

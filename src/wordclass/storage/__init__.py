@@ -6,6 +6,7 @@ import io
 import os
 import platform
 import re
+import select
 import shutil
 import stat
 import sys
@@ -25,10 +26,12 @@ if sys.platform != "win32":
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
-_ZSTD_CHUNK = 1 << 10  # each byte of zstd data may become 32 kB
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
 _ANY_MACHINE = "[0-9a-f]{8}"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
+_ZSTD_CHUNK = 1 << 10  # which may become 32 MB
+_MOST_GROWTH, _HARMLESS = 1000, 64 << 20  # of compressed data; bytes that may come of any
+_PATIENCE = 1.0  # seconds that whoever writes to a pipe has to open it
 
 
 def data_home() -> Path:
@@ -100,11 +103,19 @@ def is_stream(path: Path) -> bool:
 @contextmanager
 def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading its bytes as they are; see `reading`."""
-    at_once = 0 if stream else getattr(os, "O_NONBLOCK", 0)
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once)) as file:
-        if not (stream or stat.S_ISREG(os.fstat(file.fileno()).st_mode)):
+    with open(path, "rb", opener=_open_at_once) as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if not (stream or stat.S_ISREG(mode)):
             raise FormatError(path, None, "a pipe or a device; expected a regular file")
+        if hasattr(os, "O_NONBLOCK"):
+            if stat.S_ISFIFO(mode):
+                select.select([file], [], [], _PATIENCE)
+            os.set_blocking(file.fileno(), True)
         yield file
+
+
+def _open_at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextmanager
@@ -115,7 +126,8 @@ def reading(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     ----------
     path : Path
     stream : bool, default=False
-        Whether it may be a pipe or a device, which are waited for; else they are refused at once.
+        Whether it may be a pipe or a device; else these are refused. A named pipe that nobody
+        writes to is empty, and not waited for.
 
     Raises
     ------
@@ -191,13 +203,19 @@ def _zstd_pieces(raw: BinaryIO, path: Path) -> Iterator[bytes]:
     (`zstandard.stream_reader` ends silently where the data does.)
     """
     zstandard = naming.extra("zstandard", f"to read {path}")
-    frame, rest = None, b""
+    frame, rest, n_read, n_made = None, b"", 0, 0
     while chunk := rest or raw.read(_ZSTD_CHUNK):
+        n_read += len(chunk) - len(rest)
         frame = frame or zstandard.ZstdDecompressor().decompressobj()
         try:
-            yield frame.decompress(chunk)
+            piece = frame.decompress(chunk)
         except zstandard.ZstdError as error:
             raise FormatError(path, None, f"damaged zstd data: {error}") from error
+        yield piece
+        n_made += len(piece)
+        if n_made > max(_HARMLESS, _MOST_GROWTH * n_read):
+            told = f"more than {_MOST_GROWTH:,} times its size when decompressed"
+            raise FormatError(path, None, f"{told}; decompress it first if it is meant to be")
         frame, rest = (None, frame.unused_data) if frame.eof else (frame, b"")
     if frame is not None:
         raise FormatError(path, None, "damaged or cut short: a zstd frame has no end")
