@@ -164,16 +164,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _opened(stack: ExitStack, folder: Path, *names: str) -> list[BinaryIO]:
     """Open files of a model, all of the same one also while another takes its place."""
     place = storage.present(folder)
-    storage.require(place)
-    if not place.is_dir():
-        raise FormatError(folder, None, "a file; expected the folder of a model")
-    state = storage.state_of(place)
+    if (state := storage.state_of(place)) is None:
+        storage.require(folder)  # unless it got its place back
+        return _opened(stack, folder, *names)
     with storage.accessing(folder):
         try:
             files = [stack.enter_context(storage.opened(place / name)) for name in names]
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             if storage.state_of(place) == state:
-                told = f"not a model, or not complete: {Path(error.filename).name} is missing"
+                told = f"{Path(error.filename).name} is missing; expected the folder of a model"
                 raise FormatError(folder, None, told) from error
     return files if storage.state_of(place) == state else _opened(stack, folder, *names)
 

@@ -490,7 +490,7 @@ def test_only_what_has_the_name_of_something_unfinished_here_is_removed(tmp_path
     machine = storage._MACHINE
     left = f".x.{machine}-{'0' * 16}.tmp"
     kept = [
-        f".x.{machine}-{'0' * 15}.tmp",
+        f".x.{machine}{'0' * 16}.tmp",
         f".x.{'0' * 8}-{'0' * 16}.tmp",
         f".xx.{machine}-{'0' * 16}.tmp",
         f".x.y.{machine}-{'0' * 16}.tmp",
@@ -525,7 +525,7 @@ def test_without_locks_all_is_written_and_nothing_is_swept(tmp_path, monkeypatch
     def fail(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(storage.fcntl, "flock", fail)
+    monkeypatch.setattr("fcntl.flock", fail)
     left = tmp_path / f".x.{storage._MACHINE}-{'0' * 16}.tmp"
     left.touch()
     with storage.writing(tmp_path / "x") as stream:
@@ -550,18 +550,31 @@ def test_a_folder_is_replaced_with_and_without_an_exchange(tmp_path, monkeypatch
         assert os.listdir(tmp_path / "folder") == [content]
 
 
-def test_a_folder_that_was_put_aside_is_found_until_there_is_another(tmp_path):
+def test_a_folder_that_was_put_aside_is_found_until_there_is_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "_exchange", lambda one, other: False)
     folder = tmp_path / "folder"
     assert storage.present(folder) == folder
-    for k, name in enumerate([f"{'a' * 8}-{'0' * 16}", f"{'b' * 8}-{'0' * 16}"]):
-        aside = tmp_path / f".folder.{name}.old"
-        aside.mkdir()
-        os.utime(aside, (k, k))
-    assert storage.present(folder) == aside
-    with storage.replacing_folder(folder, lambda _: None):
-        pass
-    assert storage.present(folder) == folder
-    assert os.listdir(tmp_path) == ["folder"]
+
+    def first_of_two(one, other, replace=os.replace):
+        replace(one, other)
+        raise SystemExit  # killed before the second
+
+    for name in ("first", "second"):
+        folder.mkdir()
+        with (
+            monkeypatch.context() as patch,
+            suppress(SystemExit),
+            storage.replacing_folder(folder, lambda _: None),
+        ):
+            (folder / name).touch()
+            patch.setattr(os, "replace", first_of_two)
+        assert not folder.exists()
+        assert os.listdir(storage.present(folder)) == [name]
+        with storage.replacing_folder(folder, lambda _: None):
+            pass
+        assert storage.present(folder) == folder
+        assert os.listdir(tmp_path) == ["folder"]
+        folder.rmdir()
 
 
 # --- before there is anything to write -------------------------------------------------------

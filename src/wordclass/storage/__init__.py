@@ -1,11 +1,10 @@
 """How files and folders are opened and replaced: none is left half-written."""
 
-import errno
+import glob
 import gzip
 import io
 import os
 import platform
-import re
 import select
 import shutil
 import stat
@@ -14,6 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 from uuid import uuid4
@@ -21,13 +21,9 @@ from uuid import uuid4
 from wordclass import naming
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError, WordClassError
 
-if sys.platform != "win32":
-    import fcntl
-
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
-_ANY_MACHINE = "[0-9a-f]{8}"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 _ZSTD_CHUNK = 1 << 10  # which may become 32 MB
 _MOST_GROWTH, _HARMLESS = 1000, 64 << 20  # of compressed data; bytes that may come of any
@@ -257,7 +253,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     goes_through = is_stream(path)
     place = Path(tempfile.gettempdir(), path.name) if goes_through else _real(path)
-    with accessing(path, "written", "; nothing was changed"), _unfinished(place) as temporary:
+    with _unfinished(path, place, Path.touch, 0o666) as temporary:
         yield temporary
         if goes_through:
             with temporary.open("rb") as made, path.open("wb") as out:
@@ -290,17 +286,15 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
     """
     place = _real(folder)
     check_folder(place, check)
-    try:
-        with (
-            accessing(folder, "written", "; nothing was changed"),
-            _unfinished(place, is_folder=True) as temporary,
-        ):
+    make_folder = partial(Path.mkdir, parents=True)
+    with _unfinished(folder, place, make_folder, 0o777) as temporary:
+        try:
             yield temporary
-            _complete(temporary, place)
-            check_folder(place, check)  # again: the work took a while
-            _swap(temporary, place)
-    except StorageError as error:  # tell of a place that the user knows
-        raise StorageError(str(error).replace(str(temporary), str(folder))) from error
+        except StorageError as error:  # tell of a place that the user knows
+            raise StorageError(str(error).replace(str(temporary), str(folder))) from error
+        _complete(temporary, place)
+        check_folder(place, check)  # again: the work took a while
+        _swap(temporary, place)
 
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
@@ -332,54 +326,43 @@ def check_writable(path: Path, *, is_folder: bool = False) -> None:
         Nothing may be written there.
     """
     place = _real(path)
-    while is_folder and not place.parent.exists():
-        place = place.parent
+    if is_stream(path) and os.access(path, os.W_OK):
+        return
     if place.is_dir() and not is_folder:
         raise InputError(f"{path} is a folder; expected a file, or a new name")
-    with accessing(path, "written"):
-        if not is_stream(path):
-            with _unfinished(place):
-                return
-        elif not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    while is_folder and not place.parent.exists():
+        place = place.parent
+    with _unfinished(path, place, Path.touch, 0o666):
+        pass
 
 
 @contextmanager
-def _unfinished(place: Path, *, is_folder: bool = False) -> Iterator[Path]:
-    """Make a file or folder of another name beside a place; it is removed in the end.
+def _unfinished(
+    path: Path, place: Path, make: Callable[[Path, int], object], mode: int
+) -> Iterator[Path]:
+    """Make a file or folder of another name beside a place; what is left of it is removed.
 
-    It is locked as long as this process lives, whatever ends it. What replaces something may be
-    read by nobody else until it is complete.
+    It is locked as long as this process lives, whatever ends it. What is to replace something is
+    private until it is complete. Errors tell of `path`.
     """
     sweep(place)
-    mode = 0o700 if place.exists() else 0o777
-    with ExitStack() as stack:
-        while True:
-            temporary = place.with_name(f".{place.name}.{_MACHINE}-{uuid4().hex[:16]}.tmp")
-            if is_folder:
-                temporary.mkdir(mode, parents=True)
-            else:
-                temporary.touch(mode & 0o666, exist_ok=False)
-            with suppress(OSError):  # where nothing can be locked, nothing is swept
+    with accessing(path, "written", "; nothing was changed"), ExitStack() as stack:
+        is_ours = False
+        while not is_ours:
+            temporary = place.parent / f".{place.name}.{_MACHINE}-{uuid4().hex[:16]}.tmp"
+            make(temporary, mode & 0o700 if place.exists() else mode)
+            with suppress(ImportError, OSError):  # where nothing can be locked, nothing is swept
                 stack.enter_context(_locked(temporary))
-            if temporary.exists():  # else it was swept before it was locked
-                break
+            is_ours = temporary.exists()  # else it was swept before it was locked
         stack.callback(_remove, temporary)
         yield temporary
 
 
 def sweep(place: Path) -> None:
     """Remove what processes that were killed left beside a place, unfinished."""
-    for left in _left_beside(place, _MACHINE, "tmp"):
-        with suppress(OSError), _locked(left, waits=False):
+    for left in list(place.parent.glob(f".{glob.escape(place.name)}.{_MACHINE}-*.tmp")):
+        with suppress(ImportError, OSError), _locked(left, waits=False):
             _remove(left)
-
-
-def _left_beside(place: Path, machine: str, ending: str) -> list[Path]:
-    name = re.compile(rf"\.{re.escape(place.name)}\.{machine}-[0-9a-f]{{16}}\.{ending}")
-    with suppress(OSError):
-        return [each for each in place.parent.iterdir() if name.fullmatch(each.name)]
-    return []
 
 
 @contextmanager
@@ -388,11 +371,11 @@ def _locked(path: Path, *, waits: bool = True) -> Iterator[None]:
 
     Raises
     ------
-    OSError
-        Another process has locked it, and is not waited for; or nothing can be locked there.
+    ImportError, OSError
+        Nothing can be locked there; or another process has locked it, and is not waited for.
     """
-    if sys.platform == "win32":
-        raise OSError("no locks")
+    import fcntl  # not on Windows
+
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
@@ -435,9 +418,9 @@ def _swap(new: Path, place: Path) -> None:
     """
     if _exchange(new, place):
         return
-    aside = new.with_suffix(".old")
-    before = [aside, *_left_beside(place, _ANY_MACHINE, "old")]  # looked for while it has its place
-    with suppress(FileNotFoundError):
+    aside = _aside(place)
+    if place.exists():
+        _remove(aside)
         os.replace(place, aside)
     try:
         os.replace(new, place)
@@ -445,26 +428,27 @@ def _swap(new: Path, place: Path) -> None:
         with suppress(OSError):
             os.replace(aside, place)
         raise
-    for each in before:
-        _remove(each)
+    _remove(aside)
 
 
 def _exchange(one: Path, other: Path) -> bool:
     """Let two folders trade places; return whether they did."""
     import ctypes
 
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (AttributeError, OSError, TypeError):  # not Linux
-        return False
     places = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
-    return bool(rename(*places, _RENAME_EXCHANGE) == 0)
+    with suppress(AttributeError, OSError, TypeError):  # not Linux
+        return bool(ctypes.CDLL(None).renameat2(*places, _RENAME_EXCHANGE) == 0)
+    return False
+
+
+def _aside(place: Path) -> Path:
+    return place.parent / f".{place.name}.replaced-by-wordclass"
 
 
 def present(folder: Path) -> Path:
     """Return where a folder is: also where `replacing_folder` left it when it was killed."""
-    left = [] if is_there(folder) else _left_beside(_real(folder), _ANY_MACHINE, "old")
-    return max(left, key=os.path.getmtime, default=folder)
+    aside = _aside(_real(folder))
+    return aside if aside.exists() and not is_there(folder) else folder
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wordclass.arrays import Floats32
-from wordclass.errors import FormatError, InputError, StorageError
-from wordclass.storage import is_stream, reading, replacing
+from wordclass.errors import FormatError, InputError
+from wordclass.storage import accessing, is_stream, reading, replacing
 from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors, checked_names, names_file
 
@@ -66,10 +66,8 @@ def write(path: Path, vectors: WordVectors, content: Iterable[bytes]) -> None:
         with replacing(path) as temporary, temporary.open("wb") as out:
             out.writelines(content)
     if has_place and vectors.dimension_names is None:
-        try:
+        with accessing(side, "removed", "; it names other vectors"):
             side.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageError(f"{side}: names other vectors; remove it: {error}") from error
 
 
 def read_names(path: Path, n_dims: int) -> Names | None:
