@@ -26,7 +26,7 @@ def check_ending(path: Path) -> str:
     A device or pipe without an ending, such as /dev/stdout, is given JSON lines.
     """
     ending = Path(storage.uncompressed_name(path)).suffix.lower()
-    if not ending and storage.is_there(path) and not (path.is_file() or path.is_dir()):
+    if not ending and storage.is_stream(path):
         return ".jsonl"
     if ending not in _ENDINGS:
         raise InputError(
