@@ -519,6 +519,11 @@ def test_a_whole_number_is_the_float_it_stands_for():
     assert all(type(shrinkage) is float for shrinkage, _ in tried)
 
 
+def test_a_whole_number_is_a_float_also_where_the_default_is_none():
+    tuned = wc.tune(TEXTS, LABELS, "linear", grid={"C": [1, 1.0, 2]}, start={"C": 1})
+    assert [str(each["C"]) for each in settings_of(tuned)] == ["1.0", "2.0"]
+
+
 def test_a_budget_without_an_end_is_none_at_all():
     endless = tune(budget=math.inf)
     assert [trial.status for trial in endless.trials] == ["done"] * len(endless.trials)

@@ -1,5 +1,6 @@
 """Model selection with a time budget: try settings, let held-out documents decide, fit the best."""
 
+import inspect
 import json
 import math
 import os
@@ -12,7 +13,7 @@ from functools import cached_property
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -201,17 +202,21 @@ def _grid(
         if isinstance(choices, str) or not isinstance(choices, Sequence) or not choices:
             raise InputError(f"grid[{name!r}] is {choices!r}; expected a list of values")
     known = make_classifier(classifier).get_params(deep=False) | {**first}
-    start = {name: known[name] for name in values}
-    return {name: [_like(start[name], each) for each in values[name]] for name in values}, start
+    hints = inspect.signature(naming.entry("classifiers", classifier).make).parameters
+    start = {name: _as(hints[name].annotation, known[name]) for name in values}
+    tried = {name: [_as(hints[name].annotation, each) for each in values[name]] for name in values}
+    return tried, start
 
 
-def _like(start: object, value: object) -> object:
-    """Return 20 as 20.0 where the start is a float, so that the same is not tried twice.
+def _as(hint: object, value: object) -> object:
+    """Return 20 as 20.0 where the option is a float, so that the same is not tried twice.
 
-    Not the other way round: to some settings, 1 and 1.0 are different things.
+    Where an option may be an int or a float, 1 and 1.0 are different things.
     """
     plain = value.item() if isinstance(value, np.generic) else value
-    return float(plain) if isinstance(start, float) and type(plain) is int else plain
+    kinds = {hint, *get_args(hint)}
+    is_float = float in kinds and int not in kinds
+    return float(plain) if is_float and type(plain) is int else plain
 
 
 def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:

@@ -74,6 +74,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         the class with the highest score is given.
     calibration_ : Calibration, or None
         What turns scores into probabilities.
+    scores_ : dict
+        What was saved of its quality with the model that this one was loaded from; else empty.
     """
 
     name: ClassVar[str]  # in the catalogue
@@ -83,6 +85,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     codeframe_: Codeframe
     thresholds_: Floats | None
     calibration_: Calibration | None
+    scores_: Mapping[str, object]
     scorer_: Any  # a `Scorer`, of the kind that the classifier tells
 
     def fit(
@@ -117,7 +120,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         try:
             self._learn(listed, encoded, weights)
             self._set_codeframe(encoded.codeframe)
-            self.training_ = TrainingData.of(listed)
+            self.training_, self.scores_ = TrainingData.of(listed), {}
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise
@@ -208,7 +211,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         path : str or path
             The folder. A model that is there already is replaced; anything else is not.
         scores : dict, optional
-            What is known of the model's quality, to be kept with it.
+            What is known of the model's quality, to be kept with it; by default `scores_`.
         """
         check_is_fitted(self)
         codeframe, training, calibration = self.codeframe_, self.training_, self.calibration_
@@ -225,7 +228,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             "classes": codeframe.classes,
             "matrix_columns": codeframe.matrix_columns,
             "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
-            "scores": dict(scores or {}),
+            "scores": dict(self.scores_ if scores is None else scores),
             "fields": getattr(self, "fields_", {}),
         }
         persistence.write(Path(path), about, parts, self.packages)

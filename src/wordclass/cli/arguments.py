@@ -129,7 +129,7 @@ def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say
     if given.lower() in _WORDS:
         return _WORDS[given.lower()]
     for written in (given, f"[{given}]"):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             value = json.loads(written)
             return value if written == given else tuple(value) or given
     return given

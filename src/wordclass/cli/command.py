@@ -50,10 +50,16 @@ class Settings:
         bool, typer.Option("--json", help="Print one JSON object on standard output.")
     ] = False
 
-    def check_output(self, path: Path | None) -> None:
-        """Refuse to overwrite, before any work is done; None is no file."""
-        if path is not None and storage.is_there(path) and not self.force:
+    def check_output(self, path: Path | None, *, is_folder: bool = False) -> None:
+        """Refuse what is not to be overwritten, or cannot be written, before any work is done.
+
+        None is no file.
+        """
+        if path is None:
+            return
+        if storage.is_there(path) and not self.force:
             raise InputError(f"{path} exists; --force overwrites it")
+        storage.check_writable(path, is_folder=is_folder)
 
     def say(self, *lines: str) -> None:
         """Tell the user something that is not a result: on standard error, line by line."""
@@ -124,6 +130,7 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
 def run() -> int:
     """Run the command that was given, and return its exit status."""
+    warnings.showwarning = lambda message, *_: terminal.say(f"warning: {message}")
     try:
         status: int | None = app(prog_name="wordclass", standalone_mode=False)
     except _UsageError as error:

@@ -49,7 +49,7 @@ def train(
     A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
     same command goes on from there, whatever ended it.
     """
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
     start = time.perf_counter()
 
     from wordclass import persistence
@@ -209,7 +209,7 @@ def tune(
     Each trial is added to OUTPUT.trials.jsonl as soon as it is over; the same command goes on from
     there, whatever ended it.
     """
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
     start = time.perf_counter()
     n_seconds = arguments.seconds(budget)
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from wordclass import progress
-from wordclass.errors import FormatError, MissingDataError, StorageError
+from wordclass.errors import FormatError, MissingDataError
+from wordclass.storage import accessing
 
 _CHUNK = 1 << 17
 _SECONDS = 30  # without a byte, after which a connection counts as dead
@@ -69,9 +70,9 @@ def fetch(download: Download, folder: Path) -> Path:
     """
     target = folder / download.file
     failures: list[tuple[str, _FailedError]] = []
-    try:
-        if target.is_file():
-            return target
+    if target.is_file():
+        return target
+    with accessing(target, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         version = folder / f".{download.file}.version"
         with _part_of(target) as part:
@@ -84,9 +85,6 @@ def fetch(download: Download, folder: Path) -> Path:
                     os.replace(part, target)
                     version.unlink(missing_ok=True)
                     return target
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{target}: cannot be written: {reason}") from error
     told = "; ".join(f"{url}: {error}" for url, error in failures)
     if any(error.is_wrong for _, error in failures):
         raise FormatError(target, None, f"what was fetched is not the file, nothing kept ({told})")

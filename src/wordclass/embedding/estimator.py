@@ -311,11 +311,24 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         return [(self.terms_[j], float(scores[j])) for j in best]
 
     def profile(self, term: str, n: int | None = None) -> list[tuple[Label, float]]:
-        """Return the classes a term speaks for, best first; an unseen term has zeros."""
-        row = self._row(term)
+        """Return the classes a term speaks for, best first; an unseen term has zeros.
+
+        A word that is no term is looked up as `written` has it: "SCSI" where texts are lowercased.
+        """
+        row = self._row(self.written(term))
         scores = np.zeros(len(self.classes_)) if row is None else self.class_vectors_[row]
         order = np.argsort(-scores[: len(self.classes_)], kind="stable")[:n]
         return [(self.classes_[j], float(scores[j])) for j in order]
+
+    def written(self, word: str) -> str:
+        """Return a word as the analyzer writes it, unless it is a term as it stands.
+
+        What the analyzer takes for several terms, or for none, is returned as it stands too.
+        """
+        if word in self:
+            return word
+        longest = max(self.vectorizer_.build_analyzer()(word), key=len, default=word)
+        return longest if len(longest.split()) == len(word.split()) else word
 
     def __getitem__(self, term: str) -> Floats32:
         row = self._row(term)
