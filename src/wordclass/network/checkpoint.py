@@ -186,7 +186,8 @@ def _taken(parts: Parts, group: str, layouts: Mapping[str, str]) -> Weights:
 def _state_of(told: Mapping[str, Any]) -> State:
     state = State(**{**told, "history": [Epoch(**epoch) for epoch in told["history"]]})
     check_int("batch", state.batch, 0)
-    for each in (state, *state.history):
+    parts: list[State | Epoch] = [state, *state.history]
+    for each in parts:
         for kept in fields(each):
             value = getattr(each, kept.name)
             if kept.type in (int, float) or (kept.type == float | None and value is not None):

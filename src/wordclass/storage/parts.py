@@ -201,8 +201,8 @@ class Parts:
             raise ValueError(f"{told}; expected {kind} {expected}: {', '.join(sizes)}")
         return found
 
-    def _number(self, size: str) -> int | None:
-        return int(size) if size.isdigit() else self.sizes.get(size)
+    def _number(self, size: str) -> int:
+        return int(size) if size.isdigit() else self.sizes.get(size, -1)
 
     # --- files -----------------------------------------------------------------------------
 
