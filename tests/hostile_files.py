@@ -13,6 +13,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -567,7 +568,8 @@ def use_embeddings(path, calls):
     calls(lambda: load(path).partial_fit(*MORE).transform(ASKED))
     calls(lambda: load(path).partial_fit(["new words"], ["new"]).profile("moon"))
     calls(lambda: load(path).merge(wce).save(path.with_name("merged.wce")))
-    calls(lambda: load(path).merge(load(path.parent.parent / "sound")).transform(ASKED))
+    sound = path.parent.parent / "original" / path.name
+    calls(lambda: load(path).merge(load(sound)).transform(ASKED))
 
 
 def make_vectors(path):
@@ -805,7 +807,7 @@ def outcome(kind, path):
             refused.append(error)
             told = str(error)
             is_load = getattr(function, "__name__", "") == "load"
-            is_asked_for = type(error) is InputError and "give it again" in told
+            is_asked_for = isinstance(error, InputError) and "give it again" in told
             if is_load and not (isinstance(error, FormatError) or is_asked_for):
                 raise FailedError(f"load raised {type(error).__name__}: {told[:200]}") from error
             if "\n" in told:
@@ -835,40 +837,36 @@ def make_sound(name, folder):
     return place
 
 
-def serve(name, folder, numbers):
+def serve(folder, jobs):
     """Write and use variants one after the other, and tell what came of each on a line."""
-    import shutil
-
     from wordclass import vector_cache
 
     vector_cache._WORTH_IT = 0
     os.environ["WORDCLASS_HOME"] = str(folder / "home")
-    kind = KINDS[name]
-    sound = make_sound(name, folder)
-    shutil.copyfile(sound, folder / "sound") if sound.is_file() else None
-    content = kind.read(sound)
-    listed = variants(content, kind)
-    if outcome(kind, _copied(sound, folder / "first")) != "works":
-        raise AssertionError("the sound file does not work")
-    limit_memory()
-    for number in numbers:
-        place = _copied(sound, folder / "variant")
-        told, made = numbered(listed, content, number, name)
-        kind.write(place, made)
-        tell(number=number, name=told)
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
-        try:
-            found, reason = outcome(kind, place), ""
-        except BaseException as error:  # that is what is looked for
-            found, reason = "failed", _described(error)
-        faulthandler.cancel_dump_traceback_later()
-        tell(number=number, name=told, outcome=found, reason=reason)
+    for name in dict.fromkeys(name for name, _ in jobs):
+        kind = KINDS[name]
+        sound = make_sound(name, folder / name)
+        content = kind.read(sound)
+        if outcome(kind, _copied(sound, folder / name / "first")) != "works":
+            raise AssertionError(f"the sound file of {name} does not work")
+        limit_memory()
+        listed = variants(content, kind)
+        for number in [number for each, number in jobs if each == name]:
+            place = _copied(sound, folder / name / "variant")
+            told, made = numbered(listed, content, number, name)
+            kind.write(place, made)
+            tell(kind=name, number=number, name=told)
+            faulthandler.dump_traceback_later(SECONDS, exit=True)
+            try:
+                found, reason = outcome(kind, place), ""
+            except BaseException as error:  # that is what is looked for
+                found, reason = "failed", _described(error)
+            faulthandler.cancel_dump_traceback_later()
+            tell(kind=name, number=number, name=told, outcome=found, reason=reason)
 
 
 def _copied(sound, folder):
     """Copy a sound file with what stands beside it; the time stays, so a cache is still its own."""
-    import shutil
-
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sound.parent, folder)
     return folder / sound.name
@@ -887,7 +885,7 @@ def _described(error):
 
 def limit_memory():
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
 
 
 def tell(**told):
@@ -898,24 +896,27 @@ def tell(**told):
 # --- the process that attacks -------------------------------------------------------------------
 
 
-def attack(name, folder, numbers):
-    """Have processes use variants; return, of each, a dict with its name, outcome and reason."""
-    left, results = list(numbers), []
+def attack(folder, jobs):
+    """Have processes use variants; return, of each, a dict with its name, outcome and reason.
+
+    `jobs` are pairs of the name of a kind and the number of a variant, kind after kind.
+    """
+    left, results = list(jobs), []
     while left:
-        command = [sys.executable, __file__, name, str(folder), *map(str, left)]
+        command = [sys.executable, __file__, str(folder), json.dumps(left)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         results += [line for line in lines if "outcome" in line]
-        if not lines:
-            raise AssertionError(f"the sound file of {name} is of no use: {done.stderr[-3000:]}")
+        if not lines or (done.returncode and "outcome" in lines[-1]):
+            raise AssertionError(f"it did not begin: {done.stderr[-3000:]}")
         last = lines[-1]
         if "outcome" not in last:
             reason = f"ended with {done.returncode}: {done.stderr[-2000:]}"
             results.append({**last, "outcome": "failed", "reason": reason})
-        left = left[left.index(last["number"]) + 1 :]
+        left = left[left.index((last["kind"], last["number"])) + 1 :]
     return results
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], Path(sys.argv[2]), [int(each) for each in sys.argv[3:]])
+    serve(Path(sys.argv[1]), [tuple(job) for job in json.loads(sys.argv[2])])

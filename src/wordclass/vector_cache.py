@@ -86,17 +86,16 @@ def _read(content: NDArray[np.uint8], key: str) -> Contents | None:
     found_key, n_dims, names, lengths, terms = from_json(body[start:-_SIZE].tobytes())
     rows: Floats32 = body[:start].view("<f4").reshape(-1, n_dims)
     subwords = Subwords(rows[len(terms) :], *lengths) if lengths else None
+    "".join(terms)  # they are str, or this fails
     n_pieces = len(rows) - len(terms)
+    # whoever makes up a cache can make up its numbers: what is checked is that it can be used
     is_sound = (
         found_key == key
-        and type(terms) is list
-        and {*map(type, terms)} <= {str}
-        and len({*terms}) == len(terms)
+        and isinstance(terms, list)
         and (names is None or len(names) == n_dims)
         and {*map(type, names or ())} <= {str, int}
         and {*map(type, lengths or ())} <= {int}
         and (n_pieces > 0 if lengths else n_pieces == 0)
-        and np.isfinite([rows.max(initial=0), rows.min(initial=0)]).all()
     )
     found = terms, rows[: len(terms)], None if names is None else tuple(names), subwords
     return found if is_sound else None

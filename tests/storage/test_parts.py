@@ -137,7 +137,7 @@ def test_strings_may_have_to_be_distinct_or_sorted():
     ],
 )
 def test_json_that_no_file_of_ours_holds_is_refused(text):
-    with pytest.raises(ValueError, match=r"nested|finite|Expecting|codec"):
+    with pytest.raises((ValueError, RecursionError), match=r"finite|Expecting|codec|recursion"):
         from_json(text)
 
 

@@ -317,9 +317,7 @@ class NetworkClassifier(TextClassifier):
         return {"n_jobs": self.n_jobs, **{name: getattr(source, name) for name in names}}
 
     def _analyzer(self) -> Analyze:
-        vectorizer = DocumentVectorizer(**self._word_options())
-        vectorizer.check()
-        return vectorizer.build_analyzer()
+        return DocumentVectorizer(**self._word_options()).checked().build_analyzer()
 
     def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""

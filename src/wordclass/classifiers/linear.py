@@ -21,7 +21,7 @@ from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features
 from wordclass.measures import Target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.storage.parts import Parts
-from wordclass.text.analyzer import Analyze
+from wordclass.text.analyzer import Analyze, checked_ngrams
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
@@ -167,8 +167,8 @@ class LinearClassifier(TextClassifier):
             given = getattr(self, name)
             if isinstance(given, str) and given == "auto":
                 continue
-            if name == "ngrams":  # the vectorizer checks it
-                choices[name] = (tuple(given) if isinstance(given, list) else given,)
+            if name == "ngrams":
+                choices[name] = (checked_ngrams(given),)
             else:
                 above = 0.0 if name == "C" else None
                 choices[name] = (check_number(name, given, above=above),)

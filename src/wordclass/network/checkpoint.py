@@ -22,6 +22,8 @@ _ANOTHER = (
     "it to begin anew, or name another file"
 )
 
+_STEP = {"step": "float32 1 >=1"}  # of Adam, beside its two moments
+
 Weights = dict[str, Tensor]
 
 
@@ -150,27 +152,23 @@ class Checkpoint:
                 if parts.facts["key"] != self.key:
                     raise CheckpointError(f"{self.path} {_ANOTHER}")
                 state = _state_of(parts.facts["state"])
-                found = {
-                    group: _taken(parts, group, layouts)
-                    for group, layouts in _layouts(network, kept).items()
+                like = {
+                    name: layout_of(each.cpu().numpy()) for name, each in trained(network).items()
                 }
+                found = {group: _taken(parts, group, like) for group in ("network", *kept)}
+                moments = [
+                    _taken(parts, f"optimizer.{k}", {**_STEP, "exp_avg": each, "exp_avg_sq": each})
+                    for k, each in enumerate(like.values())
+                ]
         except FormatError as error:
             raise CheckpointError(f"{error}; delete it to begin anew") from error
         load(network, found.pop("network"))
-        moments = {k: found.pop(f"optimizer.{k}") for k in range(len(found) - len([*kept]))}
-        _restore(optimizer, {k: each for k, each in moments.items() if each})
+        # a number alone comes back as an array of one
+        adam = {k: {**each, "step": each["step"][0]} for k, each in enumerate(moments) if each}
+        groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": adam, "param_groups": groups})
         self._written = time.monotonic()
         return state, found
-
-
-def _layouts(network: nn.Module, kept: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return what each group of arrays in a file must be like: the weights, and Adam's moments."""
-    weights = {name: layout_of(each.cpu().numpy()) for name, each in trained(network).items()}
-    moments = {
-        f"optimizer.{k}": {"step": "float32 1 >=1", "exp_avg": each, "exp_avg_sq": each}
-        for k, each in enumerate(weights.values())
-    }
-    return {"network": weights, **dict.fromkeys(kept, weights), **moments}
 
 
 def _taken(parts: Parts, group: str, layouts: Mapping[str, str]) -> Weights:
@@ -184,19 +182,13 @@ def _taken(parts: Parts, group: str, layouts: Mapping[str, str]) -> Weights:
 def _state_of(told: Mapping[str, Any]) -> State:
     state = State(**{**told, "history": [Epoch(**epoch) for epoch in told["history"]]})
     check_int("batch", state.batch, 0)
-    for each in (state, *state.history):
+    parts: list[State | Epoch] = [state, *state.history]
+    for each in parts:
         for kept in fields(each):
             value = getattr(each, kept.name)
             if kept.type in (int, float) or (kept.type == float | None and value is not None):
                 check_number(kept.name, value)
     return state
-
-
-def _restore(optimizer: optim.Optimizer, found: Mapping[int, Weights]) -> None:
-    # a number alone comes back as an array of one
-    state = {k: {**each, "step": each["step"][0]} for k, each in found.items()}
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 
 def remove(path: Path) -> None:

@@ -71,7 +71,7 @@ def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterato
     """Turn errors over strange content, and others, into a `FormatError` with the path."""
     try:
         yield
-    except (*STRANGE, *others) as error:
+    except STRANGE + others as error:
         if isinstance(error, WordClassError) and type(error) is not InputError:
             raise
         reason = str(error).partition("\n")[0]

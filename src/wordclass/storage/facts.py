@@ -137,8 +137,7 @@ def _decoded(stored: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:  # no
     if not isinstance(stored, dict):
         return stored
     if "estimator" in stored:
-        given = stored["options"].items()
-        own = {name: None if name in _NO_PART else _decoded(each, kinds) for name, each in given}
+        own = {name: _decoded(each, kinds) for name, each in stored["options"].items()}
         return kinds["estimator"](stored["estimator"], own)
     ((kind, inner),) = stored.items()
     if isinstance(inner, dict):

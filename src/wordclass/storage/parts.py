@@ -30,13 +30,10 @@ def from_json(text: str | bytes) -> Any:  # noqa: ANN401 - whatever JSON can hol
 
     Raises
     ------
-    ValueError
-        It is no JSON, or nested too deeply, or a number in it is no finite float.
+    ValueError, RecursionError
+        It is no JSON, or a number in it is no finite float; or it is nested too deeply.
     """
-    try:
-        return json.loads(text, parse_int=_finite, parse_float=_finite, parse_constant=_finite)
-    except RecursionError:
-        raise ValueError("its values are nested too deeply") from None
+    return json.loads(text, parse_int=_finite, parse_float=_finite, parse_constant=_finite)
 
 
 def _finite(digits: str) -> int | float:
@@ -201,8 +198,8 @@ class Parts:
             raise ValueError(f"{told}; expected {kind} {expected}: {', '.join(sizes)}")
         return found
 
-    def _number(self, size: str) -> int | None:
-        return int(size) if size.isdigit() else self.sizes.get(size)
+    def _number(self, size: str) -> int:
+        return int(size) if size.isdigit() else self.sizes.get(size, -1)
 
     # --- files -----------------------------------------------------------------------------
 
@@ -226,11 +223,8 @@ class Parts:
         from safetensors import SafetensorError
         from safetensors.numpy import load
 
-        with understanding(path, f"not a {kind} file, or damaged"):
-            try:
-                arrays = load(content)
-            except SafetensorError as error:
-                raise ValueError(error) from error
+        with understanding(path, f"not a {kind} file, or damaged", SafetensorError):
+            arrays = load(content)
             n_bytes = int.from_bytes(content[:8], "little")
             stored = (from_json(content[8 : 8 + n_bytes]).get("__metadata__") or {}).get(_KEY)
         if stored is None:

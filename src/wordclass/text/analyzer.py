@@ -141,7 +141,7 @@ def choose_analyzer(
     strip_accents: str | None = None,
 ) -> Analyze:
     """Return the user's own analyzer, or ours with these options, after checking them."""
-    shortest_longest = _checked_ngrams(ngrams)
+    shortest_longest = checked_ngrams(ngrams)
     dropped = _checked_stop_words(stop_words)
     if analyzer is not None:
         if not callable(analyzer):
@@ -193,7 +193,8 @@ def _ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
     return terms
 
 
-def _checked_ngrams(ngrams: tuple[int, int]) -> tuple[int, int]:
+def checked_ngrams(ngrams: tuple[int, int]) -> tuple[int, int]:
+    """Return the shortest and longest run of tokens that makes a term, or refuse them."""
     try:
         shortest, longest = (int(size) for size in ngrams)
     except (TypeError, ValueError, OverflowError):

@@ -133,8 +133,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
         The options are checked, as if the vocabulary had been learned with them.
         """
-        self.check()
-        fitted: DocumentVectorizer = clone(self)
+        fitted: DocumentVectorizer = clone(self.checked())
         fitted.vocabulary_ = vocabulary
         return fitted
 
@@ -159,12 +158,13 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(self.vocabulary_.terms, dtype=object)
 
-    def check(self) -> None:
-        """Refuse options that cannot be used."""
+    def checked(self) -> Self:
+        """Return itself, or refuse options that cannot be used."""
         self.build_analyzer()
         self._weight()
         for name in ("min_docs", "max_df"):
             bound_in_docs(getattr(self, name), 1, name)
+        return self
 
     def build_analyzer(self) -> Analyze:
         """Return the function from a text to its terms; an `Analyzer`, unless it is the user's."""

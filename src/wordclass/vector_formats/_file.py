@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from wordclass.arrays import Floats32
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import accessing, is_stream, reading, replacing
+from wordclass.storage import accessing, is_stream, reading, replacing, understanding
 from wordclass.storage.parts import from_json
 from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors, checked_names, names_file
@@ -82,14 +82,11 @@ def read_names(path: Path, n_dims: int) -> Names | None:
 
 def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names | None:
     """Read names from a JSON list; there must be one per dimension."""
-    reason = "the dimension names are no JSON list of str and int"
-    try:
+    with understanding(path, "the dimension names are no JSON list of str and int"):
         names = from_json(text)
-        if isinstance(names, list):
-            return checked_names(names, n_dims)
-    except ValueError as error:
-        reason += f": {error}"
-    raise FormatError(path, None, reason)
+        if not isinstance(names, list):
+            raise TypeError(f"a {type(names).__name__}")
+        return checked_names(names, n_dims)
 
 
 def encoded(terms: Sequence[str]) -> list[bytes]:

@@ -17,13 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import (
-    COMPRESSIONS,
-    reading,
-    replacing,
-    uncompressed_name,
-    understanding,
-)
+from wordclass.storage import COMPRESSIONS, reading, replacing, uncompressed_name, understanding
 from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
