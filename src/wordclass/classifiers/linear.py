@@ -9,7 +9,7 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, check_table, n_threads
 from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
@@ -323,6 +323,9 @@ class LinearFeatures:
         self._vectors, self._class_weights = vectors, class_weights
         self._n_threads = n_threads(n_jobs)
         self.X: Sparse = vectorizer.fit_transform(documents.texts)
+        vocabulary, n_classes = vectorizer.vocabulary_, documents.labels.Y.shape[1]
+        what = f"the weights of {len(vocabulary):,} terms by {n_classes:,} classes"
+        check_table(what, vocabulary.doc_freq, 8 * n_classes)  # and what is added to them
         self.n_weights = self.X.shape[1] * documents.labels.Y.shape[1]
         self._with_vectors = {0.0: Features.of(self.X)}  # by their weight
         self._own_shrinkage: float | None = None

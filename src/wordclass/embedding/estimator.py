@@ -276,9 +276,10 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         """
         recipe = Recipe.of(self.correlation, self.shrinkage)
         projection = Projection(self.projector, self.max_dims, self.seed)
-        S = recipe.embed(learned.counts)
+        is_projected = projection.applies_to(learned.counts.n_classes)
+        S = recipe.embed(learned.counts, np.float64 if is_projected else np.float32)
         vectors = projection.fit(S, learned.counts.known)
-        class_vectors = S.astype(np.float32)
+        class_vectors = S.astype(np.float32, copy=False)
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
