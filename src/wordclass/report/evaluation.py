@@ -97,7 +97,7 @@ def evaluate_model(
         Such labels are an error.
     """
     true, classes = corpus.labels, model.classes_.tolist()
-    decisions = model.decide(model.decision_function(corpus.texts))
+    decisions = model.decide(model.class_scores(corpus.texts))
     predicted: list[Any] = [[classes[j] for j in np.flatnonzero(row)] for row in decisions]
     if not model.codeframe_.is_multilabel:
         predicted = [label for (label,) in predicted]

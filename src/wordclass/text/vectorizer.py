@@ -1,6 +1,7 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
 from collections.abc import Collection, Iterable
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +22,26 @@ from wordclass.vocabulary import Vocabulary
 from wordclass.weightings import tfidf
 
 
-class DocumentVectorizer(TransformerMixin, BaseEstimator):
-    """Turns texts into rows of term weights; a drop-in for scikit-learn's TfidfVectorizer.
+class TextEstimator:
+    """What scikit-learn is told of every estimator here; goes before its own mixins."""
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
+        y = signature(self.fit).parameters["y"]  # type: ignore[attr-defined]
+        tags.target_tags.required = y.default is y.empty
+        return tags
+
+
+class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
+    """Turns texts into rows of term weights, as scikit-learn's TfidfVectorizer does.
+
+    No drop-in: `min_docs` is its `min_df`, `ngrams` its `ngram_range` and `max_terms` its
+    `max_features`. With `min_docs=1, mask_numbers=False` the weights are those of
+    `TfidfVectorizer(sublinear_tf=True)`.
 
     Parameters
     ----------
@@ -89,14 +108,14 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         self.dtype = dtype
         self.n_jobs = n_jobs
 
-    def fit(self, texts: Iterable[str], y: object = None) -> Self:
-        """Learn which terms to keep, and their document frequencies."""
-        self.fit_transform(texts)
+    def fit(self, X: Iterable[str], y: object = None) -> Self:
+        """Learn from texts which terms to keep, and their document frequencies."""
+        self.fit_transform(X)
         return self
 
-    def fit_transform(self, texts: Iterable[str], y: object = None) -> Sparse:
-        """Learn the terms and return X (n, v), reading the texts once."""
-        return self.fit_transform_counted(self.count(list_texts(texts)))
+    def fit_transform(self, X: Iterable[str], y: object = None) -> Sparse:
+        """Learn the terms of texts and return their weights (n, v), reading the texts once."""
+        return self.fit_transform_counted(self.count(list_texts(X)))
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
         """Learn the terms and return sums over X and Y (n, m), without X where that can be."""
@@ -134,12 +153,12 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         fitted.vocabulary_ = vocabulary
         return fitted
 
-    def transform(self, texts: Iterable[str]) -> Sparse:
-        """Return X (n, v) for texts; words outside the vocabulary do not count."""
+    def transform(self, X: Iterable[str]) -> Sparse:
+        """Return the weights (n, v) of texts; words outside the vocabulary do not count."""
         if not hasattr(self, "vocabulary_"):  # asked so because scikit-learn takes longer to ask
             check_is_fitted(self)
         occurrences = counting.count_known(
-            list_texts(texts), self.build_analyzer(), self.vocabulary_, self.n_jobs
+            list_texts(X), self.build_analyzer(), self.vocabulary_, self.n_jobs
         )
         return self._typed(self._weight()(occurrences, self.vocabulary_))
 
@@ -181,12 +200,6 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def _typed(self, X: Sparse) -> Sparse:
         return X if X.dtype == self.dtype else X.astype(np.dtype(self.dtype))
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _checked(X: object, occurrences: Sparse) -> Sparse:
