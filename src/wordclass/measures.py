@@ -126,16 +126,14 @@ def evaluate(
     return score(*_aligned(true_labels, predicted_labels, classes))
 
 
-def exactly_right(true_labels: Any, predicted_labels: Any, classes: Iterable[Label]) -> Flags:  # noqa: ANN401
+def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:
     """Tell for each document whether its predicted labels are the true ones; see `evaluate`."""
     Y, decisions, _, _ = _aligned(true_labels, predicted_labels, classes)
     return _are_equal(Y, decisions)
 
 
 def _aligned(
-    true_labels: Any,  # noqa: ANN401
-    predicted_labels: Any,  # noqa: ANN401
-    classes: Iterable[Label] | None,
+    true_labels: object, predicted_labels: object, classes: Iterable[Label] | None
 ) -> tuple[Sparse, Sparse, Codeframe, int]:
     """Return true and predicted Y over one codeframe, and how many true labels are not in it."""
     encoded = encode(true_labels), encode(predicted_labels)

@@ -135,12 +135,7 @@ class Calibration:
 
     @classmethod
     def fit(
-        cls,
-        scores: Floats | Floats32,
-        Y: Sparse,
-        *,
-        is_single_label: bool,
-        with_shares: bool = False,
+        cls, scores: Floats | Floats32, Y: Sparse, *, is_single_label: bool, shares: bool = False
     ) -> "Calibration":
         """Fit to honest scores (n, m) of documents with labels Y (n, m), by likelihood.
 
@@ -149,13 +144,13 @@ class Calibration:
 
         Parameters
         ----------
-        with_shares
+        shares
             For single labels, and scores that do not tell how frequent the classes are: offsets,
             so that the mean probability of a class is its share of the documents.
         """
         truth = Y.astype(np.bool_).toarray()  # never as floats: these are eight times as large
         n_classes = scores.shape[1]
-        if is_single_label and with_shares:
+        if is_single_label and shares:
             return cls(_softmax_with_shares(scores.astype(np.float64), truth), is_single_label)
         if is_single_label:
             slope = _softmax_slope(scores.astype(np.float64), truth)

@@ -140,7 +140,7 @@ def tune(
     seed : int, default=0
         Of the validation documents, the order of the trials, and the classifier.
     n_jobs : int, optional
-        For the classifier.
+        Number of threads of the classifier; None: its own default.
     clock : callable, default=time.monotonic
         Tells the seconds.
 

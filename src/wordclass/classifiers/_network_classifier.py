@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of, list_texts, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, is_auto, list_texts, n_threads
 from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -162,7 +162,7 @@ class NetworkClassifier(TextClassifier):
     seed : int, default=0
         Of all random numbers. The same seed on the same machine makes the same weights.
     n_jobs : int, optional
-        Number of threads; None is one. Another number may change the last digits.
+        Number of threads; None is one, -1 all cores. Another number may change the last digits.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class NetworkClassifier(TextClassifier):
         check_one_of("protocol", self.protocol, ("clean", "paper"))
         checked_target(self.target)
         sizes = ["batch_size", "max_epochs", "patience", "max_length", self._SIZE]
-        if self.batches_per_epoch not in (None, "auto"):
+        if self.batches_per_epoch is not None and not is_auto(self.batches_per_epoch):
             sizes.append("batches_per_epoch")
         for name in sizes:
             check_int(name, getattr(self, name), 1)
@@ -263,8 +263,6 @@ class NetworkClassifier(TextClassifier):
             raise InputError(f"networks read single words; wce has ngrams={wce.ngrams}")
         if vectors is None and wce is None and self.random_dims == 0:
             raise InputError("there are no vectors: give vectors, wce or random_dims")
-        if self.unseen is not None:
-            naming.entry("regressors", self.unseen)
         if self.unseen is not None and (vectors is None or wce is None):
             raise InputError("unseen needs both pretrained and word-class vectors")
         if self.unseen is not None and not self.keep_unseen:
@@ -395,8 +393,8 @@ class NetworkClassifier(TextClassifier):
         return {"random": given} if len(E.blocks) > 1 else 0.0
 
     def _schedule(self, n_texts: int) -> Schedule:
-        limit = self.batches_per_epoch
-        if limit == "auto":
+        limit: Any = self.batches_per_epoch
+        if is_auto(limit):
             limit = _HUGE_BATCHES if n_texts > _HUGE else None
         return Schedule(
             lr=self.lr,

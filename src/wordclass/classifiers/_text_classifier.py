@@ -100,8 +100,8 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         X : iterable of str
             The texts.
         y : iterable or matrix
-            The labels: one str or int per text; or a list, set or tuple of them, which may be empty; or a 0/1
-            matrix.
+            The labels: one str or int per text; or a list, set or tuple of them, which may be
+            empty; or a 0/1 matrix.
         class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         sample_weight : array of shape (n,), optional
@@ -148,7 +148,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         scores = self.class_scores(X)
         if self.codeframe_.is_multilabel or scores.shape[1] > 2:
             return scores
-        return (scores[:, 1] - scores[:, 0]) / 2
+        return (scores[:, 1] - scores[:, 0]) / np.float32(2)
 
     def predict(self, X: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
         """Return labels in the form in which they were given to `fit`."""
@@ -173,12 +173,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
             raise InputError(f"the classifier {self.name!r} was fitted without probabilities")
         return self.calibration_.probabilities(scores)
 
-    def score(
-        self,
-        X: Iterable[str],
-        y: Any,  # noqa: ANN401 - all the forms that labels.encode reads
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
+    def score(self, X: Iterable[str], y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of texts whose labels are exactly right, each with its weight."""
         is_right = exactly_right(y, self.predict(X), self.classes_.tolist())
         weights = checked_sample_weight(sample_weight, len(is_right))

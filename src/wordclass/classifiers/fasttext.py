@@ -110,7 +110,8 @@ class FastTextClassifier(TextClassifier):
     seed : int, default=0
         Of all random numbers.
     n_jobs : int or None, default=1
-        Number of threads; with more than one, no two models are quite the same.
+        Number of threads; None is one, -1 all cores. With more than one, no two models are quite
+        the same.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, is_auto, n_threads
 from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
@@ -21,7 +21,7 @@ from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features
 from wordclass.measures import checked_target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.storage.parts import Parts
-from wordclass.text.analyzer import Analyze
+from wordclass.text.analyzer import Analyze, checked_ngrams
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
@@ -104,7 +104,7 @@ class LinearClassifier(TextClassifier):
     seed : int, default=0
         For the folds.
     n_jobs : int, optional
-        Threads; None is one. The result does not depend on it.
+        Number of threads; None is one, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
@@ -166,10 +166,10 @@ class LinearClassifier(TextClassifier):
         choices = {**_CHOICES}
         for name in choices:
             given = getattr(self, name)
-            if isinstance(given, str) and given == "auto":
+            if is_auto(given):
                 continue
-            if name == "ngrams":  # the vectorizer checks it
-                choices[name] = (tuple(given) if isinstance(given, list) else given,)
+            if name == "ngrams":
+                choices[name] = (checked_ngrams(given),)
             else:
                 above = 0.0 if name == "C" else None
                 choices[name] = (check_number(name, given, above=above),)
@@ -256,16 +256,10 @@ class LinearClassifier(TextClassifier):
 
     def _class_weights(self, codeframe: Codeframe) -> Floats | None:
         """Return a cost for each class (m,); None: balanced."""
-        if self.class_weight == "balanced":
-            return None
         weights = np.ones(len(codeframe.classes))
-        if self.class_weight is None:
-            return weights
         if not isinstance(self.class_weight, Mapping):
-            raise InputError(
-                f"class_weight is {self.class_weight!r}; expected 'balanced', None or a mapping "
-                "from class to weight"
-            )
+            check_one_of("class_weight", self.class_weight, ("balanced", None), ", or a dict")
+            return weights if self.class_weight is None else None
         for label, weight in self.class_weight.items():
             weights[codeframe.column(label)] = check_number("class_weight", weight, above=0.0)
         return weights

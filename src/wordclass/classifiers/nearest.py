@@ -89,7 +89,7 @@ class NearestClassifier(TextClassifier):
                 self.thresholds_ = best_thresholds(scores, Y)
             if self.probabilities:
                 self.calibration_ = Calibration.fit(
-                    scores, Y, is_single_label=not is_multilabel, with_shares=True
+                    scores, Y, is_single_label=not is_multilabel, shares=True
                 )
         else:
             embeddings.fit(texts, labels)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_number, check_one_of, n_threads
+from wordclass.checks import check_number, check_one_of, is_auto, n_threads
 from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -23,7 +23,7 @@ from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.newton import DenseOneVsRest
 from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
-from wordclass.measures import Target, checked_target
+from wordclass.measures import checked_target
 from wordclass.search import Split, held_out_scores
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
@@ -93,7 +93,7 @@ class SvmClassifier(TextClassifier):
     seed : int, default=0
         Of the random projector, where the word-class embeddings have one.
     n_jobs : int, optional
-        Number of threads; the result does not depend on it.
+        Number of threads; None is one, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
@@ -134,10 +134,10 @@ class SvmClassifier(TextClassifier):
         )
         is_tuned = is_multilabel and self.thresholds == "tuned"
         needs_scores = self.probabilities or is_tuned
-        default = _DEFAULT_C if self.C == "auto" else float(self.C)
+        default = _DEFAULT_C if is_auto(self.C) else float(self.C)
         C, scores = np.full(Y.shape[1], default), None
-        if self.C == "auto" or needs_scores:
-            grid = np.array(VALUES_OF_C if self.C == "auto" else [default])
+        if is_auto(self.C) or needs_scores:
+            grid = np.array(VALUES_OF_C if is_auto(self.C) else [default])
             search = _search_each if is_multilabel else _search_all
             target = checked_target(self.target)
             C, scores = search(documents, Y, C, grid, target, n_threads(self.n_jobs))
@@ -151,7 +151,7 @@ class SvmClassifier(TextClassifier):
             self.thresholds_ = best_thresholds(scores, Y)
         if scores is not None and self.probabilities:
             self.calibration_ = Calibration.fit(
-                scores, Y, is_single_label=not is_multilabel, with_shares=True
+                scores, Y, is_single_label=not is_multilabel, shares=True
             )
 
     def _weighted_terms(
@@ -198,7 +198,7 @@ class SvmClassifier(TextClassifier):
         checked_target(self.target)
         check_one_of("class_weight", self.class_weight, ("balanced", None))
         check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
-        if not (isinstance(self.C, str) and self.C == "auto"):
+        if not is_auto(self.C):
             check_number("C", self.C, above=0.0, hint=", or 'auto'")
         own_embeddings(self.wce, {})  # refuses what is none, also where it is of no use
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
@@ -215,10 +215,9 @@ class SvmClassifier(TextClassifier):
     def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
         """Return the classifier that was saved, by version 0.1.0 with other names of options."""
         if "scoring" in options:
-            target = {"accuracy": "accuracy", "f1": "macro_f1"}[options.pop("scoring")]
-            C = "auto" if options["C"] == "search" else options["C"]
-            wce = True if options["wce"] is None else options["wce"]
-            options = {**options, "C": C, "wce": wce, "target": target}
+            C, wce = options["C"], options["wce"]
+            options |= {"C": "auto" if C == "search" else C, "wce": True if wce is None else wce}
+            options["target"] = "macro_f1" if options.pop("scoring") == "f1" else "accuracy"
         return super().restore(options, codeframe, parts)
 
     def _to_parts(self) -> Parts:
@@ -298,7 +297,7 @@ class SvmDocuments:
 
 
 def _search_all(
-    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, target: Target, n_threads: int
+    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, target: str, n_threads: int
 ) -> tuple[Floats, Floats32 | None]:
     """Choose one C for all classes of a single-label task.
 
@@ -315,7 +314,7 @@ def _search_all(
 
 
 def _search_each(
-    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, target: Target, n_threads: int
+    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, target: str, n_threads: int
 ) -> tuple[Floats, Floats32 | None]:
     """Choose a C for each class, or the default where it has fewer documents than folds.
 
@@ -347,7 +346,7 @@ def _searched(
     Y: Sparse,
     own: Ints,
     grid: Floats,
-    target: Target,
+    target: str,
     splits: Iterable[Split],
     n_threads: int,
 ) -> tuple[float, Floats32]:
@@ -368,16 +367,19 @@ def _searched(
     return float(grid[best]), made[best][np.argsort(tested)]
 
 
-def _quality(own: Ints, scores: Floats32, target: Target) -> float:
+def _quality(own: Ints, scores: Floats32, target: str) -> float:
     """Return how good scores (n, m) are; of one class alone, by its accuracy or its F1."""
     is_alone = scores.shape[1] == 1
     predicted = (scores[:, 0] > 0).astype(np.int64) if is_alone else scores.argmax(axis=1)
     accuracy = float(np.mean(own == predicted))
-    if target == "accuracy" or (target == "micro_f1" and not is_alone):  # of single labels, the same
+    if target == "accuracy":
         return accuracy
     average = "binary" if is_alone else "macro"
     f1 = float(f1_score(own, predicted, average=average, zero_division=0.0))
-    return (f1 + accuracy) / 2 if target == "both" and not is_alone else f1
+    if is_alone or target == "macro_f1":
+        return f1
+    # the micro F1 of single labels is their accuracy
+    return accuracy if target == "micro_f1" else (f1 + accuracy) / 2
 
 
 def _splits(classes: Ints) -> list[Split]:

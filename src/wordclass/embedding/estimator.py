@@ -68,7 +68,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         Without, vocabulary and document frequencies are frozen at the first fit, and the result
         equals a fit with those.
     n_jobs : int, optional
-        Number of processes that count words; None is one.
+        Number of threads; None is one, -1 all cores. The result does not depend on it. (Where words
+        are not counted by native code, as with an `analyzer`, these are processes.)
 
     Attributes
     ----------
@@ -133,7 +134,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         X : iterable of str
             The texts.
         y : iterable or matrix
-            The labels: one str or int per text; or a list, set or tuple of them per text; or a 0/1 matrix.
+            The labels: one str or int per text; or a list, set or tuple of them per text; or a 0/1
+            matrix.
         class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         """

@@ -440,7 +440,8 @@ class Training:
     def _scores(self, texts: LabelledSequences) -> Floats32:
         """Return the logits (n, m) of texts, each process making its share."""
         own = texts.texts.part(self.processes.share(np.arange(len(texts))))
-        with progress.told_to(progress.nobody):  # else the bar of the training would go and come
+        # else the bar of the training would go and come
+        with progress.on_progress(progress.nobody):
             scores = self.network.scores(own, padding=texts.padding, pad=texts.pad)
         return self.processes.gathered(scores, len(texts))
 
@@ -471,8 +472,7 @@ class Training:
         if state.history:
             told += f", loss {state.history[-1].loss:.3f}"
         if state.best is not None:
-            name = self.schedule.target.replace("_f1", " F1").replace("both", "F1")
-            told += f", best {name} {state.best:.3f} of epoch {state.best_epoch}"
+            told += f", best {self.schedule.target} {state.best:.3f} of epoch {state.best_epoch}"
         last = self.schedule.max_epochs
         if self.validation is not None:
             last = min(last, max(state.best_epoch, 1) + self.schedule.patience)

@@ -1,8 +1,7 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
 from collections.abc import Collection, Iterable
-from inspect import signature
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -25,14 +24,15 @@ from wordclass.weightings import tfidf
 class TextEstimator:
     """What scikit-learn is told of every estimator here; goes before its own mixins."""
 
+    _NEEDS_LABELS: ClassVar[bool] = True
+
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = True
-        y = signature(self.fit).parameters["y"]  # type: ignore[attr-defined]
-        tags.target_tags.required = y.default is y.empty
+        tags.target_tags.required = self._NEEDS_LABELS
         return tags
 
 
@@ -69,13 +69,16 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     dtype : dtype, default=float64
         Of the weights.
     n_jobs : int, optional
-        Number of processes that count words; None is one.
+        Number of threads; None is one, -1 all cores. The result does not depend on it. (Where words
+        are not counted by native code, as with an `analyzer`, these are processes.)
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
         The kept terms with their document frequencies: a mapping from term to column.
     """
+
+    _NEEDS_LABELS = False
 
     def __init__(
         self,
@@ -189,7 +192,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     def _weight(self) -> Weight:
         """Return the weighting that was asked for; one of the user's is checked."""
         weighting = self.weighting
-        if weighting == "tfidf":  # nearly always: no need to look for it
+        if isinstance(weighting, str) and weighting == "tfidf":  # nearly always
             return tfidf.weight
         if not callable(weighting):
             weight: Weight = naming.entry("weightings", weighting).weight
