@@ -1,4 +1,4 @@
-"""What scikit-learn's own tools expect of every estimator here, on a binary task where it matters."""
+"""What scikit-learn's own tools expect of every estimator here; two classes are the hard case."""
 
 from inspect import signature
 
