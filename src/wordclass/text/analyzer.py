@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -206,17 +206,16 @@ def checked_ngrams(ngrams: tuple[int, int]) -> tuple[int, int]:
 def _checked_stop_words(stop_words: str | Collection[str] | None) -> frozenset[str]:
     if stop_words is None:
         return frozenset()
-    if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise InputError(
-                f"stop_words is {stop_words!r}; expected 'english', a collection of words, or None"
-            )
+    if isinstance(stop_words, str) and stop_words == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
-    if not isinstance(stop_words, Iterable):
-        raise InputError(f"stop_words is {stop_words!r}; expected words of type str")
-    for word in (words := list(stop_words)):
+    if isinstance(stop_words, str) or not isinstance(stop_words, Collection):
+        raise InputError(
+            f"stop_words is {stop_words!r}; expected 'english', a collection of words, or None"
+        )
+    words = [*stop_words]
+    for word in words:
         if not isinstance(word, str):
             raise InputError(f"stop_words holds {word!r}; expected words of type str")
     return frozenset(words)
