@@ -156,8 +156,9 @@ def test_the_target_says_which_f1_counts():
     scores = wc.evaluate(["a", "a", "a", "b"], ["a", "a", "b", "a"])
     macro, micro = scores.macro_f1, scores.micro_f1
     assert macro != micro
-    assert [scores.of(each) for each in ("macro", "micro", "both")] == pytest.approx(
-        [macro, micro, (macro + micro) / 2]
+    targets = ("macro_f1", "micro_f1", "both", "accuracy")
+    assert [scores.of(each) for each in targets] == pytest.approx(
+        [macro, micro, (macro + micro) / 2, 0.5]
     )
     assert scores.n_dropped == 0
 

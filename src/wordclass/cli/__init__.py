@@ -23,8 +23,7 @@ def main() -> None:
         # torch has no exception of its own for it on CPUs
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
-        reason = str(error).partition("
-")[0] or "no more is left"
+        reason = str(error).partition("\n")[0] or "no more is left"
         say(
             f"wordclass: out of memory: {reason}; fewer documents at once, fewer classes or fewer "
             "terms (a higher min_docs, smaller n-grams) would fit"

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Matrix, Sparse
-from wordclass.checks import check_number, check_table
+from wordclass.checks import check_int, check_number, check_table
 from wordclass.counts import JOINTS, WordClassCounts
 from wordclass.errors import InputError
 
