@@ -232,3 +232,14 @@ def test_a_model_is_loaded_and_replaced_through_a_link(saved, fitted):
     fitted.save(link)
     assert link.is_symlink()
     assert wc.load(link).classes_.tolist() == ["garden", "music", "space"]
+
+
+def test_bool_classes_and_fields_come_back(tmp_path):
+    texts, labels = corpus(30)
+    model = wc.classifier("nearest", min_docs=1).fit(texts, [label == "space" for label in labels])
+    assert model.predict(texts).dtype == bool
+    model.fields_ = {"text_field": ["title", "body"], "header": False}
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model")
+    assert loaded.predict(texts).dtype == bool
+    assert (loaded.classes_.tolist(), loaded.fields_) == ([False, True], model.fields_)
