@@ -643,3 +643,18 @@ def test_zstd_data_that_grows_is_decompressed_piece_by_piece(tmp_path):
         stream.read(1)
         largest = len(stream.raw._ready)
     assert largest < n_bytes / 4
+
+
+def test_a_zstd_bomb_is_refused_before_it_fills_the_memory(tmp_path):
+    path = tmp_path / "x.zst"
+    path.write_bytes(ZSTD.compress(bytes(400 << 20)))
+    assert path.stat().st_size < 50_000
+    pieces = []
+
+    def read_all():
+        with storage.reading(path) as stream:
+            pieces.extend(iter(lambda: len(stream.read(1 << 20)), 0))
+
+    with pytest.raises(FormatError, match="more than 1,000 times its size when decompressed"):
+        read_all()
+    assert sum(pieces) < 300 << 20
