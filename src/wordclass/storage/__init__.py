@@ -101,9 +101,9 @@ def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading its bytes as they are; see `reading`."""
     with open(path, "rb", opener=_open_at_once) as file:
         mode = os.fstat(file.fileno()).st_mode
-        if not (stream or stat.S_ISREG(mode)):
-            raise FormatError(path, None, "a pipe or a device; expected a regular file")
-        if hasattr(os, "O_NONBLOCK"):
+        if not stat.S_ISREG(mode):
+            if not stream:
+                raise FormatError(path, None, "a pipe or a device; expected a regular file")
             if stat.S_ISFIFO(mode):
                 select.select([file], [], [], _PATIENCE)
             os.set_blocking(file.fileno(), True)
@@ -414,7 +414,7 @@ def _complete(new: Path, place: Path) -> None:
 def _swap(new: Path, place: Path) -> None:
     """Give a folder its place, in one step where the system can; what was there is removed.
 
-    Elsewhere, `present` finds what was there should the process be killed between two steps.
+    Elsewhere it takes two, and `present` finds what was there should the second never come.
     """
     if _exchange(new, place):
         return
@@ -422,12 +422,7 @@ def _swap(new: Path, place: Path) -> None:
     if place.exists():
         _remove(aside)
         os.replace(place, aside)
-    try:
-        os.replace(new, place)
-    except OSError:
-        with suppress(OSError):
-            os.replace(aside, place)
-        raise
+    os.replace(new, place)
     _remove(aside)
 
 
