@@ -613,6 +613,20 @@ def test_a_folder_that_may_not_be_written_is_refused_before(tmp_path):
     tmp_path.chmod(0o700)
 
 
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything"
+)
+def test_a_folder_that_is_read_only_is_not_replaced(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir(0o500)
+    with (
+        pytest.raises(StorageError, match="it is read-only"),
+        storage.replacing_folder(folder, lambda _: None),
+    ):
+        pass
+    assert os.listdir(tmp_path) == ["folder"]
+
+
 def test_a_folder_in_the_place_of_a_file_is_refused_before(tmp_path):
     with pytest.raises(InputError, match="is a folder; expected a file"):
         storage.check_writable(tmp_path)

@@ -298,11 +298,13 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
 
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
-    """Refuse a place for a folder where something is that `check` does not let go."""
+    """Refuse a place for a folder where something is that is read-only, or `check` refuses."""
     if not is_there(folder):
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; expected a folder, or a new name")
+    if not os.access(folder, os.W_OK):  # what cannot be emptied cannot be replaced
+        raise StorageError(f"{folder}: cannot be written: it is read-only")
     with accessing(folder):
         found = {path.name for path in folder.iterdir()}
     if found:
