@@ -424,7 +424,12 @@ def _swap(new: Path, place: Path) -> None:
     if place.exists():
         _remove(aside)
         os.replace(place, aside)
-    os.replace(new, place)
+    try:
+        os.replace(new, place)
+    except OSError:
+        with suppress(OSError):
+            os.replace(aside, place)
+        raise
     _remove(aside)
 
 
