@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,37 +45,23 @@ class LabelledCorpus:
     @classmethod
     def of(cls, records: Iterable[Record], is_multilabel: bool) -> "LabelledCorpus":
         """Make a corpus of records, which need exactly one label each unless it is multilabel."""
-        texts: list[str] = []
-        labels: list[Any] = []
-        rows: list[dict[str, Any]] = []
-        for record in records:
-            texts.append(record.text)
-            labels.append(record.labels if is_multilabel else record.labels[0])
-            if record.row is not None:
-                rows.append(record.row)
-        return cls(texts, labels, is_multilabel, rows)
+        listed = [*records]
+        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in listed]
+        rows = [record.row for record in listed if record.row is not None]
+        return cls([record.text for record in listed], labels, is_multilabel, rows)
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def __repr__(self) -> str:
-        return f"LabelledCorpus({len(self):,} documents, {self.task})"
-
-    @property
-    def task(self) -> str:
-        """What kind of task this is, such as "single-label, 20 classes"."""
-        given: Iterable[Any] = self.labels
-        return described_task(
-            self.is_multilabel, len({*(chain(*given) if self.is_multilabel else given)})
-        )
+        kind = "multilabel" if self.is_multilabel else "single-label"
+        return f"LabelledCorpus({len(self):,} documents, {kind})"
 
     def part(self, chosen: Iterable[bool]) -> "LabelledCorpus":
         """Return the documents that are chosen (one flag per document)."""
-        kept = [k for k, is_chosen in enumerate(chosen) if is_chosen]
-        texts, labels, rows = (
-            [column[k] for k in kept] if column else []
-            for column in (self.texts, self.labels, self.rows)
-        )
+        flags = [*chosen]
+        columns: list[list[Any]] = [self.texts, self.labels, self.rows]
+        texts, labels, rows = ([*compress(column, flags)] for column in columns)
         return LabelledCorpus(texts, labels, self.is_multilabel, rows)
 
 
@@ -104,11 +90,12 @@ class ReadOptions:
         Names of columns. By default `text`, and `labels`, else `label`. Several columns of text are
         joined by line breaks; several columns of labels hold 0 and 1, and are the classes.
     label_separator : str or None, default=";"
-        What stands between several labels in one cell of a CSV, TSV or XLSX file; None: nothing,
-        a cell is one label.
+        What stands between several labels in one cell of a CSV, TSV or XLSX file; None, or
+        "none": nothing, a cell is one label.
     delimiter : str, optional
-        What stands between the cells of a CSV or TSV file. By default a tab in TSV files; in CSV
-        files that of `,` `;` tab and `|` which cuts the first lines into most cells.
+        What stands between the cells of a CSV or TSV file, such as ";" or "tab". By default a tab
+        in TSV files; in CSV files that of `,` `;` tab and `|` which cuts the first lines into
+        most cells.
     header : bool, default=True
         Whether the first line of a CSV, TSV or XLSX file names the columns; else their names are
         1, 2, 3, ...
@@ -235,9 +222,7 @@ class CorpusReader:
     def __post_init__(self) -> None:
         check_one_of("on_missing_label", self.on_missing_label, ("error", "skip", "empty"))
         if self.multilabel is False and self.on_missing_label == "empty":
-            raise InputError(
-                "a single-label task has no empty labels; on_missing_label may be skip"
-            )
+            raise InputError("on_missing_label is 'empty', but the task is to be single-label")
 
     def __iter__(self) -> Iterator[tuple[list[str], list[list[Label]]]]:
         for block in self._unchanged_blocks():
@@ -264,23 +249,27 @@ class CorpusReader:
 
     def _blocks(self, options: ReadOptions) -> Iterator[list[Record]]:
         """Give the records of the split, block by block, and look at the labels of all."""
-        self.n_docs, seen = 0, _Seen()
+        self.n_docs, bare = 0, None  # the first record of the split that has no label
         splits: set[str | None] = set()
+        numbers: set[int] = set()  # of labels per record; several are 2
         storage.require(self.path)
         reader = naming.entry("corpus_formats", options.format or _format_of(self.path))
         for block in reader.read(self.path, options):
             splits.update(record.split for record in block)
+            numbers.update(min(len(record.labels), 2) for record in block)
             chosen = self._chosen(block)
+            bare = bare or next((record for record in chosen if not record.labels), None)
             if not options.texts_only:
-                seen.look_at(block, chosen)
                 chosen = self._checked(chosen)
             if chosen:
                 self.n_docs += len(chosen)
                 yield chosen
-        if not self.n_docs and not seen.bare:
+        if not self.n_docs:
             known, missing = some_of(sorted(map(str, splits))), self.split or self.usual_split
-            raise InputError(f"no record is in split {missing!r}; there are: {known}")
-        self._conclude(seen)
+            no_split = f"no record is in split {missing!r}; there are: {known}"
+            raise InputError(f"{self.path}: no record has a label" if bare else no_split)
+        if not options.texts_only:
+            self._conclude(numbers, bare)
 
     def _chosen(self, block: list[Record]) -> list[Record]:
         has_splits = block[0].split is not None
@@ -303,37 +292,17 @@ class CorpusReader:
                 )
         return block
 
-    def _conclude(self, seen: "_Seen") -> None:
+    def _conclude(self, numbers: set[int], bare: Record | None) -> None:
         """Decide between single-label and multilabel: only the last record settles it."""
-        is_empty_allowed = self.on_missing_label == "empty" and seen.has_bare
-        self.is_multilabel = seen.has_several or is_empty_allowed
-        if self.multilabel is not None:
-            self.is_multilabel = self.multilabel
-        if seen.bare and not self.n_docs:
-            raise InputError(f"{self.path}: no record has a label")
-        if seen.bare and not self.is_multilabel and self.on_missing_label == "error":
-            raise FormatError.at(
-                self.path,
-                seen.bare.place,
-                "no label, in a single-label task; on_missing_label= (--on-missing-label) skip "
-                "leaves such records out, empty makes the task multilabel",
+        self.is_multilabel = bool(self.multilabel)
+        if self.multilabel is None:
+            self.is_multilabel = 2 in numbers or (self.on_missing_label == "empty" and 0 in numbers)
+        if bare and not self.is_multilabel and self.on_missing_label == "error":
+            hint = "skip leaves such records out, empty makes the task multilabel"
+            reason = (
+                f"no label, in a single-label task; on_missing_label= (--on-missing-label) {hint}"
             )
-
-
-@dataclass
-class _Seen:
-    """What the labels of a file show; `bare` is the first record to be given that has none."""
-
-    has_several: bool = False
-    has_bare: bool = False
-    bare: Record | None = None
-
-    def look_at(self, block: list[Record], chosen: list[Record]) -> None:
-        """Look at the records of a block, and at those among them that are to be given."""
-        self.has_several = self.has_several or any(len(record.labels) > 1 for record in block)
-        self.has_bare = self.has_bare or not all(record.labels for record in block)
-        if self.has_bare and self.bare is None:
-            self.bare = next((record for record in chosen if not record.labels), None)
+            raise FormatError.at(self.path, bare.place, reason)
 
 
 def _format_of(path: Path) -> str:

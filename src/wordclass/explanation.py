@@ -71,6 +71,16 @@ class Explanation:
         chosen = order if n is None else order[: max(n, 0)]
         return [(self.terms[t], float(added[t])) for t in chosen]
 
+    def account(self, label: Label) -> dict[str, float]:
+        """Return the score of a class: the intercept, and the sum of what all terms add."""
+        j = self.codeframe.column(label)
+        parts = {
+            "score": self.scores[j],
+            "intercept": self.intercept[j],
+            "sum": self.contributions[:, j].sum(),
+        }
+        return {name: round(float(value), 6) for name, value in parts.items()}
+
     def per_word(self, label: Label) -> list[WordShare]:
         """Return what each word of the text adds to the score of a class, in the text's order.
 

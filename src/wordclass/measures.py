@@ -12,10 +12,11 @@ from scipy import sparse
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
 from wordclass.corpus import Label
 from wordclass.errors import InputError
-from wordclass.labels import Codeframe, EncodedLabels, encode, with_columns
+from wordclass.labels import Codeframe, EncodedLabels, encode, unknown_name, with_columns
 
 Target = Literal["macro", "micro", "both"]
 _SUMS = ("true_positives", "n_true", "n_predicted", "n_docs", "n_exact", "n_dropped")
+_BLOCK = 1024  # documents whose classes are sorted at once
 
 
 class DroppedLabelsWarning(UserWarning):
@@ -39,8 +40,10 @@ class Scores:
 
     The counts are sums over documents, so the scores of batches add up to the scores of all.
 
-    F1 is 2 tp / (2 tp + fp + fn). Where a class has none of the three, it is 1 in a multilabel
-    task, since rightly nothing was said, and 0 in a single-label one, as in scikit-learn.
+    F1 is 2 tp / (2 tp + fp + fn). Where a class has none of the three (0/0), it is 1 in a
+    multilabel task, since rightly nothing was said, and 0 in a single-label one, as in
+    scikit-learn. So classes without a true document may raise the macro F1 of a multilabel task,
+    where scikit-learn's `zero_division=0` lowers it; `macro_f1_with_positives` leaves them out.
     """
 
     classes: tuple[Label, ...]
@@ -66,6 +69,12 @@ class Scores:
     def macro_f1(self) -> float:
         """The mean of the classes' F1."""
         return float(self.f1.mean())
+
+    @property
+    def macro_f1_with_positives(self) -> float:
+        """The mean F1 of the classes that some document has; NaN where there are none."""
+        has_positives = self.n_true > 0
+        return float(self.f1[has_positives].mean()) if has_positives.any() else float("nan")
 
     @property
     def micro_f1(self) -> float:
@@ -114,6 +123,11 @@ def evaluate(
     classes : iterable of str or int, optional
         The codeframe. True labels outside it are dropped, with a warning, and counted in
         `n_dropped`; predicted ones are an error. None: the classes that occur in either.
+
+    Raises
+    ------
+    InputError
+        There are true labels, but not one of them is among `classes`.
     """
     encoded = encode(true_labels), encode(predicted_labels)
     true = _with_names_of(encoded[1], encoded[0], true_labels)
@@ -127,6 +141,9 @@ def evaluate(
         return score(true.over(union), predicted.over(union), union)
     codeframe = Codeframe(tuple(sorted(classes)), union.kind)
     known_true, n_dropped = _restricted(true, codeframe)
+    if n_dropped and not known_true.nnz:
+        unknown = unknown_name("class", true.codeframe.classes[0], codeframe.classes)
+        raise InputError(f"not one of the true labels is among the classes: {unknown}")
     if n_dropped:
         warnings.warn(
             f"{n_dropped} true labels are outside the codeframe and were left out",
@@ -211,11 +228,14 @@ def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, i
 
 def _ranked_hits(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> Floats:
     """Return (n, k) whether the classes are true, best score first, ties by class."""
-    values = np.asarray(scores, dtype=np.float64)
-    truth = to_sparse(Y).toarray()
+    values, truth = np.asarray(scores), to_sparse(Y)
     if truth.shape != values.shape:
         raise InputError(f"labels of shape {truth.shape} but scores of shape {values.shape}")
     if not 1 <= k <= values.shape[1]:
         raise InputError(f"k is {k}; expected a number from 1 to the {values.shape[1]} classes")
-    best = np.argsort(-values, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(truth, best, axis=1).astype(np.float64)
+    hits = np.empty((len(values), k))
+    for start in range(0, len(values), _BLOCK):  # the whole order would take as much as scores
+        rows = slice(start, start + _BLOCK)
+        best = np.argsort(-values[rows].astype(np.float64), axis=1, kind="stable")[:, :k]
+        hits[rows] = np.take_along_axis(truth[rows].toarray(), best, axis=1)
+    return hits

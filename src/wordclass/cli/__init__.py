@@ -2,6 +2,7 @@
 
 import sys
 
+from wordclass.cli.terminal import say
 from wordclass.errors import WordClassError
 
 
@@ -12,9 +13,10 @@ def main() -> None:
         from wordclass import naming
 
         naming.extra("typer", "for the commands")
-        from wordclass.cli.app import app
+        from wordclass.cli.app import run
 
-        app(prog_name="wordclass")
+        status = run()
     except WordClassError as error:
-        sys.stderr.write(f"wordclass: {error}\n")
-        sys.exit(1)
+        say(f"wordclass: {error}")
+        status = 1
+    sys.exit(status)

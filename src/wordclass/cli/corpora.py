@@ -12,32 +12,22 @@ from wordclass.errors import InputError
 from wordclass.storage import COMPRESSIONS, state_of
 
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
+Names = list[str] | None
 
 _LARGE = 64 << 20  # bytes
 _COMPRESSION = 4  # how much smaller a compressed text is, about
-_FIELDS = ("text_field", "label_field", "label_separator", "delimiter", "no_header")
-_DELIMITERS = {"tab": "\t", "\\t": "\t"}  # that are hard to write
+_FIELDS = ("text_field", "label_field", "label_separator", "delimiter", "header")
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The arguments and options that say which texts to read, and how.
-
-    To read them takes more: the encoding; and, where there is one, the model they are for, which
-    remembers the fields it was trained with.
-    """
+    """The arguments and options that say which texts to read, and how; None: not given."""
 
     data: Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
     split: Annotated[str | None, typer.Option(help="Part of the corpus: train, test, all.")] = None
-    text_field: Annotated[
-        list[str] | None, typer.Option(help="Column of the texts; several are joined.")
-    ] = None
-    delimiter: Annotated[
-        str | None, typer.Option(help="Between CSV cells, such as ; or tab; else found out.")
-    ] = None
-    no_header: Annotated[
-        bool | None, typer.Option("--no-header/--header", help="Columns are named 1, 2, ...")
-    ] = None
+    text_field: Annotated[Names, typer.Option(help="Column of texts; several are joined.")] = None
+    delimiter: Annotated[str | None, typer.Option(help="Between CSV cells; else found out.")] = None
+    header: Annotated[bool | None, typer.Option(help="Or columns are named 1, 2, ...")] = None
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -45,46 +35,51 @@ class Texts:
         given = {name: getattr(self, name, None) for name in _FIELDS}
         return {name: value for name, value in given.items() if value not in (None, [])}
 
-    def records(
+    def blocks(
         self,
         usual_split: str | None,
         encoding: str,
-        model: Any,  # noqa: ANN401 - any classifier
-    ) -> Iterator[list[Record]]:
+        is_multilabel: bool | None,
+        model: Any = None,  # noqa: ANN401 - any classifier of texts
+        *,
+        keep_rows: bool = False,
+    ) -> CorpusReader:
+        """Return the file or folder as something to be read block by block, or all at once.
+
+        Parameters
+        ----------
+        usual_split
+            What is taken where there are splits and none was chosen; None takes all.
+        encoding, keep_rows
+            See `ReadOptions`.
+        is_multilabel
+            Whether a text has several labels; None: as the corpus itself shows.
+        model
+            Remembers the fields it was trained with, for what was not given.
+        """
+        remembered = getattr(model, "fields_", {})
+        chosen = {name: remembered[name] for name in _FIELDS if name in remembered}
+        options = ReadOptions(
+            **{**chosen, **self.fields},
+            encoding=encoding,
+            keep_rows=keep_rows,
+            are_remembered=not self.fields.keys() & {"text_field", "label_field"},
+        )
+        split, missing = self.split, getattr(self, "on_missing_label", "error")
+        if split == "all":
+            split = usual_split = None
+        path = Path(self.data)
+        return CorpusReader(path, options, split, usual_split, is_multilabel, missing)
+
+    def records(self, reader: CorpusReader) -> Iterator[list[Record]]:
         """Give texts with all their columns, labelled or not, block by block.
 
         A data set is split, and its test part is taken unless told otherwise.
         """
-        if self.data.startswith("dataset:"):
-            texts = self._part_of_dataset(usual_split or "test").texts
-            return iter([[Record(text, []) for text in texts]])
-        return self._reader(usual_split, self.options(encoding, model)).records()
-
-    def options(self, encoding: str, model: Any = None, **others: bool) -> ReadOptions:  # noqa: ANN401
-        """Return how to read a file; what was not given is as it was when the model was trained."""
-        chosen = {**getattr(model, "fields_", {}), **self.fields}
-        separator, delimiter = chosen.get("label_separator", ";"), chosen.get("delimiter")
-        return ReadOptions(
-            text_field=chosen.get("text_field"),
-            label_field=chosen.get("label_field"),
-            label_separator=None if separator == "none" else separator,
-            delimiter=_DELIMITERS.get(str(delimiter), delimiter),
-            header=not chosen.get("no_header"),
-            encoding=encoding,
-            are_remembered=not self.fields.keys() & {"text_field", "label_field"},
-            **others,
-        )
-
-    def _reader(
-        self,
-        usual_split: str | None,
-        options: ReadOptions,
-        *labels: Any,  # noqa: ANN401
-    ) -> CorpusReader:
-        split = self.split
-        if split == "all":
-            split = usual_split = None
-        return CorpusReader(Path(self.data), options, split, usual_split, *labels)
+        if not self.data.startswith("dataset:"):
+            return reader.records()
+        texts = self._part_of_dataset(reader.usual_split or "test").texts
+        return iter([[Record(text, []) for text in texts]])
 
     def _part_of_dataset(self, usual_split: str) -> LabelledCorpus:
         dataset = load_dataset(self.data.removeprefix("dataset:"))
@@ -96,20 +91,14 @@ class Texts:
 
 @dataclass(frozen=True)
 class Corpus(Texts):
-    """The arguments and options that say which corpus to read, and what part of it.
+    """The arguments and options that say which labelled texts to read, and how."""
 
-    To read it takes one more: whether a text has several labels; None: as the corpus itself shows.
-    """
-
-    label_field: Annotated[
-        list[str] | None, typer.Option(help="Column of the labels; several hold 0 and 1.")
-    ] = None
+    label_field: Annotated[Names, typer.Option(help="Column of labels; several hold 0, 1.")] = None
     label_separator: Annotated[
-        str | None,
-        typer.Option(help="Between labels in one CSV cell; none: nothing.  [default: ;]"),
+        str | None, typer.Option(help="Between labels in a CSV cell, else ;  none: nothing.")
     ] = None
     on_missing_label: Annotated[
-        str, typer.Option(help="Where a text has none, and the others one: error, skip, empty.")
+        str, typer.Option(help="Where the others have one label: error, skip or empty.")
     ] = "error"
 
     @property
@@ -121,28 +110,8 @@ class Corpus(Texts):
         n_bytes, *_ = state_of(path) or (0,)
         return n_bytes > limit and path.is_file()
 
-    def blocks(
-        self, usual_split: str | None, encoding: str, is_multilabel: bool | None
-    ) -> CorpusReader:
-        """Return the file or folder as something to be read block by block.
-
-        Where it has splits and none was chosen, the usual one is taken; None takes all.
-        """
-        options = self.options(encoding)
-        return self._reader(usual_split, options, is_multilabel, self.on_missing_label)
-
-    def read(
-        self,
-        usual_split: str,
-        encoding: str,
-        is_multilabel: bool | None,
-        model: Any = None,  # noqa: ANN401 - any classifier of texts
-        *,
-        keep_rows: bool = False,
-    ) -> LabelledCorpus:
-        """Read the corpus; where it has splits and none was chosen, the usual one is taken."""
+    def read(self, usual_split: str, *arguments: Any, **options: Any) -> LabelledCorpus:  # noqa: ANN401
+        """Read the corpus at once; the arguments are those of `blocks`."""
         if self.data.startswith("dataset:"):
             return self._part_of_dataset(usual_split)
-        options = self.options(encoding, model, keep_rows=keep_rows)
-        labels = is_multilabel, self.on_missing_label
-        return self._reader(usual_split, options, *labels).read()
+        return self.blocks(usual_split, *arguments, **options).read()

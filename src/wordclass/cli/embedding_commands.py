@@ -1,7 +1,6 @@
 """The commands about vectors of words: fit, words, profile, unseen, convert."""
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus, Multilabel
-from wordclass.corpus import Label, described_task
+from wordclass.corpus import described_task
 from wordclass.errors import InputError
 
 Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
@@ -111,7 +110,7 @@ def words(
     from wordclass.report.tables import scored_lines
 
     loaded = _load(embeddings)
-    best = loaded.top_terms(_class_named(name, loaded.columns_), n)
+    best = loaded.top_terms(arguments.class_named(name, loaded.columns_), n)
     settings.show({"class": name, "words": best}, scored_lines(best))
 
 
@@ -162,7 +161,7 @@ def unseen(
     if output is not None:
         format_to_write(output, None)
     wce = _load(embeddings)
-    chosen = None if name is None else _class_named(name, wce.classes_)
+    chosen = None if name is None else arguments.class_named(name, wce.classes_)
     found = UnseenTerms.predict(WordVectors.load(vectors), wce, regressor, seed=settings.seed)
     if not len(found):
         raise InputError(f"{vectors}: all its terms are in the vocabulary of {embeddings}")
@@ -218,13 +217,3 @@ def _load(path: Path) -> Any:  # noqa: ANN401 - WordClassEmbeddings, which is sl
     from wordclass.embedding.estimator import WordClassEmbeddings
 
     return WordClassEmbeddings.load(path)
-
-
-def _class_named(name: str, classes: Sequence[Label]) -> Label:
-    """Find a class: on the command line it is a str, also where it is an int in the file."""
-    from wordclass.labels import unknown_name
-
-    as_text = {str(each): each for each in classes}
-    if name not in as_text:
-        raise InputError(unknown_name("class", name, classes))
-    return as_text[name]

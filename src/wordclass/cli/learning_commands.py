@@ -162,10 +162,8 @@ def _saying_how_to_go_on(path: Path, settings: Settings) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if storage.is_there(path):
-            settings.say(
-                f"\nThe training up to its last epoch, or minute, is kept in {path}. To go on from "
-                f"there:\n  {same_command()}"
-            )
+            kept = f"The training up to its last epoch, or minute, is kept in {path}."
+            settings.say("", f"{kept} To go on from there:", f"  {same_command()}")
         raise
 
 
@@ -244,10 +242,13 @@ def tune(
             n_jobs=settings.jobs,
         )
     except KeyboardInterrupt:
-        settings.say(
-            f"\n{len(told)} finished trials are kept in {journal}. To go on from there:\n"
-            f"  {same_command()}\nWith --budget 0s, the best of them becomes the model."
-        )
+        if told:
+            settings.say(
+                "",
+                f"{len(told)} finished trials are kept in {journal}. To go on from there:",
+                f"  {same_command()}",
+                "With --budget 0s, the best of them becomes the model.",
+            )
         raise
     tuned.model.fields_ = corpus.fields
     tuned.model.save(output, scores={"tuning": tuned.to_dict()})
@@ -262,7 +263,7 @@ def tune(
         **tuned.to_dict(),
         "trials": [trial.to_dict() for trial in tuned.trials],
     }
-    settings.show(result, _summary(tuned, documents.task, output, journal))
+    settings.show(result, _summary(tuned, output, journal))
 
 
 def _written(trial: "Trial") -> str:
@@ -280,12 +281,12 @@ def _as_set(options: dict[str, Any]) -> str:
     )
 
 
-def _summary(tuned: "Tuned", task: str, output: Path, journal: Path) -> str:
+def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
     from wordclass.report.tables import aligned
 
     best = tuned.ranked[0]
     rows = {
-        "task": task,
+        "task": described_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
         "chosen": _as_set(tuned.best),
         "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
         f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",

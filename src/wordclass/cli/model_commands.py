@@ -1,22 +1,26 @@
 """The commands that use models: evaluate, predict, explain, export."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from wordclass import naming
+from wordclass.cli import arguments, terminal
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, Texts
-from wordclass.corpus import ReadOptions, Record
+from wordclass.corpus import Label, ReadOptions, Record
 from wordclass.corpus_formats._lines import line_blocks
 from wordclass.errors import InputError
+from wordclass.report.printable import escaped
 
 if TYPE_CHECKING:
     from wordclass.explanation import Explanation
@@ -47,20 +51,35 @@ def evaluate(
     confusion: Annotated[
         Path | None, typer.Option(help="Draw which classes are taken for which: FILE.png.")
     ] = None,
+    errors: Annotated[
+        Path | None, typer.Option(help="Write what was wrong, and why: a .csv, .jsonl, .parquet.")
+    ] = None,
 ) -> None:
-    """Measure a model on labelled texts."""
+    """Measure a model on labelled texts.
+
+    F1 of a class is 2 tp / (2 tp + fp + fn). Where all three are 0, it is 1 in a multilabel task,
+    and 0 in a single-label one, as in scikit-learn; a second macro F1 is that of the classes alone
+    that have test documents.
+    """
     settings.check_output(confusion)
+    settings.check_output(errors)
 
     from wordclass import persistence
-    from wordclass.report.evaluation import evaluate_model
+    from wordclass.report.evaluation import evaluate_model, write_errors
+    from wordclass.report.row_files import check_ending
 
+    if errors is not None:
+        check_ending(errors)
     aside = _kept_aside(model) if holdout else None
     loaded = persistence.load(model)
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
     usual_split = "test" if aside is None else "train"
-    documents = corpus.read(usual_split, settings.encoding, is_multilabel, loaded)
+    keep_rows = errors is not None
+    documents = corpus.read(
+        usual_split, settings.encoding, is_multilabel, loaded, keep_rows=keep_rows
+    )
     if aside is not None:
         documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
@@ -79,6 +98,9 @@ def evaluate(
         from wordclass.report.pictures import draw_confusion
 
         draw_confusion(confusion, found.true, found.predicted, found.scores.classes)
+    if errors is not None:
+        n_errors = write_errors(errors, loaded, documents, found)
+        settings.say(f"{errors}: {n_errors:,} documents whose labels are not exactly right")
     n_shown = len(found.scores.classes) if per_class else n
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
 
@@ -138,8 +160,13 @@ def predict(
     writer = (
         nullcontext(made.extend if is_one_object else _print) if output is None else rows_to(output)
     )
+    reader = corpus.blocks("train" if holdout else None, settings.encoding, None, loaded)
+    blocks = _input_records(reader.options) if corpus.data == "-" else corpus.records(reader)
     with writer as write:
-        for records in _records(corpus, settings.encoding, loaded, aside):
+        for records in blocks:
+            if aside is not None:
+                is_aside = aside.contains(record.text for record in records)
+                records = [*compress(records, is_aside)]
             texts = [record.text for record in records]
             found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
             write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
@@ -155,26 +182,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
     from wordclass.report.row_files import json_line
 
     with standard_output() as stream:
-        stream.writelines(json_line(row).decode() for row in rows)
-
-
-def _records(
-    corpus: Texts,
-    encoding: str,
-    model: Any,  # noqa: ANN401 - any classifier of texts
-    aside: "Holdout | None",
-) -> Iterator[list[Record]]:
-    """Give the records of a corpus, or, for `-`, of standard input; or those kept aside of them."""
-    if corpus.data == "-":
-        blocks = _input_records(corpus.options(encoding, model))
-    else:
-        blocks = corpus.records(None if aside is None else "train", encoding, model)
-    for block in blocks:
-        if aside is not None:
-            is_aside = aside.contains(record.text for record in block)
-            block = [record for record, is_kept in zip(block, is_aside, strict=True) if is_kept]
-        if block:
-            yield block
+        stream.writelines(escaped(json_line(row).decode()) for row in rows)
 
 
 def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
@@ -185,7 +193,7 @@ def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
     is_json, n_lines = None, 0
     for lines in _input_lines(options.encoding):
         if is_json is None:
-            is_json = jsonl.is_object(lines[0])
+            is_json = lines[0].replace(" ", "").startswith('{"')
         numbered = enumerate(lines, start=n_lines + 1)
         n_lines += len(lines)
         if is_json:
@@ -207,77 +215,101 @@ def explain(
     settings: Settings,
     model: Model,
     text: Annotated[str, typer.Argument(help="The text; - reads it from standard input.")] = "-",
+    name: Annotated[
+        str | None, typer.Option("--class", help="Explain this class, predicted or not.")
+    ] = None,
     n: Annotated[int, typer.Option("-n", help="How many terms per label.")] = 10,
     color: Annotated[
         bool | None, typer.Option("--color/--no-color", help="By default on a terminal only.")
     ] = None,
 ) -> None:
-    """Show which words made the labels of a text."""
+    """Show which words made the labels of a text.
+
+    What the terms add and the intercept sum to the score; a probability is made of all scores.
+    """
     from wordclass import persistence
-    from wordclass.report.predictions import shown_scores
 
     loaded = persistence.load(model)
     if text == "-":
         text = "\n".join(line for block in _input_lines(settings.encoding) for line in block)
     found = loaded.explanation(text)
-    (shown,) = shown_scores(loaded, found.scores[None])
-    scores = {
-        str(label): round(float(shown[found.codeframe.column(label)]), 6) for label in found.labels
-    }
+    labels = found.labels
+    if name is not None:
+        labels = (arguments.class_named(name, found.codeframe.classes),)
+    accounts = {label: _account(loaded, found, label) for label in labels}
+    best = max(labels, key=lambda label: accounts[label]["score"])
     if not settings.as_json:
-        with standard_output() as stream:
-            _print_explanation(stream, found, scores, n, color)
+        _print_explanation(found, accounts, best, n, color)
         return
-    best = _best_label(found)
+    shown = {str(label): each["probability"] or each["score"] for label, each in accounts.items()}
     result = {
         "labels": list(found.predicted),
-        "scores": scores,
-        "terms": {str(label): found.top(label, n) for label in found.labels},
+        "scores": shown,
+        "accounts": {str(label): each for label, each in accounts.items()},
+        "terms": {str(label): found.top(label, n) for label in labels},
         "words": {str(best): [list(word) for word in found.per_word(best)]},
     }
     settings.show(result, "")
 
 
+def _account(model: Any, found: "Explanation", label: Label) -> dict[str, float | None]:  # noqa: ANN401
+    """Return what the score of a label is made of, and its probability where there is one."""
+    from wordclass.report.predictions import shown_scores
+
+    scores = found.scores[None]
+    shown = shown_scores(model, scores)
+    probability = round(float(shown[0, found.codeframe.column(label)]), 6)
+    return {**found.account(label), "probability": None if shown is scores else probability}
+
+
 def _print_explanation(
-    stream: TextIO, found: "Explanation", scores: dict[str, float], n: int, color: bool | None
+    found: "Explanation",
+    accounts: dict[Label, dict[str, float | None]],
+    best: Label,
+    n: int,
+    color: bool | None,
 ) -> None:
     """Print an explanation: on a terminal with the text in color, unless told otherwise."""
     from wordclass.report.tables import scored_lines
 
-    console = Console(
-        file=stream, force_terminal=color, no_color=color is False, highlight=False,
-        soft_wrap=True, color_system="truecolor" if color else "auto",
-    )  # fmt: skip
-    if not found.predicted:
-        console.print(Text("no label; the class with the highest score:"))
-    for name, score in scores.items():
-        console.print(Text(f"{name}  {score:.4f}"))
+    head, reasons = [], []
+    if not found.predicted or best not in found.predicted:
+        head = [f"predicted: {', '.join(map(str, found.predicted)) or 'no label'}"]
+    for label, account in accounts.items():
+        kind = "score" if account["probability"] is None else "probability"
+        head.append(f"{label}  {kind} {account[kind]:.4f}")
+        reasons += ["", label, *scored_lines(found.top(label, n)).split("\n")]
+        reasons.append(
+            f"score {account['score']:.4f} = intercept {account['intercept']:.4f} + "
+            f"{account['sum']:.4f} of {len(found.terms)} terms"
+        )
     if not found.terms:
-        console.print(Text("no word of this text is known to the model"))
-        return
-    if console.is_terminal and color is not False:
-        console.print()
-        console.print(_colored(found))
-    for label in found.labels:
-        console.print(Text(f"\n{label}\n{scored_lines(found.top(label, n))}"))
+        reasons = ["no word of this text is known to the model"]
+    with standard_output() as stream:
+        stream.write(terminal.joined(head))
+        wanted = stream.isatty() and not os.environ.get("NO_COLOR") if color is None else color
+        if wanted and found.terms:
+            system = "truecolor" if color else "auto"
+            console = Console(file=stream, force_terminal=True, color_system=system, soft_wrap=True)
+            console.print()
+            console.print(_colored(found, best))
+        stream.write(terminal.joined(reasons))
 
 
-def _best_label(found: "Explanation") -> Any:  # noqa: ANN401 - a label
-    return max(found.labels, key=lambda label: found.scores[found.codeframe.column(label)])
-
-
-def _colored(found: "Explanation") -> Text:
-    """Return the text, its words colored by what they add to the score of the best label."""
-    words = found.per_word(_best_label(found))
-    text = Text(found.text.encode("utf-8", "replace").decode("utf-8"))
+def _colored(found: "Explanation", label: Label) -> Text:
+    """Return the text, its words colored by what they add to the score of a label."""
+    words = found.per_word(label)
     strongest = max((abs(word.contribution) for word in words), default=0.0)
+    colored, end = Text(), 0
     for word in words:
         strength = abs(word.contribution) / strongest if strongest else 0.0
         if word.start is not None and word.end is not None and strength >= _FAINT:
             color = _FOR if word.contribution > 0 else _AGAINST
             mixed = ",".join(str(round(_GRAY + (part - _GRAY) * strength)) for part in color)
-            text.stylize(f"bold rgb({mixed})", word.start, word.end)
-    return text
+            colored.append(escaped(found.text[end : word.start]))
+            colored.append(escaped(found.text[word.start : word.end]), f"bold rgb({mixed})")
+            end = word.end
+    return colored.append(escaped(found.text[end:]))
 
 
 @command

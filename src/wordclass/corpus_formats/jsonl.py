@@ -5,7 +5,6 @@ A file may also be one array of such objects.
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,18 +30,11 @@ def records_of(
     return _records.from_rows(path, _rows(path, iter(lines)), options)
 
 
-def is_object(line: str) -> bool:
-    """Return whether a line is a JSON object, as those of a JSONL file are."""
-    with suppress(ValueError, RecursionError):
-        return line.lstrip().startswith("{") and isinstance(_DECODER.decode(line), dict)
-    return False
-
-
 def _rows(
     path: Path, lines: Iterator[tuple[int, str]]
 ) -> Iterator[tuple[int | str, dict[str, Any]]]:
     places: Iterable[tuple[int | str, Any]]
-    filled = ((number, line) for number, line in lines if not line.isspace())
+    filled = ((number, line) for number, line in lines if line and not line.isspace())
     number, first = next(filled, (1, ""))
     if first.lstrip().startswith("["):
         whole = "\n" * (number - 1) + first + "".join(line for _, line in lines)

@@ -1,10 +1,8 @@
 """Parquet: a column of texts, and one of labels or of lists of labels."""
 
-import io
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,23 +30,22 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
 
     storage.require(path)
     is_compressed = path.suffix.lower() in storage.COMPRESSIONS
-    source = io.BytesIO(storage.content_of(path)) if is_compressed else path
+    source = storage.content_of(path) if is_compressed else path
     _try_out(path, source)
-    with _scanned(path, source) as table:
-        names = table.collect_schema().names()
-        n_rows = table.select(pl.len()).collect().item()
+    table = pl.scan_parquet(source, glob=False)
+    names, n_rows = table.collect_schema().names(), table.select(pl.len()).collect().item()
     fields = _records.choose_fields(names, options, path, None)
     used = [*fields.texts, *fields.labels, *([] if fields.split is None else [fields.split])]
     columns = names if options.keep_rows else used
-    rows = _rows(path, source, columns, n_rows)
+    rows = _rows(table.select(columns), n_rows)
     records = _records.from_rows(path, rows, options, fields.at_positions(columns))
     return _records.in_blocks(path, records, n_rows)
 
 
-def _try_out(path: Path, source: Path | io.BytesIO) -> None:
+def _try_out(path: Path, source: Path | bytes) -> None:
     """Let another process read the file first: a damaged one can make polars end its process."""
-    content = None if isinstance(source, Path) else source.getbuffer()
-    command = [sys.executable, "-P", "-c", _TRIAL, *([] if content else [str(path)])]
+    content = None if isinstance(source, Path) else source
+    command = [sys.executable, "-P", "-c", _TRIAL, *([str(path)] if content is None else [])]
     trial = subprocess.run(command, input=content, capture_output=True, check=False)
     if trial.returncode:
         told = trial.stderr.decode(errors="replace").strip().splitlines() or ["no reason"]
@@ -56,24 +53,7 @@ def _try_out(path: Path, source: Path | io.BytesIO) -> None:
         raise FormatError(path, None, f"not a Parquet file, or a damaged one: {reason:.200}")
 
 
-@contextmanager
-def _scanned(path: Path, source: Path | io.BytesIO) -> Iterator["pl.LazyFrame"]:
-    """Give the table, not yet read; what polars then stumbles over is a FormatError."""
-    import polars as pl
-
-    if isinstance(source, io.BytesIO):
-        source.seek(0)
-    try:
-        yield pl.scan_parquet(source, glob=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        reason = " ".join(str(error).split())  # on one line
-        raise FormatError(path, None, f"not a Parquet file, or a damaged one: {reason}") from error
-
-
-def _rows(
-    path: Path, source: Path | io.BytesIO, columns: list[str], n_rows: int
-) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def _rows(table: "pl.LazyFrame", n_rows: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for start in range(0, n_rows, _ROWS):
-        with _scanned(path, source) as table:
-            part = table.select(columns).slice(start, _ROWS).collect()
+        part = table.slice(start, _ROWS).collect()
         yield from ((f"row {k}", row) for k, row in enumerate(part.iter_rows(), start=start + 1))

@@ -3,16 +3,38 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wordclass import progress
+from wordclass.arrays import Floats32
 from wordclass.corpus import Label, LabelledCorpus
 from wordclass.errors import InputError
-from wordclass.measures import ClassScores, DroppedLabelsWarning, Scores, evaluate
+from wordclass.explanation import Explanation
+from wordclass.labels import encode
+from wordclass.measures import (
+    ClassScores,
+    DroppedLabelsWarning,
+    Scores,
+    evaluate,
+    ndcg_at,
+    precision_at,
+)
+from wordclass.report.predictions import shown_scores
+from wordclass.report.row_files import rows_to
 from wordclass.report.tables import aligned
 
-_MEASURES = {"macro_f1": "macro F1", "micro_f1": "micro F1", "accuracy": "accuracy"}
+_ERROR_COLUMNS = ("id", "text", "true", "predicted", "probability", "words")
+_N_WORDS = 10
+_RANKS = (1, 3, 5)
+_MEASURES = {
+    "macro_f1": "macro F1",
+    "macro_f1_with_positives": "macro F1 of classes with test documents",
+    "micro_f1": "micro F1",
+    "accuracy": "accuracy",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +49,30 @@ class Evaluation:
         How many of the documents the model was trained on.
     true, predicted
         The labels that were compared.
+    ranking
+        In a multilabel task, precision and nDCG of the 1, 3 and 5 best-scored classes.
     """
 
     scores: Scores
     n_shared: int
     true: Sequence[Any]
     predicted: Sequence[Any]
+    ranking: dict[str, float]
+
+    @property
+    def n_without_positives(self) -> int:
+        """How many classes no document has."""
+        return int((self.scores.n_true == 0).sum())
 
     def to_dict(self, with_classes: bool = False) -> dict[str, Any]:
         """Return the measures, rounded to six digits."""
         scores = self.scores
         result: dict[str, Any] = {
             **{key: round(getattr(scores, key), 6) for key in _MEASURES},
+            **{key: round(value, 6) for key, value in self.ranking.items()},
             "n_docs": scores.n_docs,
             "n_classes": len(scores.classes),
+            "n_classes_without_docs": self.n_without_positives,
             "n_dropped": scores.n_dropped,
             "n_trained_on": self.n_shared,
         }
@@ -53,9 +85,19 @@ class Evaluation:
     def to_text(self, n: int) -> str:
         """Write a small table: the measures, then the n best and the n worst classes."""
         scores = self.scores
-        measures = [(name, f"{getattr(scores, key):.4f}") for key, name in _MEASURES.items()]
+        names = _MEASURES | {"accuracy": accuracy_name(scores.is_multilabel)}
+        measures = [(name, f"{getattr(scores, key):.4f}") for key, name in names.items()]
+        for key, value in self.ranking.items():
+            name = key.replace("precision_at_", "P@").replace("ndcg_at_", "nDCG@")
+            measures.append((name, f"{value:.4f}"))
         sizes = [("documents", f"{scores.n_docs:,}"), ("classes", f"{len(scores.classes):,}")]
         lines = aligned([*measures, *sizes])
+        if self.n_without_positives:
+            lines.append(
+                f"{self.n_without_positives:,} of {len(scores.classes):,} classes have no test "
+                "document; where none was predicted for such a class either, its F1 (0/0) is "
+                f"{'1' if scores.is_multilabel else '0'}"
+            )
         if n > 0:
             heads = ("class", "    F1  precision  recall  documents")
             lines += ["", *aligned([heads, *self._class_rows(n)])]
@@ -95,22 +137,117 @@ def evaluate_model(
         Labelled texts. Labels that training never saw are left out, and counted.
     strict
         Such labels are an error.
+
+    Raises
+    ------
+    InputError
+        The documents have no label at all, or none that the model knows.
     """
-    true, classes = corpus.labels, model.classes_.tolist()
-    decisions = model.decide(model.decision_function(corpus.texts))
-    predicted: list[Any] = [[classes[j] for j in np.flatnonzero(row)] for row in decisions]
-    if not model.codeframe_.is_multilabel:
+    true, classes, is_multilabel = (
+        corpus.labels,
+        model.classes_.tolist(),
+        model.codeframe_.is_multilabel,
+    )
+    scores = model.decision_function(corpus.texts)  # (n, m)
+    predicted: list[Any] = [
+        [classes[j] for j in np.flatnonzero(row)] for row in model.decide(scores)
+    ]
+    if not is_multilabel:
         predicted = [label for (label,) in predicted]
     if {type(label) for label in _flat(true)} - {type(classes[0])}:
         # a class that is a number in one file is a str in a CSV file
-        true, predicted, classes = _as_text(true), _as_text(predicted), sorted(map(str, classes))
+        true, predicted, classes = _as_text(true), _as_text(predicted), [*map(str, classes)]
     if strict and (unknown := sorted({*_flat(true)} - {*classes})):
         shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
         raise InputError(f"{len(unknown)} classes that training never saw: {shown}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedLabelsWarning)  # told by n_dropped
-        scores = evaluate(true, predicted, classes)
-    return Evaluation(scores, model.training_.n_shared(corpus.texts), true, predicted)
+        measured = evaluate(true, predicted, classes)
+    if not measured.n_true.any():
+        raise InputError("not one of these documents has a label: there is nothing to compare with")
+    ranking = _ranking(true, classes, scores) if is_multilabel else {}
+    return Evaluation(measured, model.training_.n_shared(corpus.texts), true, predicted, ranking)
+
+
+def write_errors(
+    path: Path,
+    model: Any,  # noqa: ANN401 - any classifier of texts
+    corpus: LabelledCorpus,
+    found: Evaluation,
+) -> int:
+    """Write a row for each document whose labels are not exactly right; return their number.
+
+    The id is the column of that name, else the number of the document. The probability is that of
+    each predicted label, where the model has probabilities. The words are those that spoke most for
+    labels that are wrong, and against labels that are missing, the most telling first.
+    """
+    wrong = [
+        k
+        for k, (true, predicted) in enumerate(zip(found.true, found.predicted, strict=True))
+        if {*_flat([true])} != {*_flat([predicted])}
+    ]
+    column = {str(name): j for j, name in enumerate(model.classes_.tolist())}
+    with rows_to(path, _ERROR_COLUMNS) as write:
+        for k in progress.over(wrong, "explaining errors"):
+            explanation = model.explanation(corpus.texts[k])
+            true, predicted = found.true[k], found.predicted[k]
+            row = (
+                corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,
+                corpus.texts[k],
+                true,
+                predicted,
+                _probability(model, explanation, column, predicted),
+                _words(explanation, column, {*_flat([true])}, {*_flat([predicted])}),
+            )
+            write([dict(zip(_ERROR_COLUMNS, row, strict=True))])
+    return len(wrong)
+
+
+def _probability(
+    model: Any,  # noqa: ANN401
+    explanation: Explanation,
+    column: dict[str, int],
+    predicted: Any,  # noqa: ANN401 - a label, or a list of them
+) -> Any:  # noqa: ANN401
+    """Return how probable a predicted label is, or each of a list of them."""
+    scores = explanation.scores[None]
+    shown = shown_scores(model, scores)
+    if shown is scores:
+        return None
+    each = [round(float(shown[0, column[str(label)]]), 6) for label in _flat([predicted])]
+    return each if isinstance(predicted, list) else each[0]
+
+
+def _words(
+    explanation: Explanation, column: dict[str, int], true: set[Label], predicted: set[Label]
+) -> list[str]:
+    """Return the words that spoke for wrong labels, or against missing ones, and how much."""
+    added = explanation.contributions
+    wrong, missing = (
+        added[:, [column[str(each)] for each in labels if str(each) in column]].sum(axis=1)
+        for labels in (predicted - true, true - predicted)
+    )
+    tipped = wrong - missing
+    best = np.argsort(-tipped, kind="stable")[:_N_WORDS]
+    return [explanation.terms[t] for t in best if tipped[t] > 0]
+
+
+def accuracy_name(is_multilabel: bool) -> str:
+    """Return what the share of documents whose labels are exactly right is called."""
+    return "subset accuracy" if is_multilabel else "accuracy"
+
+
+def _ranking(true: Sequence[Any], classes: list[Label], scores: Floats32) -> dict[str, float]:
+    """Return P@k and nDCG@k of scores (n, m) whose columns are the classes."""
+    known = {*classes}
+    Y = encode([[label for label in _flat([given]) if label in known] for given in true], classes).Y
+    in_order = scores[:, sorted(range(len(classes)), key=classes.__getitem__)]
+    return {
+        f"{name}_at_{k}": measure(k, Y, in_order)
+        for name, measure in (("precision", precision_at), ("ndcg", ndcg_at))
+        for k in _RANKS
+        if k <= len(classes)
+    }
 
 
 def _row(label: Label, scores: ClassScores) -> tuple[str, str]:
