@@ -137,7 +137,7 @@ def run() -> int:
         said = io.StringIO()
         error.show(said)
         terminal.say(*said.getvalue().splitlines())
-        return error.exit_code
+        return int(error.exit_code)
     except OSError as error:
         if isinstance(error, WordClassError) or error.filename is not None:
             raise  # it was not --help that could not be printed
