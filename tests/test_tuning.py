@@ -187,7 +187,7 @@ def test_why_the_search_ended_is_told(spy, clock, budget, reason):
 
 def test_progress_is_told_by_trial():
     told = []
-    with progress.told_to(lambda *what: told.append(what)):
+    with progress.on_progress(lambda *what: told.append(what)):
         tuned = tune(grid={"shrinkage": [0.0, 5.0]})
     own = [each for each in told if each[0] == "tuning"]
     assert own == [("tuning", k, None) for k in range(len(tuned.trials))]
@@ -300,8 +300,8 @@ class Choosing(nearest.NearestClassifier):
 def test_a_classifier_that_chooses_by_itself_chooses_by_the_same_target(monkeypatch):
     monkeypatch.setattr(nearest, "make", Choosing)
     tuned = tune(grid={"shrinkage": [5.0]}, target="micro_f1")
-    assert tuned.model.target == "micro"
-    assert tune(grid={"shrinkage": [5.0]}, target="accuracy").model.target == "both"
+    assert tuned.model.target == "micro_f1"
+    assert tune(grid={"shrinkage": [5.0]}, target="accuracy").model.target == "accuracy"
 
 
 def test_what_a_classifier_chose_by_itself_is_where_the_search_goes_on(monkeypatch, tmp_path):

@@ -52,14 +52,19 @@ def check_number(
     raise InputError(f"{name} is {value!r}; expected a number {start}{end}{hint}")
 
 
-def check_one_of(name: str, value: object, allowed: Collection[object]) -> None:
-    """Refuse what is none of the allowed values."""
+def check_one_of(name: str, value: object, allowed: Collection[object], hint: str = "") -> None:
+    """Refuse what is none of the allowed values; the message ends with the hint."""
     if not any(
         value is each or (isinstance(value, type(each)) and value == each) for each in allowed
     ):
         *others, last = (repr(each) for each in allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"{name} is {value!r}; expected {listed}")
+        raise InputError(f"{name} is {value!r}; expected {listed}{hint}")
+
+
+def is_auto(value: object) -> bool:
+    """Tell whether an option was left to us; an array is no reason to fail."""
+    return isinstance(value, str) and value == "auto"
 
 
 def n_threads(n_jobs: int | None) -> int:

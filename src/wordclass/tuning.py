@@ -18,7 +18,7 @@ from typing import Any, get_args
 import numpy as np
 
 from wordclass import naming, progress, storage
-from wordclass.checks import check_lengths, check_number, check_one_of, list_texts
+from wordclass.checks import check_lengths, check_number, list_texts
 from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label
@@ -26,14 +26,12 @@ from wordclass.embedding.estimator import Labels
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, encode
-from wordclass.measures import evaluate
+from wordclass.measures import checked_target, evaluate
 from wordclass.search import Documents, Search, Settings
 from wordclass.search import Trial as Trial
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import digest
 from wordclass.word_vectors import WordVectors
-
-TARGETS = ("both", "macro_f1", "micro_f1", "accuracy")
 
 _N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
 _MOST_FOLDS = 20  # the validation documents are so many of the twentieths, or of larger parts
@@ -143,7 +141,7 @@ def tune(
     seed : int, default=0
         Of the validation documents, the order of the trials, and the classifier.
     n_jobs : int, optional
-        For the classifier.
+        Number of threads of the classifier; None: its own default.
     clock : callable, default=time.monotonic
         Tells the seconds.
 
@@ -155,14 +153,12 @@ def tune(
     documents = Documents(list_texts(texts), encode(labels, class_names))
     check_lengths(documents.texts, documents.labels.Y.shape[0])
     check_class_count(documents.labels.codeframe)
-    wanted = f"{target}_f1" if target in ("macro", "micro") else target
-    check_one_of("target", wanted, TARGETS)
+    wanted = checked_target(target)
     if budget is not None and budget != math.inf:
         check_number("budget", budget, hint=" (seconds), or None")
     own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
-    shared: dict[str, Any] = {"seed": seed} | ({} if n_jobs is None else {"n_jobs": n_jobs})
-    if wanted != "accuracy":
-        shared["target"] = wanted.removesuffix("_f1")
+    shared: dict[str, Any] = {"seed": seed, "target": wanted}
+    shared |= {} if n_jobs is None else {"n_jobs": n_jobs}
     fixed = checked_options(classifier, own, shared)
     values, first = _grid(classifier, grid, {**fixed, **(start or {})}, options or {})
     search = Search(values, first, wanted, seed)

@@ -90,7 +90,7 @@ def names(folder):
 
 def test_a_file_is_fetched_once(tmp_path, server, file):
     told = []
-    with progress.told_to(lambda *step: told.append(step)):
+    with progress.on_progress(lambda *step: told.append(step)):
         path = fetch(file, tmp_path / "new" / "folder")
     assert path.read_bytes() == CONTENT
     assert names(path.parent) == ["corpus.tar.gz"]

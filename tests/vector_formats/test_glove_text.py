@@ -158,7 +158,7 @@ def test_progress_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(_text, "_BLOCK_BYTES", 1 << 16)
     heard = []
     path = file_of(tmp_path, "".join(f"t{k} 1\n" for k in range(20_000)))
-    with progress.told_to(lambda *told: heard.append(told)):
+    with progress.on_progress(lambda *told: heard.append(told)):
         glove_text.read(path)
     done = [n_lines for _, n_lines, _ in heard]
     assert {(step, total) for step, _, total in heard} == {("reading vectors.txt", None)}

@@ -197,7 +197,7 @@ class ProgressBar:
     def listening(self) -> Iterator[None]:
         """Show the progress of the `with` block, on standard error."""
         try:
-            with progress.told_to(self._update):
+            with progress.on_progress(self._update):
                 yield
         finally:
             self._end()

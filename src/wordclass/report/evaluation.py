@@ -127,7 +127,7 @@ def evaluate_model(
         The documents have no label at all, or none that the model knows.
     """
     true, classes = corpus.labels, model.classes_.tolist()
-    scores = model.decision_function(corpus.texts)  # (n, m)
+    scores = model.class_scores(corpus.texts)  # (n, m)
     decisions = model.decide(scores)
     predicted: list[Any] = [[classes[j] for j in np.flatnonzero(row)] for row in decisions]
     if not model.codeframe_.is_multilabel:
