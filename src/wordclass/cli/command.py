@@ -130,7 +130,6 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
 def run() -> int:
     """Run the command that was given, and return its exit status."""
-    warnings.showwarning = lambda message, *_: terminal.say(f"warning: {message}")
     try:
         status: int | None = app(prog_name="wordclass", standalone_mode=False)
     except _UsageError as error:
