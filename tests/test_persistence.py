@@ -424,3 +424,14 @@ def test_killed_at_any_moment_of_saving_a_whole_model_is_left(models, tmp_path, 
 def save_again_and_again(model, folder):
     while True:
         model.save(folder)
+
+
+def test_bool_classes_and_fields_come_back(tmp_path):
+    texts, labels = corpus(30)
+    model = wc.classifier("nearest", min_docs=1).fit(texts, [label == "space" for label in labels])
+    assert model.predict(texts).dtype == bool
+    model.fields_ = {"text_field": ["title", "body"], "header": False}
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model")
+    assert loaded.predict(texts).dtype == bool
+    assert (loaded.classes_.tolist(), loaded.fields_) == ([False, True], model.fields_)

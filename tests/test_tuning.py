@@ -476,6 +476,23 @@ def test_what_was_added_is_found_again_by_its_key(tmp_path):
     assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "b"]
 
 
+def test_a_trial_that_does_not_fit_on_the_disk_is_an_error_and_forgotten(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "trials.jsonl"
+    journal = Journal.open(path)
+    journal.add("a", TRIAL)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, before[1]))
+    try:
+        with pytest.raises(StorageError, match="cannot be written: File too large"):
+            journal.add("b", TRIAL)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert set(Journal.open(path).trials) == {"a"}
+    journal.add("c", TRIAL)
+    assert set(Journal.open(path).trials) == {"a", "c"}
+
+
 @pytest.mark.parametrize("n_cut", [1, 2, 30])
 def test_a_last_line_that_was_never_finished_is_forgotten(tmp_path, n_cut):
     path = tmp_path / "trials.jsonl"

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,15 +45,10 @@ class LabelledCorpus:
     @classmethod
     def of(cls, records: Iterable[Record], is_multilabel: bool) -> "LabelledCorpus":
         """Make a corpus of records, which need exactly one label each unless it is multilabel."""
-        texts: list[str] = []
-        labels: list[Any] = []
-        rows: list[dict[str, Any]] = []
-        for record in records:
-            texts.append(record.text)
-            labels.append(record.labels if is_multilabel else record.labels[0])
-            if record.row is not None:
-                rows.append(record.row)
-        return cls(texts, labels, is_multilabel, rows)
+        listed = [*records]
+        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in listed]
+        rows = [record.row for record in listed if record.row is not None]
+        return cls([record.text for record in listed], labels, is_multilabel, rows)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -63,11 +59,9 @@ class LabelledCorpus:
 
     def part(self, chosen: Iterable[bool]) -> "LabelledCorpus":
         """Return the documents that are chosen (one flag per document)."""
-        kept = [k for k, is_chosen in enumerate(chosen) if is_chosen]
-        texts, labels, rows = (
-            [column[k] for k in kept] if column else []
-            for column in (self.texts, self.labels, self.rows)
-        )
+        flags = [*chosen]
+        columns: list[list[Any]] = [self.texts, self.labels, self.rows]
+        texts, labels, rows = ([*compress(column, flags)] for column in columns)
         return LabelledCorpus(texts, labels, self.is_multilabel, rows)
 
 

@@ -401,8 +401,9 @@ class Journal:
         line = json.dumps({"key": key, **trial}) + "\n"
         with storage.accessing(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab", buffering=0) as file:  # one write: whole, or cut at its end
+            with self.path.open("ab") as file:  # whole, or cut at its end and an error
                 file.write(line.encode())
+                file.flush()
                 os.fsync(file.fileno())
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordclass import naming, progress
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
-from wordclass.errors import InputError, MissingDataError
+from wordclass.corpus import CorpusReader, LabelledCorpus, ReadOptions, read_corpus
+from wordclass.errors import FormatError, InputError, MissingDataError
 
 FORMATS = naming.names("corpus_formats")
 # sorted by class, which is the order folders are read in
@@ -46,9 +46,7 @@ def test_reading_what_was_written_gives_the_same_multilabel_corpus(format, compr
     assert read_corpus(path) == SEVERAL
 
 
-@pytest.mark.parametrize(
-    "format", [format for format in FORMATS if format not in ("fasttext", "xlsx")]
-)
+@pytest.mark.parametrize("format", ["csv", "folders", "jsonl", "tsv"])
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(VALID, min_size=1))
 def test_every_text_of_valid_unicode_is_kept(format, texts):
@@ -106,3 +104,45 @@ def test_progress_is_reported_along_the_way(format, tmp_path):
     assert len(done) >= 3
     assert done == sorted(set(done))
     assert {total for _, total in told} <= {None, 9000}
+
+
+# one label each but for the third record, which has none; and the place that errors tell
+MISSING = LabelledCorpus(["x", "y", "z", "u"], [["a"], ["b"], [], ["a"]], True)
+PLACES = {"jsonl": "line 3", "fasttext": "line 3", "csv": "line 4", "tsv": "line 4",
+          "parquet": "row 3", "xlsx": "row 4"}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", PLACES)
+def test_a_missing_label_is_an_error_with_its_place_unless_told_otherwise(format, tmp_path):
+    path = written.write(format, tmp_path / name_for(format), MISSING)
+    with pytest.raises(FormatError, match=f"{PLACES[format]}: no label, in a single-label task"):
+        read_corpus(path)
+    with pytest.raises(FormatError, match=PLACES[format]):
+        read_corpus(path, multilabel=False)
+    skipped = read_corpus(path, on_missing_label="skip")
+    assert skipped == LabelledCorpus(["x", "y", "u"], ["a", "b", "a"], False)
+    assert read_corpus(path, on_missing_label="empty") == MISSING
+    assert read_corpus(path, multilabel=True) == MISSING
+
+
+@pytest.mark.parametrize("format", PLACES)
+def test_where_some_have_several_labels_a_missing_one_is_an_empty_list(format, tmp_path):
+    several = LabelledCorpus(["x", "y", "z"], [["a"], [], ["a", "b"]], True)
+    path = written.write(format, tmp_path / name_for(format), several)
+    assert read_corpus(path) == several
+    assert read_corpus(path, on_missing_label="skip").texts == ["x", "z"]
+
+
+@pytest.mark.parametrize("format", [*PLACES, "folders"])
+def test_records_keep_their_columns_where_asked(format, tmp_path):
+    path = written.write(format, tmp_path / name_for(format), ONE_EACH)
+    (block,) = CorpusReader(path).records()
+    assert [record.text for record in block] == ONE_EACH.texts
+    assert all(record.labels == [] for record in block)
+    if format == "folders":
+        assert block[0].row == {"file": "a/00000.txt"}
+    elif format != "fasttext":
+        assert block[0].row == {"text": "to the moon", "label": "a"}
+    corpus = CorpusReader(path, ReadOptions(keep_rows=True)).read()
+    assert corpus.rows == [record.row for record in block if record.row]
+    assert corpus.part([False, True, True, True]).rows == corpus.rows[1:]

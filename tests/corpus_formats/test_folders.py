@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import pytest
 
@@ -102,4 +103,11 @@ def test_a_folder_that_cannot_be_listed_is_a_storage_error(monkeypatch, tmp_path
 
     monkeypatch.setattr("pathlib.Path.iterdir", fail)
     with pytest.raises(StorageError, match="cannot be read: Permission denied"):
+        read_corpus(tmp_path)
+
+
+def test_a_pipe_among_the_files_is_refused_and_not_waited_for(tmp_path):
+    lay_out(tmp_path, {"a/1": "x"})
+    os.mkfifo(tmp_path / "a" / "2")
+    with pytest.raises(FormatError, match="2: neither a file nor a folder"):
         read_corpus(tmp_path)

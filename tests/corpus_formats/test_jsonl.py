@@ -3,7 +3,7 @@ import json
 import pytest
 from columns import columns_of
 
-from wordclass.corpus import ReadOptions, read_corpus
+from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
 from wordclass.corpus_formats import jsonl
 from wordclass.errors import FormatError, InputError
 
@@ -190,3 +190,33 @@ def test_the_published_corpora_have_their_sizes(
         train.labels if not is_multilabel else [name for names in train.labels for name in names]
     )
     assert len(set(labels)) == n_classes
+
+
+def test_a_file_may_be_one_array_of_objects(tmp_path):
+    path = tmp_path / "docs.json"
+    path.write_text(
+        json.dumps([{"text": "x", "label": "a"}, {"text": "y", "label": "b"}], indent=1)
+    )
+    assert read_corpus(path) == LabelledCorpus(["x", "y"], ["a", "b"], False)
+    path.write_text('\n[{"text": "x", "label": "a"},\n {"text": "y", "label": null}]\n')
+    with pytest.raises(FormatError, match=r"docs\.json: record 2: no label"):
+        read_corpus(path)
+    path.write_text('\n[{"text": "x", "label": "a"},\n {"text": }]\n')
+    with pytest.raises(FormatError, match=r"docs\.json, line 3: not JSON"):
+        read_corpus(path)
+    path.write_text("[1]")
+    with pytest.raises(FormatError, match="record 1: the number 1, expected an object"):
+        read_corpus(path)
+    path.write_text(GOOD + "\n" + GOOD)
+    assert read_corpus(path).texts == ["x", "x"]
+
+
+def test_texts_of_several_fields_may_be_null_and_flags_are_0_or_1(tmp_path):
+    line = '{"title": null, "body": "b", "n": 5, "sci": true, "art": 0.0, "law": 1}'
+    records = read(
+        tmp_path, line, text_field=["title", "body", "n"], label_field=["sci", "art", "law"]
+    )
+    assert (records.texts, records.labels) == (["\nb\n5"], [["sci", "law"]])
+    flags = {"text_field": "body", "label_field": ["sci", "n"]}
+    assert "field 'n' is the number 5" in refusal(tmp_path, line, **flags)[1]
+    assert "field 'n' is a list" in refusal(tmp_path, line.replace("5", "[5]"), **flags)[1]

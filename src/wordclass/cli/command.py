@@ -107,12 +107,10 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         try:
-            bar = ProgressBar(is_shown=not given["settings"].quiet)
+            bar, say = ProgressBar(not given["settings"].quiet), given["settings"].say
             with bar.listening(), warnings.catch_warnings():
                 warnings.simplefilter("default", UserWarning)
-                warnings.showwarning = lambda message, *_: given["settings"].say(
-                    f"warning: {message}"
-                )
+                warnings.showwarning = lambda text, *_: say(f"warning: {text}")
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there

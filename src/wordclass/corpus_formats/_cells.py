@@ -70,9 +70,7 @@ def _checked(path: Path, rows: Rows, fields: _records.Fields) -> Rows:
             seen[cells[column]] += 1
         yield place, cells
     if problem := _problem(seen, fields.separator or ""):
-        hint = (
-            "label_separator= (--label-separator) names what separates labels; None (none): nothing"
-        )
+        hint = "label_separator= (--label-separator) tells what separates labels; None: nothing"
         warnings.warn(f"{path}: {problem}; {hint}", stacklevel=2)
 
 
@@ -92,28 +90,29 @@ def _problem(cells: Counter[str], separator: str) -> str | None:
     names: Counter[str] = Counter()
     for cell, n_records in cells.items():
         names.update(dict.fromkeys(_records.split_cell(cell, separator), n_records))
-    if cell := _usual(cells, separator, are_shared=False):
-        return f"{cell!r:.60} was read as several labels, which occur in no other cell"
+    if name := _usual(cells, separator, are_shared=False):
+        return f"{name!r:.60} was read as several labels, which occur in no other cell"
     for other in _DELIMITERS.replace(separator, ""):
-        if cell := _usual(names, other, are_shared=True):
-            return f"{cell!r:.60} looks like several labels, separated by {other!r}"
+        if name := _usual(names, other, are_shared=True):
+            return f"{name!r:.60} looks like several labels, separated by {other!r}"
     return None
 
 
 def _usual(cells: Counter[str], separator: str, *, are_shared: bool) -> str | None:
     """Return a cell whose parts all occur in other cells too, or all do not.
 
-    None unless most records with a separator have such a cell, and they recur.
+    None unless most records with a separator have such a cell, and there are a few of them; where
+    the parts are not shared, of each.
     """
     parts = {cell: {*_records.split_cell(cell, separator)} for cell in cells if separator in cell}
     parts = {cell: each for cell, each in parts.items() if len(each) > 1}
-    n_cells = Counter(chain(*parts.values(), (cell for cell in cells if cell not in parts)))
+    n_cells = Counter(chain(*parts.values(), (cell.strip() for cell in cells if cell not in parts)))
     found = [
         cell for cell, each in parts.items() if {n_cells[part] > 1 for part in each} == {are_shared}
     ]
-    n_found = sum(cells[cell] for cell in found)
-    is_usual = 2 * n_found >= sum(cells[cell] for cell in parts) and n_found >= 3 * len(found)
-    return max(found, key=cells.__getitem__) if found and is_usual else None
+    n_found, n_least = sum(cells[cell] for cell in found), 3 if are_shared else 3 * len(found)
+    is_usual = found and n_found >= max(n_least, sum(cells[cell] for cell in parts) / 2)
+    return max(found, key=cells.__getitem__) if is_usual else None
 
 
 def _rows(path: Path, options: ReadOptions, delimiter: str | None) -> Rows:

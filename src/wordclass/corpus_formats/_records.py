@@ -11,7 +11,7 @@ from wordclass.errors import FormatError, InputError, some_of
 
 _BLOCK = 4 << 20  # characters
 _MOST_RECORDS = 1 << 12
-_FLAGS = {
+_FLAGS: dict[object, bool] = {
     **dict.fromkeys((0, "0", "0.0", "false", "", None), False),
     **dict.fromkeys((1, "1", "1.0", "true"), True),
 }
@@ -221,11 +221,9 @@ def _is_set(row: Any, fields: Fields, field: Any) -> bool:  # noqa: ANN401
     given = _value(row, field)
     known = given.strip().lower() if isinstance(given, str) else given
     if isinstance(known, list | dict) or known not in _FLAGS:
-        name = fields.name(field)
-        found = repr(given) if isinstance(given, str) else described(given)
-        raise _BadRecordError(
-            f"field {name!r} is {found:.60}; of several label fields, each is 0 or 1"
-        )
+        found = f"{given!r:.60}" if isinstance(given, str) else described(given)
+        reason = f"field {fields.name(field)!r} is {found}; of several label fields, each is 0 or 1"
+        raise _BadRecordError(reason)
     return _FLAGS[known]
 
 

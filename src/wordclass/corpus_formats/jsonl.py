@@ -34,7 +34,7 @@ def _rows(
     path: Path, lines: Iterator[tuple[int, str]]
 ) -> Iterator[tuple[int | str, dict[str, Any]]]:
     places: Iterable[tuple[int | str, Any]]
-    filled = ((number, line) for number, line in lines if not line.isspace())
+    filled = ((number, line) for number, line in lines if line and not line.isspace())
     number, first = next(filled, (1, ""))
     if first.lstrip().startswith("["):
         whole = "\n" * (number - 1) + first + "".join(line for _, line in lines)

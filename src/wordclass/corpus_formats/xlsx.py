@@ -26,11 +26,10 @@ def _rows(path: Path) -> _cells.Rows:
             sheet.reset_dimensions()  # which need not be true
             for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
                 cells = [_as_text(value) for value in values]
-                while cells and (not cells[-1] and len(cells) > n_columns):
-                    cells.pop()
-                n_columns = n_columns or len(cells)
-                if any(cells):
-                    yield f"row {number}", cells + [""] * (n_columns - len(cells))
+                n_used = max((k for k, cell in enumerate(cells, start=1) if cell), default=0)
+                n_columns = n_columns or n_used  # as many as there are in the header
+                if n_used:
+                    yield f"row {number}", (cells + [""] * n_columns)[: max(n_used, n_columns)]
         except WordClassError:
             raise
         except Exception as error:  # whatever a strange file makes of zipfile, XML and openpyxl

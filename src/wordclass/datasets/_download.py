@@ -96,10 +96,10 @@ def fetch(download: Download, folder: Path) -> Path:
 
 @contextmanager
 def _part_of(target: Path) -> Iterator[Path]:
-    """Claim what an earlier try left, or an empty part; what is left afterwards can be claimed.
+    """Claim what earlier tries left, or an empty part; what is left afterwards can be claimed.
 
     Renaming is atomic, so a part has one owner. One that was left by a process that was killed is
-    known by its age.
+    known by its age. Of several, one is kept.
     """
     own = target.with_name(f".{target.name}.part-{uuid4().hex}")
     for left in sorted(target.parent.glob(f".{target.name}.part*")):
@@ -107,7 +107,6 @@ def _part_of(target: Path) -> Iterator[Path]:
             is_free = left.name.endswith(".part")
             if is_free or time.time() - left.stat().st_mtime > _ABANDONED:
                 os.replace(left, own)
-                break
     try:
         yield own
     finally:

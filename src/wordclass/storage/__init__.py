@@ -101,9 +101,9 @@ def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading its bytes as they are; see `reading`."""
     with open(path, "rb", opener=_open_at_once) as file:
         mode = os.fstat(file.fileno()).st_mode
-        if not (stream or stat.S_ISREG(mode)):
-            raise FormatError(path, None, "a pipe or a device; expected a regular file")
-        if hasattr(os, "O_NONBLOCK"):
+        if not stat.S_ISREG(mode):
+            if not stream:
+                raise FormatError(path, None, "a pipe or a device; expected a regular file")
             if stat.S_ISFIFO(mode):
                 select.select([file], [], [], _PATIENCE)
             os.set_blocking(file.fileno(), True)
@@ -298,11 +298,13 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
 
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
-    """Refuse a place for a folder where something is that `check` does not let go."""
+    """Refuse a place for a folder where something is that is read-only, or `check` refuses."""
     if not is_there(folder):
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; expected a folder, or a new name")
+    if not os.access(folder, os.W_OK):  # what cannot be emptied cannot be replaced
+        raise StorageError(f"{folder}: cannot be written: it is read-only")
     with accessing(folder):
         found = {path.name for path in folder.iterdir()}
     if found:
@@ -414,7 +416,7 @@ def _complete(new: Path, place: Path) -> None:
 def _swap(new: Path, place: Path) -> None:
     """Give a folder its place, in one step where the system can; what was there is removed.
 
-    Elsewhere, `present` finds what was there should the process be killed between two steps.
+    Elsewhere it takes two, and `present` finds what was there should the second never come.
     """
     if _exchange(new, place):
         return
