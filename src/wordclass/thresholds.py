@@ -214,7 +214,7 @@ def _softmax_with_shares(scores: Floats, truth: Flags) -> Floats:
 
     bounds = [(0.0, np.exp(7)), *[(None, None)] * n_classes]
     start = np.array([1.0, *np.log(share)])
-    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-6)
     slope = found.x[0] / size
     return np.column_stack([np.full(n_classes, slope), found.x[1:] - slope * center])
 
