@@ -185,8 +185,15 @@ def test_macro_f1_with_positives_is_scikit_learns_over_the_true_labels(true, pre
 @pytest.mark.parametrize("true", [["x", "y"], [["x"], []]])
 def test_labels_none_of_which_is_in_the_codeframe_are_refused(true):
     predicted = ["a", "b"] if isinstance(true[0], str) else [["a"], []]
-    with pytest.raises(wc.InputError, match="among the classes: unknown class 'x'; known: a, b"):
+    told = r"not one of the \d true labels is among the classes 'a', 'b'"
+    with pytest.warns(DroppedLabelsWarning), pytest.raises(wc.InputError, match=told):
         wc.evaluate(true, predicted, classes=["a", "b"])
+
+
+def test_a_text_of_an_unknown_class_is_wrong_for_the_score_of_scikit_learn():
+    model = wc.classifier("nearest", min_docs=2).fit(*corpus())
+    with pytest.warns(DroppedLabelsWarning):
+        assert model.score(["moon"], ["sports"]) == 0
 
 
 def test_documents_that_have_no_label_to_share_are_no_mistake():

@@ -45,7 +45,9 @@ def check_number(
         What the message says at its end, such as ", or None".
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if is_number else float("nan")  # type: ignore[arg-type]
+    number = float("nan")
+    with suppress(OverflowError):  # an int of hundreds of digits
+        number = float(value) if is_number else number  # type: ignore[arg-type]
     if number < below and (number >= 0 if above is None else number > above):
         return number
     start = "from 0" if above is None else f"above {above:g}"

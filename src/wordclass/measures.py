@@ -12,8 +12,8 @@ from scipy import sparse
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
 from wordclass.checks import check_one_of
 from wordclass.corpus import Label
-from wordclass.errors import InputError
-from wordclass.labels import Codeframe, EncodedLabels, encode, unknown_name, with_columns
+from wordclass.errors import InputError, some_of
+from wordclass.labels import Codeframe, EncodedLabels, encode, with_columns
 
 Target = Literal["both", "macro_f1", "micro_f1", "accuracy"]
 _SUMS = ("true_positives", "n_true", "n_predicted", "n_docs", "n_exact", "n_dropped")
@@ -137,7 +137,11 @@ def evaluate(
     InputError
         There are true labels, but not one of them is among `classes`.
     """
-    return score(*_aligned(true_labels, predicted_labels, classes))
+    Y, decisions, codeframe, n_dropped = _aligned(true_labels, predicted_labels, classes)
+    if n_dropped and not Y.nnz:
+        known = some_of(codeframe.classes)
+        raise InputError(f"not one of the {n_dropped:,} true labels is among the classes {known}")
+    return score(Y, decisions, codeframe, n_dropped)
 
 
 def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:
@@ -162,9 +166,6 @@ def _aligned(
         return true.over(union), predicted.over(union), union, 0
     codeframe = Codeframe(tuple(sorted(classes)), union.kind)
     known_true, n_dropped = _restricted(true, codeframe)
-    if n_dropped and not known_true.nnz:
-        unknown = unknown_name("class", true.codeframe.classes[0], codeframe.classes)
-        raise InputError(f"not one of the true labels is among the classes: {unknown}")
     if n_dropped:
         warnings.warn(
             f"{n_dropped} true labels are outside the codeframe and were left out",

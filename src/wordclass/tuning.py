@@ -211,8 +211,8 @@ def _as(hint: object, value: object) -> object:
     """
     plain = value.item() if isinstance(value, np.generic) else value
     kinds = {hint, *get_args(hint)}
-    is_float = float in kinds and int not in kinds
-    return float(plain) if is_float and type(plain) is int else plain
+    is_float = float in kinds and int not in kinds and type(plain) is int
+    return float(plain) if is_float and abs(plain) < 2**53 else plain  # type: ignore[arg-type]
 
 
 def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:

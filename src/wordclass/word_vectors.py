@@ -301,7 +301,7 @@ def names_file(path: Path) -> Path:
     >>> names_file(Path("news.vec.gz")).name
     'news.vec.classes.json'
     """
-    return path.with_name(uncompressed_name(path) + ".classes.json")
+    return path.parent / f"{uncompressed_name(path)}.classes.json"
 
 
 def format_to_read(path: Path) -> str:

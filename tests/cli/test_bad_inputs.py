@@ -15,12 +15,12 @@ import warnings
 from pathlib import Path
 
 import pytest
+import written
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass import naming, persistence
+from wordclass import persistence
 from wordclass.classifiers import classifier
-from wordclass.corpus import LabelledCorpus
 
 N_CASES = 500
 N_SECONDS = 60  # that no case may take
@@ -35,7 +35,7 @@ NAMES = [
     "red\x1b[31m", "title\x1b]0;x\x07", "two\nlines", "back\x08", "c1\x9b31m", "bidi\u202e",
     "line\u2028", "x" * 200, "é", "-dash", " ", "sur\udcffrogate",
 ]  # fmt: skip
-ENDINGS = [".jsonl", ".csv", ".tsv", ".parquet", ".ft", ".jsonl.gz", ".csv.zst"]
+ENDINGS = [".jsonl", ".csv", ".tsv", ".parquet", ".ft", ".xlsx", ".jsonl.gz", ".csv.zst"]
 VECTORS = ["docs.wce", "vectors.vec", "vectors.txt", "vectors.npz", "vectors.bin"]
 CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -48,11 +48,10 @@ def good(tmp_path_factory):
     """A corpus in all formats, models of several kinds, vectors in all formats."""
     folder = tmp_path_factory.mktemp("good")
     texts, labels = corpus(24)
-    documents = LabelledCorpus(texts, labels, False)
     for ending in ENDINGS:
         plain = ending.removesuffix(".gz").removesuffix(".zst").removeprefix(".")
         format = {"ft": "fasttext"}.get(plain, plain)
-        naming.entry("corpus_formats", format).write(folder / f"docs{ending}", documents)
+        written.write(format, folder / f"docs{ending}", written.of(texts, labels))
     for name in ("nearest", "linear", "svm"):
         wc.classifier(name, min_docs=1).fit(texts, labels).save(folder / name)
     wc.classifier("nearest", min_docs=1).fit(*multilabel_corpus(24)).save(folder / "multilabel")

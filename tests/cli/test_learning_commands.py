@@ -340,6 +340,18 @@ def test_a_search_that_was_killed_goes_on_where_it_was(run, data, tmp_path):
     assert arrays[0] == arrays[1]
 
 
+def test_ctrl_c_before_the_first_trial_is_over_promises_nothing(run, data, tmp_path, monkeypatch):
+    def stop(*_given, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nearest.NearestClassifier, "fit", stop)
+    status, out, err = run("tune", data, "-o", tmp_path / "model", *USUAL)
+    assert (status, out) == (130, "")
+    assert err.endswith("wordclass: stopped\n")
+    assert "go on" not in err
+    assert os.listdir(tmp_path) == []
+
+
 def test_ctrl_c_says_how_to_go_on(run, data, tmp_path, monkeypatch):
     fit = nearest.NearestClassifier.fit
 

@@ -188,7 +188,7 @@ def test_evaluate_refuses_documents_that_share_no_label_with_the_model(run, mode
     data = write(tmp_path / "other.jsonl", texts, ["sports", "war", "law"] * 2)
     status, out, err = run("evaluate", model, data)
     assert (status, out) == (1, "")
-    assert "not one of the true labels is among the classes: unknown class 'law'" in err
+    assert "not one of the 6 true labels is among the classes 'garden', 'music', 'space'" in err
 
 
 # --- evaluate --errors ----------------------------------------------------------------------

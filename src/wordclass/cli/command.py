@@ -128,14 +128,13 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
 def run() -> int:
     """Run the command that was given, and return its exit status."""
-    warnings.showwarning = lambda message, *_: terminal.say(f"warning: {message}")
     try:
         status: int | None = app(prog_name="wordclass", standalone_mode=False)
     except _UsageError as error:
         said = io.StringIO()
         error.show(said)
         terminal.say(*said.getvalue().splitlines())
-        return error.exit_code
+        return int(error.exit_code)
     except OSError as error:
         if isinstance(error, WordClassError) or error.filename is not None:
             raise  # it was not --help that could not be printed

@@ -281,7 +281,7 @@ def _print_explanation(
         stream.write(terminal.joined(head))
         wanted = stream.isatty() and not os.environ.get("NO_COLOR") if color is None else color
         if wanted and found.terms:
-            system = "truecolor" if color else "auto"
+            system: Any = "truecolor" if color else "auto"
             console = Console(file=stream, force_terminal=True, color_system=system, soft_wrap=True)
             console.print()
             console.print(_colored(found, best))

@@ -453,7 +453,7 @@ def _aside(place: Path) -> Path:
 def present(folder: Path) -> Path:
     """Return where a folder is: also where `replacing_folder` left it when it was killed."""
     aside = _aside(_real(folder))
-    return aside if aside.exists() and not is_there(folder) else folder
+    return aside if not is_there(folder) and is_there(aside) else folder
 
 
 @contextmanager
