@@ -283,7 +283,7 @@ class Results:
                         left = left[file.write(left) :]
                     os.fsync(file.fileno())
                 except OSError:
-                    os.truncate(file.fileno(), end)
+                    file.truncate(end)
                     raise
 
     @contextmanager
