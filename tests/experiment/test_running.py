@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import pytest
 from experiment.conftest import write_corpus
-from made_up import corpus
+from made_up import COMMON, WORDS, corpus
 
 import wordclass as wc
 from wordclass.experiment import running
 from wordclass.experiment.plans import NETWORKS, VARIANTS, Plan
 from wordclass.experiment.running import Outlook, do, expected_seconds, work
 from wordclass.experiment.runs import Results, Run
+from wordclass.experiment.term_map import TermMap
 
 pytest.importorskip("torch")
 
@@ -126,6 +127,17 @@ def test_the_measurements_are_those_of_the_corpus(data, tmp_path):
     assert unseen.extra["n_predicted"] == 0
 
 
+def test_a_map_is_kept_with_its_arrays(data, tmp_path):
+    pytest.importorskip("openTSNE")
+    results = Results(tmp_path / "out")
+    result = do(Run("tiny", "map", vectors="corpus", options={"n_terms": 9}), results)
+    found = TermMap.of_parts(result.extra, results.arrays(result.key))
+    assert sorted(found.classes[k] for k in found.class_of) == sorted(3 * [*WORDS])
+    assert all(term in WORDS[found.classes[k]] or term in COMMON for term, k in
+               zip(found.terms, found.class_of, strict=True))  # fmt: skip
+    assert [panel.places.shape for panel in found.panels] == [(9, 2)] * 3
+
+
 @pytest.mark.slow
 def test_newsgroups_have_the_papers_row(shared_data, tmp_path):
     shared_data("raw/20news-bydate.tar.gz")
@@ -155,7 +167,8 @@ def test_some_classes_of_a_data_set_are_one_of_its_own(data, tmp_path):
 def test_a_search_gives_its_best_settings_to_all_seeds(data, tmp_path, n_jobs):
     pytest.importorskip("fasttext")
     tried = tuple(
-        run_of("fasttext", "random", seed=0, options={"epochs": k, "lr": 0.5}) for k in (1, 30)
+        run_of("fasttext", "random", seed=0, options={"epochs": 3, "ngrams": sizes})
+        for sizes in ([3, 3], [1, 1])
     )
     last = [run_of("fasttext", "random", seed=k, needs=tried, options={}) for k in (1, 2)]
     folder = tmp_path / "out"
@@ -163,8 +176,8 @@ def test_a_search_gives_its_best_settings_to_all_seeds(data, tmp_path, n_jobs):
     assert work(folder, [last[0], *tried, last[1]], "mine", n_jobs=n_jobs) == []
     results = Results(folder)
     assert len(results.runs()) == 4
-    few, many = (results.find(run).scores["validation_macro_f1"] for run in tried)
-    assert few < many
+    triples, words = (results.find(run).scores["validation_macro_f1"] for run in tried)
+    assert triples < words
     assert [results.find(run).settings for run in last] == [tried[1].options] * 2
 
 

@@ -57,7 +57,8 @@ def list_(settings: Settings, output: Folder = Path("results")) -> None:
     from wordclass.report.tables import aligned
 
     results = Results(output)
-    rows, facts = [("plan", "runs", "done", "not here", "left", "what it shows")], []
+    rows: list[tuple[str, ...]] = [("plan", "runs", "done", "not here", "left", "what it shows")]
+    facts = []
     for name in plans.names():
         plan = plans.Plan.read(name)
         outlook = Outlook.of(plan, results)

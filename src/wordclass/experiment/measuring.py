@@ -10,24 +10,29 @@ from numpy.typing import NDArray
 
 from wordclass.arrays import Sparse
 from wordclass.corpus import Dataset
+from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Projection, Recipe
+from wordclass.experiment import sources
+from wordclass.experiment.runs import Run
+from wordclass.experiment.term_map import make_map
 from wordclass.labels import encode
 from wordclass.text import counting
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
 Measured = tuple[dict[str, Any], dict[str, NDArray[Any]]]
-Measure = Callable[[Dataset, WordVectors | None, Mapping[str, Any]], Measured]
+Measure = Callable[[Dataset, WordVectors | None, Run], Measured]
 
 _REPEATS = 3
 _MAX_DIMS = 300
+_N_MAPPED = 5000
 _CORRELATIONS = ("dot", "ppmi", "information_gain", "chi_square")  # the paper's
 
 
-def count(dataset: Dataset, vectors: WordVectors | None, options: Mapping[str, Any]) -> Measured:
+def count(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured:
     """Count documents, terms, words and classes, as the paper's table of data sets has them."""
     train, test = dataset.train, dataset.test
-    vectorizer = DocumentVectorizer(**options).fit(train.texts)
+    vectorizer = DocumentVectorizer(**run.options).fit(train.texts)
     counted = counting.count([*train.texts, *test.texts], vectorizer.build_analyzer())
     sizes = np.asarray(encode(train.labels).Y.sum(axis=0)).ravel()
     n_known = len(vectorizer.vocabulary_.terms)
@@ -48,15 +53,13 @@ def count(dataset: Dataset, vectors: WordVectors | None, options: Mapping[str, A
     return facts, {}
 
 
-def time_embeddings(
-    dataset: Dataset, vectors: WordVectors | None, options: Mapping[str, Any]
-) -> Measured:
+def time_embeddings(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured:
     """Time the making of X from texts, and of S from X; by each correlation of the paper.
 
     CPU seconds of one thread, which a busy machine changes little; the shortest of three times.
     """
     texts, Y = dataset.train.texts, encode(dataset.train.labels).Y
-    vectorizer = DocumentVectorizer(**options)
+    vectorizer = DocumentVectorizer(**run.options)
     X, seconds = _timed(lambda: vectorizer.fit_transform(texts))
     by_correlation = {name: _timed(partial(_embed, X, Y, name))[1] for name in _CORRELATIONS}
     return {"X": seconds, "S": by_correlation["dot"], "by_correlation": by_correlation}, {}
@@ -77,14 +80,12 @@ def _timed(make: Callable[[], Any]) -> tuple[Any, float]:
     return made, min(spent)
 
 
-def count_unseen(
-    dataset: Dataset, vectors: WordVectors | None, options: Mapping[str, Any]
-) -> Measured:
+def count_unseen(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured:
     """Count the words of test texts outside the vocabulary, and those of them that have a vector.
 
     Their word-class vectors are zeros, or predicted from the pretrained ones.
     """
-    vectorizer = DocumentVectorizer(**options).fit(dataset.train.texts)
+    vectorizer = DocumentVectorizer(**run.options).fit(dataset.train.texts)
     counted = counting.count(dataset.test.texts, vectorizer.build_analyzer())
     terms, places = counted.sorted_terms(np.ones(len(counted.doc_freq), bool))
     known = vectorizer.vocabulary_.index
@@ -102,8 +103,22 @@ def count_unseen(
     return facts, {}
 
 
+def lay_out(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured:
+    """Lay out 5,000 terms, the most telling ones of each class in turn, as in the paper's maps."""
+    train = dataset.train
+    n_terms = run.options.get("n_terms", _N_MAPPED)
+    embeddings = WordClassEmbeddings().fit(train.texts, train.labels)
+    is_own = run.vectors == sources.OWN_VECTORS
+    source = "Latent semantic analysis of the same texts" if is_own else str(run.vectors)
+    n_per_class = -(-n_terms // len(embeddings.classes_))
+    return make_map(
+        train, embeddings, vectors, source, n_per_class=n_per_class, as_published=True
+    ).to_parts()
+
+
 MEASURE: Mapping[str, Measure] = {
     "counts": count,
     "embedding_times": time_embeddings,
     "unseen_terms": count_unseen,
+    "map": lay_out,
 }

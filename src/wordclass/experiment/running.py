@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import platform
-import resource
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import naming
 from wordclass.arrays import Sparse
+from wordclass.checks import is_auto
 from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Dataset, Label, LabelledCorpus
@@ -43,6 +43,11 @@ _USUAL_TEXTS = 11_314  # of newsgroups20, on which times were measured
 _USUAL_LENGTH = 200  # words that a text has there
 _OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems", "weighting")
 _USUAL_SIZE = {"channels": 128, "hidden": 256}
+
+_NOTHING: Mapping[str, Any] = {  # what a run that measures something else has not
+    **{"scores": {}, "classes": {}, "settings": {}, "extra": {}, "history": None},
+    "best_epoch": None,
+}
 
 Tell = Callable[[str], None]
 
@@ -74,7 +79,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
     plan : str, default=""
         The name that the result gets.
     """
-    clock, begun_cpu = _Clock(), _cpu_seconds()
+    clock, begun_cpu = _Clock(), time.process_time()
     _forget_peak()
     with clock.step("total"), threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -86,7 +91,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
                 vectors = sources.load_vectors(run.vectors, run.dataset)
         fingerprint, key = sources.fingerprint(dataset), run.key
         if run.learner in MEASURE:
-            extra, arrays = MEASURE[run.learner](dataset, vectors, run.options)
+            extra, arrays = MEASURE[run.learner](dataset, vectors, run)
             found: dict[str, Any] = {"extra": extra}
             if arrays:
                 results.keep(key, **arrays)
@@ -95,9 +100,8 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
             trained = _Trained(run, dataset, clock, _chosen(run, results) | given, results.folder)
             found = trained.facts()
             results.keep_decisions(key, trained.predicted, trained.truth, fingerprint)
-    usual = dict(scores={}, classes={}, history=None, best_epoch=None, settings={}, extra={})
     return RunResult(
-        **{**usual, **found},
+        **{**_NOTHING, **found},
         **{name: getattr(run, name) for name in ("dataset", "learner", "variant", "seed")},
         protocol=run.protocol, options=dict(run.options), plan=plan, key=key,
         needs=[each.identity for each in run.needs],
@@ -109,7 +113,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
             "fingerprint": fingerprint, "n_train": len(dataset.train), "n_test": len(dataset.test),
             "n_classes": len(dataset.classes), "multilabel": dataset.is_multilabel,
         },
-        times={**clock.seconds, "cpu": _cpu_seconds() - begun_cpu},
+        times={**clock.seconds, "cpu": time.process_time() - begun_cpu},
         memory=_peak_memory(),
         versions=_versions(),
         machine={"cpu": _processor(), "cores": os.cpu_count(), "system": platform.platform()},
@@ -178,7 +182,7 @@ class _Trained:
         """Measure the F1 of training and test texts, after the first epochs and every fifth."""
         if epoch.epoch > 3 and epoch.epoch % 5:
             return None
-        found = {}
+        found: dict[str, float] = {}
         for name, corpus in (("train", self.dataset.train), ("test", self.dataset.test)):
             texts, labels = _sample(corpus)
             scores = _scores(labels, epoch.predict(texts), self.dataset)
@@ -188,8 +192,8 @@ class _Trained:
     def facts(self) -> dict[str, Any]:
         """Return what a result tells of it."""
         model = self.model
-        kind = "multilabel" if self.dataset.is_multilabel else "single"
-        codeframe = Codeframe(tuple(self.classes), kind)
+        is_multilabel = self.dataset.is_multilabel
+        codeframe = Codeframe(tuple(self.classes), "multilabel" if is_multilabel else "single")
         found = score(self.truth, self.predicted, codeframe, self.n_dropped)
         history = getattr(model, "history_", None)
         return {
@@ -221,13 +225,8 @@ def _with_embeddings(learner: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def _chooses(model: Any) -> bool:  # noqa: ANN401
     """Tell whether a classifier has a search of its own, which is timed apart."""
-    return "search" in _texts(model) or "auto" in _texts(model)
-
-
-def _texts(model: Any) -> set[str]:  # noqa: ANN401
-    names = ("C", "ngrams", "shrinkage", "block_weight", "vector_weight")
     options = model.get_params(deep=False)
-    return {options[name] for name in names if isinstance(options.get(name), str)}
+    return any(is_auto(options.get(name)) for name in ("C", "ngrams", "shrinkage", "block_weight"))
 
 
 def _choice_of(model: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -283,11 +282,6 @@ def _checkpoint(folder: Path, run: Run) -> Path:
 # --- what a process uses ------------------------------------------------------------------------
 
 
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
 def _forget_peak() -> None:
     """Let the system measure the peak of memory anew, where it can."""
     with suppress(OSError):
@@ -298,7 +292,12 @@ def _peak_memory() -> int:
     with suppress(OSError, StopIteration):
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    with suppress(ImportError):  # not on Windows
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return 0
 
 
 def _versions() -> dict[str, str]:
@@ -474,7 +473,6 @@ def _work_apart(folder: Path, runs: Sequence[Run], plan: str, lines: Any) -> Non
     with suppress(KeyboardInterrupt):
         for failure in _work(folder, runs, plan, lambda line: lines.put((False, line))):
             lines.put((True, failure))
-            sys.stdout.flush()
 
 
 def _work(folder: Path, runs: Sequence[Run], plan: str, tell: Tell) -> list[str]:

@@ -258,7 +258,8 @@ class Results:
         with storage.accessing(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
         with storage.writing(path) as file:
-            np.savez_compressed(file, **{k: np.asarray(each) for k, each in arrays.items()})
+            kept: dict[str, Any] = {each: np.asarray(array) for each, array in arrays.items()}
+            np.savez_compressed(file, **kept)
 
     def keep_decisions(self, key: str, predicted: Sparse, truth: Sparse, fingerprint: str) -> None:
         """Keep the classes (n, m) that test texts were given, and those that they have, once."""
@@ -282,7 +283,7 @@ class Results:
                         left = left[file.write(left) :]
                     os.fsync(file.fileno())
                 except OSError:
-                    os.truncate(file.fileno(), end)
+                    file.truncate(end)
                     raise
 
     @contextmanager

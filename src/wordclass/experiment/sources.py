@@ -7,12 +7,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-from sklearn.decomposition import TruncatedSVD
-from threadpoolctl import threadpool_limits
-
 from wordclass import naming, storage
 from wordclass.corpus import Dataset, LabelledCorpus, load_dataset, read_corpus
 from wordclass.errors import InputError, MissingDataError
+from wordclass.experiment.term_map import learned_vectors
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import encode
 from wordclass.storage.parts import digest
@@ -20,7 +18,6 @@ from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
 OWN_VECTORS = "corpus"  # the name of vectors that are learned from the texts of the data set
-_N_OWN_DIMS = 50
 _VECTOR_ENDINGS = (".npz", ".txt", ".vec", ".bin")
 
 
@@ -117,8 +114,8 @@ def _only(dataset: Dataset, classes: list[str]) -> Dataset:
     for each in classes:
         if each not in dataset.classes:
             raise unknown(f"class of {dataset.name}", each, map(str, dataset.classes))
-    parts = [part.part(label in classes for label in part.labels) for part in _parts(dataset)]
-    return Dataset(dataset.name, *parts, classes=sorted(classes))
+    train, test = (part.part(own in classes for own in part.labels) for part in _parts(dataset))
+    return Dataset(dataset.name, train, test, [*sorted(classes)])
 
 
 def _parts(dataset: Dataset) -> tuple[LabelledCorpus, LabelledCorpus]:
@@ -152,8 +149,7 @@ def vectors_file(name: str) -> Path:
 
 def vectors_digest(name: str) -> str:
     """Return a checksum of the file of vectors; those of a corpus are told by the corpus."""
-    own = f"{OWN_VECTORS} {_N_OWN_DIMS}"
-    return own if name == OWN_VECTORS else _file_digest(vectors_file(name))
+    return "" if name == OWN_VECTORS else _file_digest(vectors_file(name))
 
 
 def load_vectors(name: str, dataset: str) -> WordVectors:
@@ -173,11 +169,7 @@ def _own_vectors(dataset: str, _state: object) -> WordVectors:
     """Learn vectors by latent semantic analysis: terms of the same texts get similar ones."""
     vectorizer = DocumentVectorizer(min_docs=2)
     X = vectorizer.fit_transform(load(dataset).train.texts)
-    n_dims = max(1, min(_N_OWN_DIMS, *(size - 1 for size in X.shape)))
-    with threadpool_limits(limits=1):  # so that the number of cores changes no digit
-        factors = TruncatedSVD(n_dims, random_state=0).fit(X)
-    matrix = factors.components_.T * factors.singular_values_
-    return WordVectors.of(vectorizer.vocabulary_.terms, matrix)
+    return WordVectors.of(vectorizer.vocabulary_.terms, learned_vectors(X, seed=0)[0])
 
 
 def _file_digest(path: Path) -> str:
