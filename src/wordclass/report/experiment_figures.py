@@ -4,6 +4,7 @@ Needs matplotlib: ask `naming.extra` for it before this is imported.
 """
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ _CURVES = {
     "test_macro_f1": "test macro F1",
     "test_micro_f1": "test micro F1",
 }
+_TITLE = 26  # letters that fit above a panel of bars
 _MOST_NAMED = 60  # terms of an enlarged part
 
 
@@ -86,12 +88,11 @@ def figures_of(
         if run.learner == "map":
             term_map = TermMap.of_parts(result.extra, results.arrays(result.key))
             yield f"{plan.name}-{run.dataset}-map", draw_maps(term_map, run.dataset)
-    with rc_context(_STYLE):
-        for name, title, lines in _curve_groups(plan, done):
-            yield name, draw_curves(title, lines)
-        for table in tables:
-            if any(cell.measured for cell in table.cells.values()) and table.kind != "count":
-                yield f"{plan.name}-{_short(table.title)}", draw_bars(table)
+    for name, title, lines in _curve_groups(plan, done):
+        yield name, draw_curves(title, lines)
+    for table in tables:
+        if any(cell.measured for cell in table.cells.values()) and table.kind != "count":
+            yield f"{plan.name}-{_short(table.title)}", draw_bars(table)
 
 
 def _short(title: str) -> str:
@@ -124,6 +125,7 @@ def _curve_groups(
         yield f"{plan.name}-{dataset}-{protocol}-{varied or 'curves'}", title, lines
 
 
+@rc_context(_STYLE)
 def draw_curves(title: str, lines: Lines) -> Figure:
     """Draw loss and F1 by epoch: a row per learner, a column per measure, a line per variant.
 
@@ -192,6 +194,7 @@ def _line_style(number: int) -> dict[str, Any]:
 # --- bars ---------------------------------------------------------------------------------------
 
 
+@rc_context(_STYLE)
 def draw_bars(table: Table) -> Figure:
     """Draw a panel per column and a bar per row; a diamond is what the paper has."""
     columns = [
@@ -201,7 +204,9 @@ def draw_bars(table: Table) -> Figure:
     ]
     rows = [row for row in table.rows if any(_has(table, row, column) for column in columns)]
     leading = list(dict.fromkeys(row[0] for row in rows))
-    figure = Figure(figsize=(2.6 + 2.3 * len(columns), 1.2 + 0.2 * len(rows)), layout="constrained")
+    names = ["  ".join(filter(None, row)) for row in rows]
+    size = (0.5 + 0.06 * max(map(len, names)) + 2.3 * len(columns), 1.2 + 0.2 * len(rows))
+    figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(1, len(columns), squeeze=False, sharey=True)[0]
     for axes, column in zip(panels, columns, strict=True):
         has_published = False
@@ -215,7 +220,9 @@ def draw_bars(table: Table) -> Figure:
             if cell.published is not None:
                 has_published = True
                 axes.plot(cell.published.value, height, "D", ms=4, mfc="white", mec="black", mew=1)
-        axes.set(title=column, ylim=(len(rows) - 0.4, -0.6))
+        # a name that is wider than its panel goes on below
+        title = "\n".join(textwrap.wrap(column, _TITLE))
+        axes.set(title=title, ylim=(len(rows) - 0.4, -0.6))
         axes.grid(visible=False, axis="y")
         if table.kind == "seconds":
             axes.set(xscale="log", xlabel="seconds")
@@ -224,7 +231,7 @@ def draw_bars(table: Table) -> Figure:
             axes.plot(
                 [], [], "D", ms=4, mfc="white", mec="black", label="published", linestyle="none"
             )
-    panels[0].set_yticks(range(len(rows)), ["  ".join(filter(None, row)) for row in rows])
+    panels[0].set_yticks(range(len(rows)), names)
     figure.suptitle(table.title, weight="bold", x=0.01, ha="left")
     handles = [handle for axes in panels for handle in axes.get_legend_handles_labels()[0]]
     if handles:
@@ -240,30 +247,28 @@ def _has(table: Table, row: tuple[str, ...], column: str) -> bool:
 # --- maps ---------------------------------------------------------------------------------------
 
 
+@rc_context(_STYLE)
 def draw_maps(term_map: TermMap, dataset: str) -> Figure:
     """Draw the panels of a map, and below each an enlarged part with its terms.
 
     The part is the same in all: around the terms of the class that is most gathered in the last.
     """
     n_panels, n_classes = len(term_map.panels), len(term_map.classes)
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(5 * n_panels, 11.2), layout="constrained")
-        axes = figure.subplots(2, n_panels, squeeze=False)
-        chosen = _most_gathered(term_map, term_map.panels[-1])
-        for column, panel in enumerate(term_map.panels):
-            _draw_map(axes[0, column], term_map, panel)
-            _draw_part(axes[0, column], axes[1, column], term_map, panel, chosen)
-        figure.suptitle(
-            f"{dataset}: {len(term_map.terms):,} terms, placed by t-SNE; below, the terms around "
-            f"{term_map.classes[chosen]}", weight="bold", x=0.01, ha="left",
-        )  # fmt: skip
-        handles = [
-            Line2D([], [], linestyle="none", marker=_marker(k), color=color, label=name, ms=5)
-            for k, (name, color) in enumerate(
-                zip(term_map.classes, palette(n_classes), strict=True)
-            )
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
+    figure = Figure(figsize=(5 * n_panels, 11.2), layout="constrained")
+    axes = figure.subplots(2, n_panels, squeeze=False)
+    chosen = _most_gathered(term_map, term_map.panels[-1])
+    for column, panel in enumerate(term_map.panels):
+        _draw_map(axes[0, column], term_map, panel)
+        _draw_part(axes[0, column], axes[1, column], term_map, panel, chosen)
+    figure.suptitle(
+        f"{dataset}: {len(term_map.terms):,} terms, placed by t-SNE; below, the terms around "
+        f"{term_map.classes[chosen]}", weight="bold", x=0.01, ha="left",
+    )  # fmt: skip
+    handles = [
+        Line2D([], [], linestyle="none", marker=_marker(k), color=color, label=name, ms=5)
+        for k, (name, color) in enumerate(zip(term_map.classes, palette(n_classes), strict=True))
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
     return figure
 
 

@@ -1,0 +1,182 @@
+import itertools
+
+import numpy as np
+import pytest
+from experiment.made_results import add
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from wordclass.experiment.plans import Group, Plan
+from wordclass.experiment.runs import Results
+from wordclass.experiment.statistics import Summary
+from wordclass.experiment.tables import Cell, Table, make
+from wordclass.report.experiment_figures import (
+    draw_bars,
+    draw_maps,
+    figures_of,
+    save,
+    write_projector_files,
+)
+
+HISTORY = [
+    {"epoch": k, "loss": 3.0 / k, "validation_loss": 2.0 / k, "validation_macro_f1": 0.2 * k}
+    | ({"test_macro_f1": 0.1 * k} if k != 2 else {})
+    for k in (1, 2, 3)
+]
+NETS = Group(
+    datasets=["newsgroups20"], learners=["cnn"], variants=["vectors", "vectors+wce"], seeds=[1, 2]
+)
+SWEPT = Group(
+    datasets=["newsgroups20"],
+    learners=["cnn"],
+    variants=["vectors+wce"],
+    seeds=[1],
+    sweep={"supervised_dropout": [0.0, 0.5]},
+)
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    def draw(*groups, **facts):
+        results, plan = Results(tmp_path / "out"), Plan("mine", "title", groups)
+        for run in plan.runs():
+            add(results, run, 0.4 + 0.1 * run.seed, **{"history": HISTORY, **facts})
+        return dict(figures_of(plan, results, make(plan, results, tests=False)))
+
+    return draw
+
+
+def lines_of(axes):
+    return {line.get_color(): line.get_xydata().tolist() for line in axes.get_lines()}
+
+
+def assert_nothing_overlaps(figure):
+    """No title, legend, or label of the figure covers another, and none is cut off."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    parts = [figure._suptitle, *figure.legends]
+    parts += [axes.title for axes in figure.axes] + [axes.xaxis.label for axes in figure.axes]
+    for axes in figure.axes:
+        low, high = sorted(axes.get_ylim())
+        ticks = [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
+        parts += [tick.label1 for tick in ticks if low <= tick.get_loc() <= high]
+    boxes = [
+        part.get_window_extent(renderer)
+        for part in parts
+        if part is not None and part.get_visible() and getattr(part, "get_text", lambda: "x")()
+    ]
+    for one, other in itertools.combinations(boxes, 2):
+        width = min(one.x1, other.x1) - max(one.x0, other.x0)
+        height = min(one.y1, other.y1) - max(one.y0, other.y0)
+        assert width <= 1 or height <= 1, (one, other)
+    for box in boxes:
+        assert box.x0 >= -1
+        assert box.y0 >= -1
+        assert box.x1 <= figure.bbox.x1 + 1
+        assert box.y1 <= figure.bbox.y1 + 1
+
+
+def test_a_plan_with_networks_has_curves_and_bars(drawn):
+    figures = drawn(NETS, SWEPT)
+    assert list(figures) == [
+        "mine-newsgroups20-clean-curves",
+        "mine-newsgroups20-clean-supervised_dropout",
+        "mine-macro-f1",
+        "mine-micro-f1",
+        "mine-average-relative-improvement-networks",
+    ]
+
+
+def test_curves_are_means_over_seeds_of_the_epochs_that_were_measured(drawn):
+    figure = drawn(NETS)["mine-newsgroups20-clean-curves"]
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["training loss", "validation loss", "validation macro F1", "test macro F1"]
+    loss, *_, test = (list(lines_of(axes).values()) for axes in figure.axes)
+    assert len(loss) == 2
+    assert loss[0] == [[1, 3], [2, 1.5], [3, 1]]
+    assert [x for x, _ in test[0]] == [1, 3]
+    assert figure.axes[0].get_yscale() == "log"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["vectors", "vectors+wce"]
+
+
+def test_lines_differ_in_more_than_color(drawn):
+    figure = drawn(NETS)["mine-newsgroups20-clean-curves"]
+    styles = {(line.get_linestyle(), line.get_marker()) for line in figure.axes[0].get_lines()}
+    assert len(styles) == 2
+
+
+@pytest.mark.parametrize("groups", [(NETS,), (SWEPT,), (NETS, SWEPT)])
+def test_no_text_covers_another(drawn, groups):
+    for figure in drawn(*groups).values():
+        assert_nothing_overlaps(figure)
+
+
+def test_long_names_and_many_rows_have_room():
+    rows = [
+        ("attention", f"vectors+wce-trainable {k}", "paper", "correlation=information_gain")
+        for k in range(20)
+    ]
+    columns = ("newsgroups20:comp.sys.ibm.pc.hardware+comp.sys.mac.hardware", "b")
+    cells = {(row, column): Cell(Summary(0.5, 0.1, 2)) for row in rows for column in columns}
+    heads = ("learner", "variant", "protocol", "settings")
+    assert_nothing_overlaps(draw_bars(Table("Macro F1", "share", heads, columns, cells)))
+
+
+def test_bars_show_only_what_was_measured_and_the_papers_number(drawn):
+    figure = drawn(NETS)["mine-macro-f1"]
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "cnn  vectors",
+        "cnn  vectors+wce",
+    ]
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.55, 0.55])
+    published = [
+        line.get_xdata()[0]
+        for line in axes.get_lines()
+        if len(line.get_xdata()) == 1 and line.get_marker() == "D"
+    ]
+    assert published == [0.670, 0.703]
+
+
+def test_dollars_in_names_are_no_formulas(tmp_path):
+    cells = {(("$x^2$",), "$y$"): Cell(Summary(0.5, None, 1))}
+    figure = draw_bars(Table("$z$", "seconds", ("what",), ("$y$",), cells))
+    assert len(save(figure, tmp_path, "a/b $c$")) == 3
+
+
+def test_figures_are_written_in_three_formats_the_same_each_time(tmp_path, drawn):
+    for name, figure in drawn(NETS).items():
+        first = {path.suffix: path.read_bytes() for path in save(figure, tmp_path / "a", name)}
+        again = {path.suffix: path.read_bytes() for path in save(figure, tmp_path / "b", name)}
+        assert first.keys() == {".png", ".pdf", ".svg"}
+        assert first == again
+        assert first[".png"].startswith(b"\x89PNG")
+        assert first[".pdf"].startswith(b"%PDF")
+        assert b"<svg" in first[".svg"]
+
+
+def test_runs_without_history_have_bars_only(drawn):
+    figures = drawn(Group(datasets=["newsgroups20"], learners=["nearest"]), history=None)
+    assert list(figures) == ["mine-macro-f1", "mine-micro-f1"]
+
+
+def test_maps_show_every_term_once_in_each_panel(term_map):
+    figure = draw_maps(term_map, "made up")
+    upper = figure.axes[: len(term_map.panels)]
+    for axes in upper:
+        assert sum(len(part.get_offsets()) for part in axes.collections) == len(term_map.terms)
+    markers = {handle.get_marker() for handle in figure.legends[0].legend_handles}
+    assert len(markers) == len(term_map.classes)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == term_map.classes
+
+
+def test_projector_files_have_a_line_per_term(term_map, tmp_path):
+    vectors, metadata = write_projector_files(term_map, tmp_path / "new", "map")
+    rows = [line.split("\t") for line in vectors.read_text().splitlines()]
+    assert np.allclose(np.array(rows, float), term_map.vectors, rtol=1e-4)
+    head, *named = (line.split("\t") for line in metadata.read_text().splitlines())
+    assert head == ["term", "class"]
+    assert [term for term, _ in named] == term_map.terms
