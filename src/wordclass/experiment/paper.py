@@ -46,4 +46,5 @@ def cells(table: str) -> dict[tuple[str, str, str], Published]:
 def _cell(values: list[Any]) -> Published:
     """Read [number], [number, deviation], [number, marks] or all three."""
     *figures, marks = values if isinstance(values[-1], str) else [*values, ""]
-    return Published(*map(float, figures), marks=marks)
+    value, deviation = [*figures, None][:2]
+    return Published(float(value), deviation, marks)

@@ -38,8 +38,10 @@ def t_test(first: Summary, second: Summary) -> float | None:
         return None
     if first.deviation == second.deviation == 0:
         return float(first.mean == second.mean)
-    given = (each for one in (first, second) for each in (one.mean, one.deviation, one.n_runs))
-    return float(stats.ttest_ind_from_stats(*given).pvalue)
+    found = stats.ttest_ind_from_stats(
+        first.mean, first.deviation, first.n_runs, second.mean, second.deviation, second.n_runs
+    )
+    return float(found.pvalue)
 
 
 def daggers(p: float | None) -> int:
@@ -136,7 +138,7 @@ class _Pair:
     @property
     def changed(self) -> Floats:
         """(n,) how many predictions of a document differ."""
-        return np.asarray(abs(self.moves[1]).sum(axis=1)).ravel()
+        return np.asarray(abs(self.moves[1]).sum(axis=1), np.float64).ravel()
 
     def of_documents(self, rows: np.ndarray) -> "_Pair":
         """Return the pair with the exchanges of some documents only."""
@@ -150,7 +152,9 @@ def _column_sums(matrix: Sparse) -> Floats:
 
 def _mean_difference(pairs: Sequence[_Pair], swaps: Floats, is_multilabel: bool) -> Floats:
     """Return (s, 2) macro and micro F1 of the first less the second, after each of s exchanges."""
-    return np.mean([_difference(pair, swaps, is_multilabel) for pair in pairs], axis=0)
+    differences = [_difference(pair, swaps, is_multilabel) for pair in pairs]
+    mean: Floats = np.mean(differences, axis=0)
+    return mean
 
 
 def _difference(pair: _Pair, swaps: Floats, is_multilabel: bool) -> Floats:
@@ -166,7 +170,8 @@ def _difference(pair: _Pair, swaps: Floats, is_multilabel: bool) -> Floats:
 
 
 def _share(part: Floats, whole: Floats, nothing: float) -> Floats:
-    return np.divide(part, whole, out=np.full(part.shape, nothing), where=whole > 0)
+    shares: Floats = np.divide(part, whole, out=np.full(part.shape, nothing), where=whole > 0)
+    return shares
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -16,7 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import LogFormatter, MaxNLocator
 
 from wordclass import storage
 from wordclass.experiment.plans import MEASUREMENTS, Plan
@@ -31,7 +31,7 @@ ENDINGS = ("png", "pdf", "svg")
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "osD^vP*X"
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -115,11 +115,10 @@ def _curve_groups(
     for run, result in curved:
         _, variant, protocol, settings = row_of(run, told)
         varied = settings.partition("=")[0]
-        lines = groups.setdefault((run.dataset, protocol, varied), {}).setdefault(run.learner, {})
+        figure = groups.setdefault((run.dataset, protocol, varied), {})
         name = settings if varied else variant
-        lines.setdefault(f"{variant}, {settings}" if varied == "vectors" else name, []).append(
-            result
-        )
+        name = f"{variant}, {settings}" if varied == "vectors" else name
+        figure.setdefault(run.learner, {}).setdefault(name, []).append(result)
     for (dataset, protocol, varied), lines in groups.items():
         title = f"{dataset}, {protocol} protocol" + (f": {varied}" if varied else "")
         yield f"{plan.name}-{dataset}-{protocol}-{varied or 'curves'}", title, lines
@@ -171,7 +170,7 @@ def _draw_lines(
     if "loss" in key:
         axes.set_yscale("log")
         _write_plainly(axes.yaxis)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
 def _write_plainly(axis: Axis) -> None:
