@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Integral, Real
+from pathlib import Path
 
 from wordclass.errors import InputError
 
@@ -44,7 +45,9 @@ def check_number(
         What the message says at its end, such as ", or None".
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if is_number else float("nan")  # type: ignore[arg-type]
+    number = float("nan")
+    with suppress(OverflowError):  # an int of hundreds of digits
+        number = float(value) if is_number else number  # type: ignore[arg-type]
     if number < below and (number >= 0 if above is None else number > above):
         return number
     start = "from 0" if above is None else f"above {above:g}"
@@ -54,14 +57,19 @@ def check_number(
     raise InputError(f"{name} is {value!r}; expected a number {start}{end}{hint}")
 
 
-def check_one_of(name: str, value: object, allowed: Collection[object]) -> None:
-    """Refuse what is none of the allowed values."""
+def check_one_of(name: str, value: object, allowed: Collection[object], hint: str = "") -> None:
+    """Refuse what is none of the allowed values; the message ends with the hint."""
     if not any(
         value is each or (isinstance(value, type(each)) and value == each) for each in allowed
     ):
         *others, last = (repr(each) for each in allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"{name} is {value!r}; expected {listed}")
+        raise InputError(f"{name} is {value!r}; expected {listed}{hint}")
+
+
+def is_auto(value: object) -> bool:
+    """Tell whether an option was left to us; an array is no reason to fail."""
+    return isinstance(value, str) and value == "auto"
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -119,3 +127,87 @@ def told_as_input_errors() -> Iterator[None]:
         yield
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(str(error)) from error
+
+
+# --- memory -----------------------------------------------------------------------------------
+
+
+def free_bytes() -> int | None:
+    """Return how much memory there is to take; None where the system does not tell.
+
+    Not psutil's number, which ignores the limits of containers.
+    """
+    left = [*_machine_bytes(), *control_group_bytes()]
+    return max(0, min(left)) if left else None
+
+
+def _machine_bytes() -> Iterator[int]:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+        yield found["MemAvailable"] * 1024
+    except (OSError, KeyError, ValueError, IndexError):
+        with suppress(AttributeError, OSError, ValueError):
+            yield os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with suppress(ImportError, OSError, ValueError):  # a limit of this process, as `ulimit -v` sets
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            used = int(Path("/proc/self/statm").read_text().split()[0])
+            yield limit - used * resource.getpagesize()
+
+
+def control_group_bytes(
+    groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
+) -> Iterator[int]:
+    """Return what each control group of this process leaves it: a container's limit, say."""
+    try:
+        lines = groups.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            top, names = mounted, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            top = mounted / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        own = Path(path.lstrip("/"))
+        for group in (own, *own.parents):  # each is bound by those above it
+            with suppress(OSError, ValueError, KeyError):  # not here, or without a limit
+                yield _left(top / group, *names)
+
+
+def _left(group: Path, limit: str, usage: str, cached: str) -> int:
+    statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    used = int((group / usage).read_text()) - int(statistics[cached])  # files read: given back
+    return int((group / limit).read_text()) - used
+
+
+def check_table(what: str, row_docs: Collection[float], row_bytes: int) -> None:
+    """Refuse a table that is too large, before it is made, and tell what would fit.
+
+    Parameters
+    ----------
+    what : str
+        What it holds.
+    row_docs : array of shape (v,)
+        In how many documents the term of each row occurs.
+    row_bytes : int
+        What a row needs, with everything that is made on the way.
+    """
+    free, needed = free_bytes(), len(row_docs) * row_bytes
+    if free is None or needed <= free:
+        return
+    told = f"{what} need {shown(needed)} of memory; {shown(free)} are free"
+    n_fitting = free // row_bytes
+    least = int(sorted(row_docs, reverse=True)[n_fitting]) + 1
+    raise InputError(f"{told}; min_docs={least} would fit: at most {n_fitting:,} terms")
+
+
+def shown(n_bytes: int) -> str:
+    """Return a number of bytes as people write it."""
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:,.1f} MB"

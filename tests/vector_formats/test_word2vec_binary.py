@@ -58,7 +58,7 @@ def test_the_first_vector_of_a_term_counts(tmp_path):
         (b"x\n", [], "n_vectors"),
         (b"999999999999 1000\n", [(b"a", [1.0])], "cut short"),
         (b"1 " + b"9" * 30 + b"\n", [], "n_vectors"),
-        (b"1 999999999999999\n", [(b"a", [1.0])], "cut short"),
+        (b"1 999999999999999\n", [(b"a", [1.0])], "expected 1 to 100,000"),
     ],
 )
 def test_damage_is_noticed(tmp_path, header, rows, reason):
@@ -76,7 +76,7 @@ def test_spaces_become_underscores_and_may_not_collide(tmp_path):
 def test_progress_is_reported(tmp_path):
     heard = []
     path = file_of(tmp_path, b"10000 1\n", [(b"%d" % k, [1.0]) for k in range(10_000)])
-    with progress.told_to(lambda *told: heard.append(told)):
+    with progress.on_progress(lambda *told: heard.append(told)):
         word2vec_binary.read(path)
     assert heard == [("reading vectors.bin", 10_000, 10_000)]
 

@@ -162,7 +162,8 @@ def codeframe_of(classes: list[Any], kind: Kind, matrix_columns: list[int] | Non
     types = {type(label) for label in classes}
     is_sound = (
         isinstance(classes, list)
-        and (types <= {str} or types <= {int})
+        and len(types) <= 1
+        and types <= {str, int, bool}
         and classes == sorted(set(classes))
         and kind in get_args(Kind)
         and (matrix_columns is None or {*map(type, matrix_columns)} <= {int})
