@@ -19,6 +19,7 @@ import subprocess
 import sys
 import warnings
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -173,7 +174,9 @@ def _of_arrays(content):
 def _array_change(name, change):
     def apply(made):
         if name in made.arrays:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
+            # not where another change left an array that this one cannot be made to
+            impossible = suppress(ValueError, TypeError, OverflowError, IndexError)
+            with impossible, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 made.arrays[name] = np.ascontiguousarray(change(made.arrays[name]))
 
