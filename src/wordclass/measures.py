@@ -12,11 +12,12 @@ from scipy import sparse
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
 from wordclass.checks import check_one_of
 from wordclass.corpus import Label
-from wordclass.errors import InputError
+from wordclass.errors import InputError, some_of
 from wordclass.labels import Codeframe, EncodedLabels, encode, with_columns
 
 Target = Literal["both", "macro_f1", "micro_f1", "accuracy"]
 _SUMS = ("true_positives", "n_true", "n_predicted", "n_docs", "n_exact", "n_dropped")
+_BLOCK = 1024  # documents whose classes are sorted at once
 
 
 def checked_target(given: str) -> Target:
@@ -47,8 +48,10 @@ class Scores:
 
     The counts are sums over documents, so the scores of batches add up to the scores of all.
 
-    F1 is 2 tp / (2 tp + fp + fn). Where a class has none of the three, it is 1 in a multilabel
-    task, since rightly nothing was said, and 0 in a single-label one, as in scikit-learn.
+    F1 is 2 tp / (2 tp + fp + fn). Where a class has none of the three (0/0), it is 1 in a
+    multilabel task, since rightly nothing was said, and 0 in a single-label one, as in
+    scikit-learn. So classes without a true document may raise the macro F1 of a multilabel task,
+    where scikit-learn's `zero_division=0` lowers it; `macro_f1_with_positives` leaves them out.
     """
 
     classes: tuple[Label, ...]
@@ -74,6 +77,12 @@ class Scores:
     def macro_f1(self) -> float:
         """The mean of the classes' F1."""
         return float(self.f1.mean())
+
+    @property
+    def macro_f1_with_positives(self) -> float:
+        """The mean F1 of the classes that some document has; NaN where there are none."""
+        has_positives = self.n_true > 0
+        return float(self.f1[has_positives].mean()) if has_positives.any() else float("nan")
 
     @property
     def micro_f1(self) -> float:
@@ -122,8 +131,17 @@ def evaluate(
     classes : iterable of str or int, optional
         The codeframe. True labels outside it are dropped, with a warning, and counted in
         `n_dropped`; predicted ones are an error. None: the classes that occur in either.
+
+    Raises
+    ------
+    InputError
+        There are true labels, but not one of them is among `classes`.
     """
-    return score(*_aligned(true_labels, predicted_labels, classes))
+    Y, decisions, codeframe, n_dropped = _aligned(true_labels, predicted_labels, classes)
+    if n_dropped and not Y.nnz:
+        known = some_of(codeframe.classes)
+        raise InputError(f"not one of the {n_dropped:,} true labels is among the classes {known}")
+    return score(Y, decisions, codeframe, n_dropped)
 
 
 def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:
@@ -237,11 +255,14 @@ def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, i
 
 def _ranked_hits(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> Floats:
     """Return (n, k) whether the classes are true, best score first, ties by class."""
-    values = np.asarray(scores, dtype=np.float64)
-    truth = to_sparse(Y).toarray()
+    values, truth = np.asarray(scores), to_sparse(Y)
     if truth.shape != values.shape:
         raise InputError(f"labels of shape {truth.shape} but scores of shape {values.shape}")
     if not 1 <= k <= values.shape[1]:
         raise InputError(f"k is {k}; expected a number from 1 to the {values.shape[1]} classes")
-    best = np.argsort(-values, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(truth, best, axis=1).astype(np.float64)
+    hits = np.empty((len(values), k))
+    for start in range(0, len(values), _BLOCK):  # the whole order would take as much as scores
+        rows = slice(start, start + _BLOCK)
+        best = np.argsort(-values[rows].astype(np.float64), axis=1, kind="stable")[:, :k]
+        hits[rows] = np.take_along_axis(truth[rows].toarray(), best, axis=1)
+    return hits

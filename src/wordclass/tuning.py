@@ -1,5 +1,6 @@
 """Model selection with a time budget: try settings, let held-out documents decide, fit the best."""
 
+import inspect
 import json
 import math
 import os
@@ -12,7 +13,7 @@ from functools import cached_property
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from wordclass.measures import checked_target, evaluate
 from wordclass.search import Documents, Search, Settings
 from wordclass.search import Trial as Trial
 from wordclass.storage.facts import storable
-from wordclass.storage.parts import digest
+from wordclass.storage.parts import digest, from_json
 from wordclass.word_vectors import WordVectors
 
 _N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
@@ -197,17 +198,21 @@ def _grid(
         if isinstance(choices, str) or not isinstance(choices, Sequence) or not choices:
             raise InputError(f"grid[{name!r}] is {choices!r}; expected a list of values")
     known = make_classifier(classifier).get_params(deep=False) | {**first}
-    start = {name: known[name] for name in values}
-    return {name: [_like(start[name], each) for each in values[name]] for name in values}, start
+    hints = inspect.signature(naming.entry("classifiers", classifier).make).parameters
+    start = {name: _as(hints[name].annotation, known[name]) for name in values}
+    tried = {name: [_as(hints[name].annotation, each) for each in values[name]] for name in values}
+    return tried, start
 
 
-def _like(start: object, value: object) -> object:
-    """Return 20 as 20.0 where the start is a float, so that the same is not tried twice.
+def _as(hint: object, value: object) -> object:
+    """Return 20 as 20.0 where the option is a float, so that the same is not tried twice.
 
-    Not the other way round: to some settings, 1 and 1.0 are different things.
+    Where an option may be an int or a float, 1 and 1.0 are different things.
     """
     plain = value.item() if isinstance(value, np.generic) else value
-    return float(plain) if isinstance(start, float) and type(plain) is int else plain
+    kinds = {hint, *get_args(hint)}
+    is_float = float in kinds and int not in kinds and type(plain) is int
+    return float(plain) if is_float and abs(plain) < 2**53 else plain  # type: ignore[arg-type]
 
 
 def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
@@ -396,15 +401,21 @@ class Journal:
         line = json.dumps({"key": key, **trial}) + "\n"
         with storage.accessing(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab", buffering=0) as file:  # one write: whole, or cut at its end
+            with self.path.open("ab") as file:  # whole, or cut at its end and an error
                 file.write(line.encode())
+                file.flush()
                 os.fsync(file.fileno())
 
 
 def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    with suppress(ValueError):
-        found = json.loads(line)
-        needed = {"key", "settings", "status", "seconds"}
-        if isinstance(found, dict) and needed <= found.keys():
+    with suppress(*storage.STRANGE):
+        found: dict[str, Any] = from_json(line)
+        is_failed = found["status"] == "failed"
+        trial = Trial.resumed({**found["settings"]}, found)
+        if trial.is_done != is_failed and isinstance(trial.message, str) and found["key"]:
+            measured = () if is_failed else ("macro_f1", "micro_f1", "accuracy")
+            for name in ("seconds", *measured):
+                check_number(name, getattr(trial, name))
+            hash((found["key"], *trial.resolved))
             return found
     raise FormatError(path, number, "no trial; choose another file for the trials")

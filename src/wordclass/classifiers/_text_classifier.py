@@ -40,10 +40,10 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 _BLOCK = 8192  # documents scored at once
 _FINGERPRINTS = "training.fingerprints"
 _LAYOUT = {
-    "thresholds": "float64? classes",
     "calibration": "float64? classes 2",
     _FINGERPRINTS: "uint64 texts",
 }
+_THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
 
@@ -74,6 +74,8 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         the class with the highest score is given.
     calibration_ : Calibration, or None
         What turns scores into probabilities.
+    scores_ : dict
+        What was saved of its quality with the model that this one was loaded from; else empty.
     """
 
     name: ClassVar[str]  # in the catalogue
@@ -83,6 +85,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     codeframe_: Codeframe
     thresholds_: Floats | None
     calibration_: Calibration | None
+    scores_: Mapping[str, object]
     scorer_: Any  # a `Scorer`, of the kind that the classifier tells
 
     def fit(
@@ -118,7 +121,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         try:
             self._learn(listed, encoded, weights)
             self._set_codeframe(encoded.codeframe)
-            self.training_ = TrainingData.of(listed)
+            self.training_, self.scores_ = TrainingData.of(listed), {}
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise
@@ -220,7 +223,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         path : str or path
             The folder. A model that is there already is replaced; anything else is not.
         scores : dict, optional
-            What is known of the model's quality, to be kept with it.
+            What is known of the model's quality, to be kept with it; by default `scores_`.
         """
         check_is_fitted(self)
         codeframe, training, calibration = self.codeframe_, self.training_, self.calibration_
@@ -237,19 +240,22 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
             "classes": codeframe.classes,
             "matrix_columns": codeframe.matrix_columns,
             "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
-            "scores": dict(scores or {}),
+            "scores": dict(self.scores_ if scores is None else scores),
+            "fields": getattr(self, "fields_", {}),
         }
         persistence.write(Path(path), about, parts, self.packages)
 
     @classmethod
     def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
         """Return the classifier that was saved; see `wordclass.load`."""
+        check_class_count(codeframe)
         classifier = cls(**options)
         classifier._set_codeframe(codeframe)
         parts.sizes["classes"] = len(codeframe.classes)
         classifier._from_parts(parts)
-        found = parts.take(**_LAYOUT)
-        classifier.thresholds_, calibration = found["thresholds"], found["calibration"]
+        thresholds = {"thresholds": _THRESHOLDS} if codeframe.is_multilabel else {}
+        found = parts.take(**_LAYOUT, **thresholds)
+        classifier.thresholds_, calibration = found.get("thresholds"), found["calibration"]
         classifier.calibration_ = None
         if calibration is not None:
             classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)

@@ -2,6 +2,7 @@
 
 import sys
 
+from wordclass.cli.terminal import say
 from wordclass.errors import WordClassError
 
 
@@ -12,9 +13,20 @@ def main() -> None:
         from wordclass import naming
 
         naming.extra("typer", "for the commands")
-        from wordclass.cli.app import app
+        from wordclass.cli.app import run
 
-        app(prog_name="wordclass")
+        status = run()
     except WordClassError as error:
-        sys.stderr.write(f"wordclass: {error}\n")
-        sys.exit(1)
+        say(f"wordclass: {error}")
+        status = 1
+    except (MemoryError, RuntimeError) as error:
+        # torch has no exception of its own for it on CPUs
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        reason = str(error).partition("\n")[0] or "no more is left"
+        say(
+            f"wordclass: out of memory: {reason}; fewer documents at once, fewer classes or fewer "
+            "terms (a higher min_docs, smaller n-grams) would fit"
+        )
+        status = 1
+    sys.exit(status)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from wordclass.corpus import Label
 from wordclass.errors import InputError
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
@@ -33,6 +34,16 @@ def stop_words(given: str | None, encoding: str) -> str | list[str] | None:
     from wordclass.corpus_formats._lines import decoded
 
     return "".join(decoded(Path(given), encoding)).split()
+
+
+def class_named(name: str, classes: Sequence[Label]) -> Label:
+    """Find a class: on the command line it is a str, also where it is an int in the file."""
+    from wordclass.labels import unknown_name
+
+    as_text = {str(each): each for each in classes}
+    if name not in as_text:
+        raise InputError(unknown_name("class", name, classes))
+    return as_text[name]
 
 
 def beside(output: Path, ending: str) -> Path:
@@ -127,7 +138,7 @@ def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say
     if given.lower() in _WORDS:
         return _WORDS[given.lower()]
     for written in (given, f"[{given}]"):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             value = json.loads(written)
             return value if written == given else tuple(value) or given
     return given

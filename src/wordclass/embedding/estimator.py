@@ -253,7 +253,9 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
 
     def _learner(self) -> Learner:
         """Check the options, and put together what they ask for."""
-        check_int("folds", self.folds, 2)
+        check_int("folds", self.folds, 2, 10_000)
+        if self.max_dims is not None:
+            check_int("max_dims", self.max_dims, 1)
         check_int("structural_problems", self.structural_problems, 0)
         check_int("seed", self.seed)
         recipe = Recipe.of(self.correlation, self.shrinkage)
@@ -277,9 +279,10 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         """
         recipe = Recipe.of(self.correlation, self.shrinkage)
         projection = Projection(self.projector, self.max_dims, self.seed)
-        S = recipe.embed(learned.counts)
+        is_projected = projection.applies_to(learned.counts.n_classes)
+        S = recipe.embed(learned.counts, np.float64 if is_projected else np.float32)
         vectors = projection.fit(S, learned.counts.known)
-        class_vectors = S.astype(np.float32)
+        class_vectors = S.astype(np.float32, copy=False)
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
@@ -312,11 +315,24 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         return [(self.terms_[j], float(scores[j])) for j in best]
 
     def profile(self, term: str, n: int | None = None) -> list[tuple[Label, float]]:
-        """Return the classes a term speaks for, best first; an unseen term has zeros."""
-        row = self._row(term)
+        """Return the classes a term speaks for, best first; an unseen term has zeros.
+
+        A word that is no term is looked up as `written` has it: "SCSI" where texts are lowercased.
+        """
+        row = self._row(self.written(term))
         scores = np.zeros(len(self.classes_)) if row is None else self.class_vectors_[row]
         order = np.argsort(-scores[: len(self.classes_)], kind="stable")[:n]
         return [(self.classes_[j], float(scores[j])) for j in order]
+
+    def written(self, word: str) -> str:
+        """Return a word as the analyzer writes it, unless it is a term as it stands.
+
+        What the analyzer takes for several terms, or for none, is returned as it stands too.
+        """
+        if word in self:
+            return word
+        longest = max(self.vectorizer_.build_analyzer()(word), key=len, default=word)
+        return longest if len(longest.split()) == len(word.split()) else word
 
     def __getitem__(self, term: str) -> Floats32:
         row = self._row(term)
@@ -398,7 +414,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         return self.learned_.to_parts() | own
 
     def from_parts(self, codeframe: Codeframe, parts: Parts) -> Self:
-        """Become fitted by what `to_parts` returned."""
+        """Become fitted by what `to_parts` returned; the options are checked as by `fit`."""
+        self._learner()
         learned = Learned.from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
             class_vectors="float32 terms columns", vectors="float32? terms dimensions"
