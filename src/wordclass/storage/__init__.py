@@ -145,12 +145,12 @@ def check_state(path: Path, state: tuple[int, int] | None) -> None:
 
 
 def state_of(path: Path) -> tuple[int, int] | None:
-    """Return size and time of a file, which tell whether it changed; None where there is none."""
+    """Return size and time of a file, which tell whether it changed; None of a pipe, or nothing."""
     try:
         status = path.stat()
     except (OSError, ValueError):
         return None
-    return status.st_size, status.st_mtime_ns
+    return None if stat.S_ISFIFO(status.st_mode) else (status.st_size, status.st_mtime_ns)
 
 
 def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
