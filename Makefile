@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 JOBS ?= 2
 NATIVE := $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
 # one BLAS thread per process: two test processes with two threads each only wait for each other
@@ -11,19 +12,21 @@ TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 setup: $(VENV)/.ready
 
-# the tools first, so that the extension is built with the pinned ones, and again when it changes
-$(VENV)/.tools: pyproject.toml constraints.txt
+# what the demo uses and no more: the tools first, so that the extension is built with the pinned
+# ones, and again when it changes
+$(VENV)/.demo: pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	$(INSTALL) --upgrade pip
+	$(INSTALL) --group build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(INSTALL) --no-build-isolation --editable '.[typer,matplotlib]'
 	touch $@
 
-$(VENV)/.ready: $(VENV)/.tools CMakeLists.txt $(NATIVE)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--no-build-isolation --editable '.[all]'
+# every extra of the package that is installed now, and the tools of the tests
+$(VENV)/.ready: $(VENV)/.demo
+	$(INSTALL) --group dev 'wordclass[all]'
 	touch $@
 
-demo: setup
+demo: $(VENV)/.demo
 	$(BIN)/wordclass demo --output demo-report --force
 
 lint: setup
