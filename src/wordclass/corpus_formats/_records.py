@@ -199,9 +199,8 @@ def _labels(row: Any, fields: Fields) -> list[Label]:  # noqa: ANN401
         return [fields.name(field) for field in fields.labels if _is_set(row, fields, field)]
     given = row[fields.labels[0]]
     if isinstance(given, str):
-        is_blank = not given or given.isspace()
-        whole: list[Label] = [] if is_blank else [given]
-        return whole if fields.separator is None else [*split_cell(given, fields.separator)]
+        names = split_cell(given, fields.separator or "")
+        return [*names] if fields.separator is not None or not names else [given]
     is_list = isinstance(given, list)
     labels: list[Any] = given if is_list else [] if given is None else [given]
     for label in labels:

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet",)
 
 _ROWS = 1 << 14  # to be held at a time
-_TRIAL = """
-import os, sys, polars
+_TRIAL = """import os, sys, polars
 source = sys.argv[1] if len(sys.argv) > 1 else sys.stdin.buffer.read()
-polars.scan_parquet(source, glob=False).sink_ipc(os.devnull)
-"""
+polars.scan_parquet(source, glob=False).sink_ipc(os.devnull)"""
 
 
 def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
