@@ -39,7 +39,7 @@ def measure(row: Row) -> dict[str, Any]:
     with _timed(seconds, "train"):
         model, settings = _trained(row, train, options, n_jobs)
     with _timed(seconds, "predict"):
-        scores = model.decision_function(test.texts)
+        scores = model.class_scores(test.texts)
         decisions = model.decide(scores)
     return {
         **_quality(model, test, scores, decisions),

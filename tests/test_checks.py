@@ -30,6 +30,7 @@ def test_a_number_from_0_up_is_returned_as_float(value):
         (NAN, {}, "a number from 0 up"),
         (INFINITY, {}, "a number from 0 up"),
         (True, {}, "a number from 0 up"),
+        (10**400, {}, "a number from 0 up"),
         ("1", {}, "a number from 0 up"),
         (0, {"above": 0}, "a number above 0"),
         (1, {"below": 1}, "a number from 0 to below 1"),

@@ -156,8 +156,9 @@ def test_the_target_says_which_f1_counts():
     scores = wc.evaluate(["a", "a", "a", "b"], ["a", "a", "b", "a"])
     macro, micro = scores.macro_f1, scores.micro_f1
     assert macro != micro
-    assert [scores.of(each) for each in ("macro", "micro", "both")] == pytest.approx(
-        [macro, micro, (macro + micro) / 2]
+    targets = ("macro_f1", "micro_f1", "both", "accuracy")
+    assert [scores.of(each) for each in targets] == pytest.approx(
+        [macro, micro, (macro + micro) / 2, 0.5]
     )
     assert scores.n_dropped == 0
 
@@ -184,8 +185,15 @@ def test_macro_f1_with_positives_is_scikit_learns_over_the_true_labels(true, pre
 @pytest.mark.parametrize("true", [["x", "y"], [["x"], []]])
 def test_labels_none_of_which_is_in_the_codeframe_are_refused(true):
     predicted = ["a", "b"] if isinstance(true[0], str) else [["a"], []]
-    with pytest.raises(wc.InputError, match="among the classes: unknown class 'x'; known: a, b"):
+    told = r"not one of the \d true labels is among the classes 'a', 'b'"
+    with pytest.warns(DroppedLabelsWarning), pytest.raises(wc.InputError, match=told):
         wc.evaluate(true, predicted, classes=["a", "b"])
+
+
+def test_a_text_of_an_unknown_class_is_wrong_for_the_score_of_scikit_learn():
+    model = wc.classifier("nearest", min_docs=2).fit(*corpus())
+    with pytest.warns(DroppedLabelsWarning):
+        assert model.score(["moon"], ["sports"]) == 0
 
 
 def test_documents_that_have_no_label_to_share_are_no_mistake():

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Integral, Real
 
 from wordclass.errors import InputError
@@ -42,7 +42,9 @@ def check_number(
         What the message says at its end, such as ", or None".
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if is_number else float("nan")  # type: ignore[arg-type]
+    number = float("nan")
+    with suppress(OverflowError):  # an int of hundreds of digits
+        number = float(value) if is_number else number  # type: ignore[arg-type]
     if number < below and (number >= 0 if above is None else number > above):
         return number
     start = "from 0" if above is None else f"above {above:g}"
@@ -52,14 +54,19 @@ def check_number(
     raise InputError(f"{name} is {value!r}; expected a number {start}{end}{hint}")
 
 
-def check_one_of(name: str, value: object, allowed: Collection[object]) -> None:
-    """Refuse what is none of the allowed values."""
+def check_one_of(name: str, value: object, allowed: Collection[object], hint: str = "") -> None:
+    """Refuse what is none of the allowed values; the message ends with the hint."""
     if not any(
         value is each or (isinstance(value, type(each)) and value == each) for each in allowed
     ):
         *others, last = (repr(each) for each in allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"{name} is {value!r}; expected {listed}")
+        raise InputError(f"{name} is {value!r}; expected {listed}{hint}")
+
+
+def is_auto(value: object) -> bool:
+    """Tell whether an option was left to us; an array is no reason to fail."""
+    return isinstance(value, str) and value == "auto"
 
 
 def n_threads(n_jobs: int | None) -> int:

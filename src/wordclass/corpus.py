@@ -217,7 +217,7 @@ class CorpusReader:
     on_missing_label: str = "error"
     n_docs: int = field(default=0, init=False)
     is_multilabel: bool = field(default=False, init=False)
-    _state: tuple[int, int] | None = field(default=None, init=False, repr=False)
+    _state: tuple[int, int, int] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_one_of("on_missing_label", self.on_missing_label, ("error", "skip", "empty"))

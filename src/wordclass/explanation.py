@@ -1,6 +1,7 @@
 """Which words made this label: exact for every classifier whose scores are sums over terms."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from wordclass.arrays import Floats32
 from wordclass.corpus import Label
 from wordclass.labels import Codeframe
 from wordclass.text.analyzer import Analyze, Analyzer
+
+_ACCOUNT = ("score", "intercept", "sum")
 
 
 class WordShare(NamedTuple):
@@ -74,12 +77,15 @@ class Explanation:
     def account(self, label: Label) -> dict[str, float]:
         """Return the score of a class: the intercept, and the sum of what all terms add."""
         j = self.codeframe.column(label)
-        parts = {
-            "score": self.scores[j],
-            "intercept": self.intercept[j],
-            "sum": self.contributions[:, j].sum(),
-        }
-        return {name: round(float(value), 6) for name, value in parts.items()}
+        found = self.scores[j], self.intercept[j], self.contributions[:, j].sum()
+        return {name: round(float(each), 6) for name, each in zip(_ACCOUNT, found, strict=True)}
+
+    def tipping(self, given: Collection[str], true: Collection[str], n: int = 10) -> list[str]:
+        """Return the terms that did most for the classes that were given, and against true ones."""
+        names = [*map(str, self.codeframe.classes)]
+        signs = np.array([(name in given) - (name in true) for name in names], np.float32)
+        added = self.contributions @ signs
+        return [self.terms[t] for t in np.argsort(-added, kind="stable")[:n] if added[t] > 0]
 
     def per_word(self, label: Label) -> list[WordShare]:
         """Return what each word of the text adds to the score of a class, in the text's order.

@@ -3,20 +3,28 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
+from wordclass.checks import check_one_of
 from wordclass.corpus import Label
-from wordclass.errors import InputError
-from wordclass.labels import Codeframe, EncodedLabels, encode, unknown_name, with_columns
+from wordclass.errors import InputError, some_of
+from wordclass.labels import Codeframe, EncodedLabels, encode, with_columns
 
-Target = Literal["macro", "micro", "both"]
+Target = Literal["both", "macro_f1", "micro_f1", "accuracy"]
 _SUMS = ("true_positives", "n_true", "n_predicted", "n_docs", "n_exact", "n_dropped")
 _BLOCK = 1024  # documents whose classes are sorted at once
+
+
+def checked_target(given: str) -> Target:
+    """Return what is to be high; "macro" and "micro" are short for "macro_f1" and "micro_f1"."""
+    target: Any = {"macro": "macro_f1", "micro": "micro_f1"}.get(str(given), given)
+    check_one_of("target", target, get_args(Target))
+    return cast("Target", target)
 
 
 class DroppedLabelsWarning(UserWarning):
@@ -83,10 +91,10 @@ class Scores:
         return float(self._share(np.array([2 * hits]), np.array([all_positives]))[0])
 
     def of(self, target: Target) -> float:
-        """Return macro F1, micro F1, or the mean of the two."""
+        """Return macro F1, micro F1, the mean of the two ("both"), or accuracy."""
         if target == "both":
             return (self.macro_f1 + self.micro_f1) / 2
-        return self.macro_f1 if target == "macro" else self.micro_f1
+        return float(getattr(self, target))
 
     @property
     def accuracy(self) -> float:
@@ -129,6 +137,23 @@ def evaluate(
     InputError
         There are true labels, but not one of them is among `classes`.
     """
+    Y, decisions, codeframe, n_dropped = _aligned(true_labels, predicted_labels, classes)
+    if n_dropped and not Y.nnz:
+        known = some_of(codeframe.classes)
+        raise InputError(f"not one of the {n_dropped:,} true labels is among the classes {known}")
+    return score(Y, decisions, codeframe, n_dropped)
+
+
+def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:
+    """Tell for each document whether its predicted labels are the true ones; see `evaluate`."""
+    Y, decisions, _, _ = _aligned(true_labels, predicted_labels, classes)
+    return _are_equal(Y, decisions)
+
+
+def _aligned(
+    true_labels: object, predicted_labels: object, classes: Iterable[Label] | None
+) -> tuple[Sparse, Sparse, Codeframe, int]:
+    """Return true and predicted Y over one codeframe, and how many true labels are not in it."""
     encoded = encode(true_labels), encode(predicted_labels)
     true = _with_names_of(encoded[1], encoded[0], true_labels)
     predicted = _with_names_of(encoded[0], encoded[1], predicted_labels)
@@ -138,25 +163,22 @@ def evaluate(
         raise InputError("there are no labels to evaluate")
     union = true.codeframe | predicted.codeframe
     if classes is None or _are_matrices(true, predicted):
-        return score(true.over(union), predicted.over(union), union)
+        return true.over(union), predicted.over(union), union, 0
     codeframe = Codeframe(tuple(sorted(classes)), union.kind)
     known_true, n_dropped = _restricted(true, codeframe)
-    if n_dropped and not known_true.nnz:
-        unknown = unknown_name("class", true.codeframe.classes[0], codeframe.classes)
-        raise InputError(f"not one of the true labels is among the classes: {unknown}")
     if n_dropped:
         warnings.warn(
             f"{n_dropped} true labels are outside the codeframe and were left out",
             DroppedLabelsWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return score(known_true, predicted.over(codeframe), codeframe, n_dropped)
+    return known_true, predicted.over(codeframe), codeframe, n_dropped
 
 
 def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped: int = 0) -> Scores:
     """Compare two 0/1 matrices (n, m) over the same codeframe."""
     decisions = sparse.csr_matrix(predicted, dtype=np.float64)
-    hits, differences = Y.multiply(decisions), abs(Y - decisions)
+    hits = Y.multiply(decisions)
     true_positives, n_true, n_predicted = (
         np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions)
     )
@@ -167,9 +189,14 @@ def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped:
         n_true,
         n_predicted,
         n_docs=Y.shape[0],
-        n_exact=int((differences.sum(axis=1) == 0).sum()),
+        n_exact=int(_are_equal(Y, decisions).sum()),
         n_dropped=n_dropped,
     )
+
+
+def _are_equal(Y: Sparse, decisions: Sparse) -> Flags:
+    """Tell for each row of two 0/1 matrices whether it is the same in both."""
+    return np.asarray(abs(Y - decisions).sum(axis=1) == 0).ravel()
 
 
 def precision_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.arrays import Floats32
-from wordclass.storage import data_home, replacing, state_of
+from wordclass.storage import data_home, opened, replacing, state_of
 from wordclass.storage.parts import digest
 from wordclass.subwords import Subwords
 
@@ -50,11 +50,11 @@ def _state(path: Path) -> list[object] | None:
     if (state := state_of(path)) is None:
         return None
     last, blocks = max(0, state[0] - _SAMPLE), []
-    with path.open("rb") as file:
+    with opened(path) as file:
         for k in range(_N_SAMPLES):  # the first block, the last one, and some between
             file.seek(last * k // (_N_SAMPLES - 1))
             blocks.append(file.read(_SAMPLE))
-    return [*state, digest(*blocks)]
+    return [*state[:2], digest(*blocks)]
 
 
 def _places(path: Path) -> list[Path]:
@@ -68,7 +68,8 @@ def find(path: Path, key: str) -> Contents | None:
     """Map the cache of a file; None where there is none, or not of this state of the file."""
     for place in _places(path):
         with suppress(OSError, ValueError):  # there is none; it is empty
-            content = np.asarray(np.memmap(place, np.uint8, mode="r"))
+            with opened(place) as file:
+                content = np.asarray(np.memmap(file, np.uint8, mode="r"))
             if (found := _read(content, key)) is not None:
                 return found
     return None

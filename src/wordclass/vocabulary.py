@@ -180,4 +180,4 @@ def _n_docs(bound: int | float, n_docs: int, name: str) -> float:
         raise InputError(f"{name} is {bound!r}; a float is a share of all documents, from 0 to 1")
     if not is_share and bound < 1:
         raise InputError(f"{name} is {bound!r}; expected at least one document")
-    return bound * n_docs if is_share else bound
+    return bound * n_docs if is_share else min(bound, 2**53)

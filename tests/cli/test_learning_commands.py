@@ -57,6 +57,24 @@ def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
     assert options["stop_words"] == "english"
 
 
+def test_options_of_the_embeddings_are_set_by_their_names(run, splits, tmp_path):
+    given = ("--classifier", "svm", "--set", "features=wce", "--set", "min_docs=2", "--set", "C=1")
+    nested = ("--set", "wce.correlation=chi_square", "--set", "wce.ngrams=1,2")
+    assert run("train", splits, "-o", tmp_path / "model", *given, *nested)[0] == 0
+    model = wc.load(tmp_path / "model")
+    assert model.wce == {"correlation": "chi_square", "ngrams": (1, 2)}
+    assert any(" " in term for term in model.scorer_.vectorizer.get_feature_names_out())
+    for wrong, message in (
+        (("--set", "wce.corelation=dot"), "WordClassEmbeddings has no option 'corelation'"),
+        (("--set", "wce=true", *nested), "--set wce.correlation: wce is True already"),
+        (("--set", "stop_words=5"), "stop_words is 5; expected"),
+    ):
+        status, _, err = run("train", splits, "-o", tmp_path / "other", *given, *wrong)
+        assert status == 1
+        assert message in err
+        assert err.count("\n") == 1
+
+
 def test_train_keeps_a_part_aside_that_evaluate_finds_again(run, data, tmp_path):
     output = tmp_path / "model"
     command = ("train", data, "-o", output, "--classifier", "nearest", "--set", "min_docs=2")
@@ -320,6 +338,18 @@ def test_a_search_that_was_killed_goes_on_where_it_was(run, data, tmp_path):
     )
     arrays = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "other")]
     assert arrays[0] == arrays[1]
+
+
+def test_ctrl_c_before_the_first_trial_is_over_promises_nothing(run, data, tmp_path, monkeypatch):
+    def stop(*_given, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nearest.NearestClassifier, "fit", stop)
+    status, out, err = run("tune", data, "-o", tmp_path / "model", *USUAL)
+    assert (status, out) == (130, "")
+    assert err.endswith("wordclass: stopped\n")
+    assert "go on" not in err
+    assert os.listdir(tmp_path) == []
 
 
 def test_ctrl_c_says_how_to_go_on(run, data, tmp_path, monkeypatch):

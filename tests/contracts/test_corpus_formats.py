@@ -88,7 +88,7 @@ def test_progress_ends_with_the_number_of_records(format, tmp_path):
     path = tmp_path / name_for(format)
     written.write(format, path, ONE_EACH)
     told = []
-    with progress.told_to(lambda *what: told.append(what)):
+    with progress.on_progress(lambda *what: told.append(what)):
         read_corpus(path)
     assert told[-1] == (f"reading {path.name}", 4, 4)
 
@@ -98,7 +98,7 @@ def test_progress_is_reported_along_the_way(format, tmp_path):
     path = tmp_path / name_for(format)
     written.write(format, path, LabelledCorpus(["x"] * 9000, ["a"] * 9000, False))
     told = []
-    with progress.told_to(lambda _step, done, total: told.append((done, total))):
+    with progress.on_progress(lambda _step, done, total: told.append((done, total))):
         read_corpus(path)
     done = [done for done, _ in told]
     assert len(done) >= 3

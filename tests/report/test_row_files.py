@@ -74,9 +74,14 @@ def test_no_rows_are_a_file_without_rows(tmp_path, name):
         assert pl.read_parquet(path).columns == ["id", "text"]
 
 
-def test_a_column_that_comes_too_late_is_refused_and_no_file_is_left(tmp_path):
-    with pytest.raises(InputError, match=r"'late'.*\.jsonl"):
-        written(tmp_path / "rows.csv", [[{"a": 1}], [{"a": 2, "late": 3}]])
+def test_a_column_that_comes_late_is_empty_before(tmp_path):
+    path = written(tmp_path / "rows.csv", [[{"a": 1}], [{"a": 2, "late": 3}]])
+    assert path.read_text() == '"a","late"\n"1",""\n"2","3"\n'
+
+
+def test_where_rows_fail_to_come_no_file_is_left(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        written(tmp_path / "rows.csv", ([{"a": 1 / (1 - k)}] for k in range(2)))
     assert not list(tmp_path.iterdir())
 
 

@@ -85,6 +85,8 @@ def test_an_analyzer_can_be_pickled_after_use():
         ({"ngrams": 3}, "ngrams is 3"),
         ({"ngrams": "ab"}, "ngrams is 'ab'"),
         ({"stop_words": "french"}, "stop_words is 'french'"),
+        ({"stop_words": 5}, "stop_words is 5; expected 'english', a collection of words, or None"),
+        ({"stop_words": [["a"]]}, "stop_words holds ['a']"),
         ({"stop_words": [1]}, "stop_words holds 1"),
         ({"strip_accents": "yes"}, "strip_accents is 'yes'"),
         ({"token_pattern": "("}, "no regular expression"),

@@ -75,9 +75,10 @@ class FastTextClassifier(TextClassifier):
     ----------
     vectors : WordVectors, optional
         Pretrained vectors, with which the words of the vocabulary start.
-    wce : bool or WordClassEmbeddings, default=False
+    wce : bool, WordClassEmbeddings or dict, default=False
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
-        cloned, then fitted on the training texts.
+        cloned, then fitted on the training texts; or a dict of just the options that are not to be
+        the defaults.
     random_dims : int, optional
         How many random dimensions; None is 50 where there are no other vectors, else 0.
     lr : float, optional
@@ -109,7 +110,8 @@ class FastTextClassifier(TextClassifier):
     seed : int, default=0
         Of all random numbers.
     n_jobs : int or None, default=1
-        Number of threads; with more than one, no two models are quite the same.
+        Number of threads; None is one, -1 all cores. With more than one, no two models are quite
+        the same.
 
     Attributes
     ----------
@@ -118,7 +120,7 @@ class FastTextClassifier(TextClassifier):
     """
 
     vectors: WordVectors | None = None
-    wce: bool | WordClassEmbeddings = False
+    wce: bool | WordClassEmbeddings | Mapping[str, Any] = False
     random_dims: int | None = None
     lr: float | None = None
     epochs: int | None = None
@@ -157,8 +159,7 @@ class FastTextClassifier(TextClassifier):
         check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
         if self.lr is not None:
             check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
-        if not isinstance(self.wce, bool | WordClassEmbeddings):
-            raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
+        own_embeddings(self.wce, {})  # refuses what is none
         if self.epochs is not None:
             check_int("epochs", self.epochs, 1)
         has_others = self.vectors is not None or self.wce is not False
@@ -230,7 +231,7 @@ class FastTextClassifier(TextClassifier):
         self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int
     ) -> dict[str, Any]:
         """Return what fastText is to do, by its own names."""
-        variant = "word_class" if self.wce else "pretrained" if initial else "random"
+        variant = "word_class" if self.wce is not False else "pretrained" if initial else "random"
         lr, epochs = _CHOSEN[variant, loss]
         if epochs > _FEWEST_EPOCHS:
             epochs = int(np.clip(_MOST_WORDS // max(n_words, 1), _FEWEST_EPOCHS, epochs))

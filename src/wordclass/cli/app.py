@@ -50,7 +50,7 @@ def demo(
     ] = None,
 ) -> None:
     """Do the main job end to end on a corpus that is always there, and write a report."""
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
 
     from wordclass.report import demo
     from wordclass.report.demo_report import to_text

@@ -50,10 +50,16 @@ class Settings:
         bool, typer.Option("--json", help="Print one JSON object on standard output.")
     ] = False
 
-    def check_output(self, path: Path | None) -> None:
-        """Refuse to overwrite, before any work is done; None is no file."""
-        if path is not None and storage.is_there(path) and not self.force:
+    def check_output(self, path: Path | None, *, is_folder: bool = False) -> None:
+        """Refuse what is not to be overwritten, or cannot be written, before any work is done.
+
+        None is no file.
+        """
+        if path is None:
+            return
+        if storage.is_there(path) and not self.force:
             raise InputError(f"{path} exists; --force overwrites it")
+        storage.check_writable(path, is_folder=is_folder)
 
     def say(self, *lines: str) -> None:
         """Tell the user something that is not a result: on standard error, line by line."""
@@ -128,7 +134,7 @@ def run() -> int:
         said = io.StringIO()
         error.show(said)
         terminal.say(*said.getvalue().splitlines())
-        return error.exit_code
+        return int(error.exit_code)
     except OSError as error:
         if isinstance(error, WordClassError) or error.filename is not None:
             raise  # it was not --help that could not be printed
@@ -188,7 +194,7 @@ class ProgressBar:
     def listening(self) -> Iterator[None]:
         """Show the progress of the `with` block, on standard error."""
         try:
-            with progress.told_to(self._update):
+            with progress.on_progress(self._update):
                 yield
         finally:
             self._end()

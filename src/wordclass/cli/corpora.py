@@ -107,7 +107,7 @@ class Corpus(Texts):
         path = Path(self.data)
         is_compressed = path.suffix.lower() in COMPRESSIONS
         limit = _LARGE // _COMPRESSION if is_compressed else _LARGE
-        n_bytes, _ = state_of(path) or (0, 0)
+        n_bytes, *_ = state_of(path) or (0,)
         return n_bytes > limit and path.is_file()
 
     def read(self, usual_split: str, *arguments: Any, **options: Any) -> LabelledCorpus:  # noqa: ANN401

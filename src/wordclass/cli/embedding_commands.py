@@ -1,4 +1,4 @@
-"""The commands about vectors of words: fit, words, profile, unseen, convert."""
+"""The commands about vectors of words: fit, words, profile, nearest, unseen, convert."""
 
 import time
 from pathlib import Path
@@ -13,6 +13,7 @@ from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus, Multilabel
 from wordclass.corpus import described_task
 from wordclass.errors import InputError
+from wordclass.storage import uncompressed_name
 
 Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
 
@@ -41,12 +42,19 @@ def fit(
     ] = False,
     multilabel: Multilabel = None,
 ) -> None:
-    """Learn word-class embeddings from labelled texts."""
+    """Learn word-class embeddings from labelled texts.
+
+    A .wce file keeps everything; another ending, such as .vec, the vectors in that format.
+    """
     settings.check_output(output)
     start = time.perf_counter()
 
     from wordclass.embedding.estimator import WordClassEmbeddings
+    from wordclass.word_vectors import format_to_write
 
+    is_wce = output.suffix == "" or uncompressed_name(output).lower().endswith(".wce")
+    if not is_wce:
+        format_to_write(output, None)
     embeddings = WordClassEmbeddings(
         correlation=correlation,
         weighting=weighting,
@@ -63,7 +71,7 @@ def fit(
         n_jobs=settings.jobs,
     )
     n_docs, is_multilabel = _fit(embeddings, corpus, settings.encoding, multilabel)
-    embeddings.save(output)
+    (embeddings if is_wce else embeddings.to_word_vectors()).save(output)
     seconds = time.perf_counter() - start
     result = {
         "output": str(output),
@@ -126,10 +134,30 @@ def profile(
     from wordclass.report.tables import scored_lines
 
     loaded = _load(embeddings)
-    if word not in loaded:
+    term = loaded.written(word)
+    if term not in loaded:
         raise InputError(unknown_name("word", word, loaded.terms_))
-    classes = loaded.profile(word, n)
-    settings.show({"word": word, "classes": classes}, scored_lines(classes))
+    classes = loaded.profile(term, n)
+    settings.show({"word": term, "classes": classes}, scored_lines(classes))
+
+
+@command
+def nearest(
+    settings: Settings,
+    vectors: Annotated[Path, typer.Argument(metavar="FILE", help="Vectors in any known format.")],
+    word: Annotated[str, typer.Argument(help="A term of the file, or its lower case.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
+) -> None:
+    """Show the words whose vectors are nearest to that of a word, by their cosine."""
+    from wordclass.report.tables import scored_lines
+    from wordclass.word_vectors import WordVectors
+
+    loaded = WordVectors.load(vectors)
+    term = word if word in loaded else word.lower()
+    if term not in loaded:
+        raise InputError(f"{vectors}: unknown word {word!r}")
+    best = loaded.nearest(term, n)
+    settings.show({"word": term, "nearest": best}, scored_lines(best))
 
 
 @command

@@ -49,7 +49,7 @@ def train(
     A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
     same command goes on from there, whatever ended it.
     """
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
     start = time.perf_counter()
 
     from wordclass import persistence
@@ -87,9 +87,12 @@ def train(
         f"({described_task(documents.is_multilabel, n_classes)}), in {seconds:.1f} s"
     )
     if found := scores.get("holdout"):
+        from wordclass.report.evaluation import accuracy_name
+
         message += (
             f"; on {found['n_docs']:,} documents kept aside: macro F1 {found['macro_f1']:.4f}, "
-            f"micro F1 {found['micro_f1']:.4f}, accuracy {found['accuracy']:.4f}"
+            f"micro F1 {found['micro_f1']:.4f}, {accuracy_name(documents.is_multilabel)} "
+            f"{found['accuracy']:.4f}"
         )
     settings.tell(result, message)
 
@@ -209,7 +212,7 @@ def tune(
     Each trial is added to OUTPUT.trials.jsonl as soon as it is over; the same command goes on from
     there, whatever ended it.
     """
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
     start = time.perf_counter()
     n_seconds = arguments.seconds(budget)
 
@@ -282,14 +285,16 @@ def _as_set(options: dict[str, Any]) -> str:
 
 
 def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
+    from wordclass.report.evaluation import accuracy_name
     from wordclass.report.tables import aligned
 
     best = tuned.ranked[0]
     rows = {
         "task": described_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
         "chosen": _as_set(tuned.best),
-        "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
-        f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",
+        "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, "
+        f"{accuracy_name(tuned.model.codeframe_.is_multilabel)} {best.accuracy:.4f} on "
+        f"{tuned.n_validation:,} documents",
         "trials": f"{len(tuned.trials)}, kept in {journal}",
         "ended": tuned.ended,
         "model": f"{output}, fitted on all {tuned.n_train + tuned.n_validation:,} documents",

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import compress
@@ -228,6 +228,7 @@ def explain(
     What the terms add and the intercept sum to the score; a probability is made of all scores.
     """
     from wordclass import persistence
+    from wordclass.report.predictions import shown_scores
 
     loaded = persistence.load(model)
     if text == "-":
@@ -236,60 +237,51 @@ def explain(
     labels = found.labels
     if name is not None:
         labels = (arguments.class_named(name, found.codeframe.classes),)
-    accounts = {label: _account(loaded, found, label) for label in labels}
-    best = max(labels, key=lambda label: accounts[label]["score"])
+    own = found.scores[None]
+    shown = shown_scores(loaded, own)
+    scores = {str(each): round(float(shown[0, found.codeframe.column(each)]), 6) for each in labels}
+    best = max(labels, key=lambda label: found.account(label)["score"])
     if not settings.as_json:
-        _print_explanation(found, accounts, best, n, color)
+        kind = "score" if shown is own else "probability"
+        head = [f"{label}  {kind} {score:.4f}" for label, score in scores.items()]
+        if best not in found.predicted:
+            head.insert(0, f"predicted: {', '.join(map(str, found.predicted)) or 'no label'}")
+        _print_explanation(head, _reasons(found, labels, n), color, found, best)
         return
-    shown = {str(label): each["probability"] or each["score"] for label, each in accounts.items()}
     result = {
         "labels": list(found.predicted),
-        "scores": shown,
-        "accounts": {str(label): each for label, each in accounts.items()},
+        "scores": scores,
+        "accounts": {str(label): found.account(label) for label in labels},
         "terms": {str(label): found.top(label, n) for label in labels},
         "words": {str(best): [list(word) for word in found.per_word(best)]},
     }
     settings.show(result, "")
 
 
-def _account(model: Any, found: "Explanation", label: Label) -> dict[str, float | None]:  # noqa: ANN401
-    """Return what the score of a label is made of, and its probability where there is one."""
-    from wordclass.report.predictions import shown_scores
+def _reasons(found: "Explanation", labels: Sequence[Label], n: int) -> list[str]:
+    """Write what the terms of a text add to the score of each label."""
+    from wordclass.report.tables import scored_lines
 
-    scores = found.scores[None]
-    shown = shown_scores(model, scores)
-    probability = round(float(shown[0, found.codeframe.column(label)]), 6)
-    return {**found.account(label), "probability": None if shown is scores else probability}
+    if not found.terms:
+        return ["no word of this text is known to the model"]
+    lines: list[str] = []
+    for label in labels:
+        score, intercept, added = found.account(label).values()
+        lines += ["", str(label), *scored_lines(found.top(label, n)).split("\n")]
+        of_terms = f"{added:.4f} of {len(found.terms)} terms"
+        lines.append(f"score {score:.4f} = intercept {intercept:.4f} + {of_terms}")
+    return lines
 
 
 def _print_explanation(
-    found: "Explanation",
-    accounts: dict[Label, dict[str, float | None]],
-    best: Label,
-    n: int,
-    color: bool | None,
+    head: list[str], reasons: list[str], color: bool | None, found: "Explanation", best: Label
 ) -> None:
     """Print an explanation: on a terminal with the text in color, unless told otherwise."""
-    from wordclass.report.tables import scored_lines
-
-    head, reasons = [], []
-    if not found.predicted or best not in found.predicted:
-        head = [f"predicted: {', '.join(map(str, found.predicted)) or 'no label'}"]
-    for label, account in accounts.items():
-        kind = "score" if account["probability"] is None else "probability"
-        head.append(f"{label}  {kind} {account[kind]:.4f}")
-        reasons += ["", label, *scored_lines(found.top(label, n)).split("\n")]
-        reasons.append(
-            f"score {account['score']:.4f} = intercept {account['intercept']:.4f} + "
-            f"{account['sum']:.4f} of {len(found.terms)} terms"
-        )
-    if not found.terms:
-        reasons = ["no word of this text is known to the model"]
     with standard_output() as stream:
         stream.write(terminal.joined(head))
         wanted = stream.isatty() and not os.environ.get("NO_COLOR") if color is None else color
         if wanted and found.terms:
-            system = "truecolor" if color else "auto"
+            system: Any = "truecolor" if color else "auto"
             console = Console(file=stream, force_terminal=True, color_system=system, soft_wrap=True)
             console.print()
             console.print(_colored(found, best))

@@ -17,7 +17,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 def decoded(path: Path, encoding: str) -> Iterator[str]:
     """Read the lines of a text file, compressed or not; see `line_blocks`."""
-    with storage.reading(path) as stream:
+    with storage.reading(path, stream=True) as stream:
         for lines in line_blocks(stream, path, encoding):
             yield from lines
 

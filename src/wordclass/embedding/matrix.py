@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from wordclass import naming
 from wordclass.arrays import Floats32, Ints, first_not_finite
 from wordclass.checks import check_int, list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -117,6 +118,8 @@ class EmbeddingMatrix:
         _check(U, wce, random_dims, seed)
         if unseen is not None and (U is None or wce is None or not keep_unseen):
             raise InputError("unseen needs U and wce to learn from, and keep_unseen=True")
+        if isinstance(unseen, str):
+            naming.entry("regressors", unseen)  # refuses a misspelt one, also where none is unseen
         terms = _vocabulary(U, wce, vocabulary)
         found = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
         outside = _unseen_rows(U, found) if U is not None and keep_unseen else np.arange(0)

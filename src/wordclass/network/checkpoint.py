@@ -1,6 +1,5 @@
 """The state of a training on disk, so that one that was killed goes on where it was."""
 
-import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import is_there
+from wordclass.storage import is_there, sweep
 from wordclass.storage.parts import Parts
 
 _KIND = "training"
@@ -139,7 +138,6 @@ class Checkpoint:
         """
         if self.path is None or not is_there(self.path):
             return State(), {kind: {} for kind in kept}
-        _sweep(self.path)
         try:
             parts = Parts.read(self.path, _KIND)
         except FormatError as error:
@@ -173,14 +171,6 @@ def _restore(optimizer: optim.Optimizer, tensors: Weights) -> None:
 
 def remove(path: Path) -> None:
     """Delete a checkpoint, and what is left where a process was killed while it wrote one."""
-    _sweep(path)
+    sweep(path)
     with suppress(OSError):
         path.unlink(missing_ok=True)
-
-
-def _sweep(path: Path) -> None:
-    unfinished = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}\.tmp")
-    with suppress(OSError):
-        for found in path.parent.iterdir():
-            if unfinished.fullmatch(found.name):
-                found.unlink(missing_ok=True)

@@ -8,26 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from wordclass import progress
+from wordclass import measures, progress
 from wordclass.arrays import Floats32
 from wordclass.corpus import Label, LabelledCorpus
 from wordclass.errors import InputError
-from wordclass.explanation import Explanation
 from wordclass.labels import encode
-from wordclass.measures import (
-    ClassScores,
-    DroppedLabelsWarning,
-    Scores,
-    evaluate,
-    ndcg_at,
-    precision_at,
-)
-from wordclass.report.predictions import shown_scores
+from wordclass.measures import ClassScores, DroppedLabelsWarning, Scores, evaluate
+from wordclass.report.predictions import predictions
 from wordclass.report.row_files import rows_to
 from wordclass.report.tables import aligned
 
 _ERROR_COLUMNS = ("id", "text", "true", "predicted", "probability", "words")
-_N_WORDS = 10
 _RANKS = (1, 3, 5)
 _MEASURES = {
     "macro_f1": "macro F1",
@@ -59,11 +50,6 @@ class Evaluation:
     predicted: Sequence[Any]
     ranking: dict[str, float]
 
-    @property
-    def n_without_positives(self) -> int:
-        """How many classes no document has."""
-        return int((self.scores.n_true == 0).sum())
-
     def to_dict(self, with_classes: bool = False) -> dict[str, Any]:
         """Return the measures, rounded to six digits."""
         scores = self.scores
@@ -72,7 +58,7 @@ class Evaluation:
             **{key: round(value, 6) for key, value in self.ranking.items()},
             "n_docs": scores.n_docs,
             "n_classes": len(scores.classes),
-            "n_classes_without_docs": self.n_without_positives,
+            "n_classes_without_docs": int((scores.n_true == 0).sum()),
             "n_dropped": scores.n_dropped,
             "n_trained_on": self.n_shared,
         }
@@ -86,17 +72,14 @@ class Evaluation:
         """Write a small table: the measures, then the n best and the n worst classes."""
         scores = self.scores
         names = _MEASURES | {"accuracy": accuracy_name(scores.is_multilabel)}
-        measures = [(name, f"{getattr(scores, key):.4f}") for key, name in names.items()]
-        for key, value in self.ranking.items():
-            name = key.replace("precision_at_", "P@").replace("ndcg_at_", "nDCG@")
-            measures.append((name, f"{value:.4f}"))
+        rows = [(name, f"{getattr(scores, key):.4f}") for key, name in names.items()]
+        rows += [(name, f"{value:.4f}") for name, value in self.ranking.items()]
         sizes = [("documents", f"{scores.n_docs:,}"), ("classes", f"{len(scores.classes):,}")]
-        lines = aligned([*measures, *sizes])
-        if self.n_without_positives:
+        lines = aligned([*rows, *sizes])
+        if n_empty := int((scores.n_true == 0).sum()):
             lines.append(
-                f"{self.n_without_positives:,} of {len(scores.classes):,} classes have no test "
-                "document; where none was predicted for such a class either, its F1 (0/0) is "
-                f"{'1' if scores.is_multilabel else '0'}"
+                f"{n_empty:,} of {len(scores.classes):,} classes have no test document; where none "
+                f"was predicted either, the F1 (0/0) is {int(scores.is_multilabel)}"
             )
         if n > 0:
             heads = ("class", "    F1  precision  recall  documents")
@@ -143,16 +126,11 @@ def evaluate_model(
     InputError
         The documents have no label at all, or none that the model knows.
     """
-    true, classes, is_multilabel = (
-        corpus.labels,
-        model.classes_.tolist(),
-        model.codeframe_.is_multilabel,
-    )
-    scores = model.decision_function(corpus.texts)  # (n, m)
-    predicted: list[Any] = [
-        [classes[j] for j in np.flatnonzero(row)] for row in model.decide(scores)
-    ]
-    if not is_multilabel:
+    true, classes = corpus.labels, model.classes_.tolist()
+    scores = model.class_scores(corpus.texts)  # (n, m)
+    decisions = model.decide(scores)
+    predicted: list[Any] = [[classes[j] for j in np.flatnonzero(row)] for row in decisions]
+    if not model.codeframe_.is_multilabel:
         predicted = [label for (label,) in predicted]
     if {type(label) for label in _flat(true)} - {type(classes[0])}:
         # a class that is a number in one file is a str in a CSV file
@@ -165,71 +143,34 @@ def evaluate_model(
         measured = evaluate(true, predicted, classes)
     if not measured.n_true.any():
         raise InputError("not one of these documents has a label: there is nothing to compare with")
-    ranking = _ranking(true, classes, scores) if is_multilabel else {}
+    ranking = _ranking(true, classes, scores) if measured.is_multilabel else {}
     return Evaluation(measured, model.training_.n_shared(corpus.texts), true, predicted, ranking)
 
 
-def write_errors(
-    path: Path,
-    model: Any,  # noqa: ANN401 - any classifier of texts
-    corpus: LabelledCorpus,
-    found: Evaluation,
-) -> int:
+def write_errors(path: Path, model: Any, corpus: LabelledCorpus, found: Evaluation) -> int:  # noqa: ANN401
     """Write a row for each document whose labels are not exactly right; return their number.
 
-    The id is the column of that name, else the number of the document. The probability is that of
-    each predicted label, where the model has probabilities. The words are those that spoke most for
-    labels that are wrong, and against labels that are missing, the most telling first.
+    The id is the column of that name, else the number of the document. The probability of each
+    predicted label is its score where the model has no probabilities. The words are those that
+    spoke most for labels that are wrong, and against labels that are missing.
     """
-    wrong = [
-        k
-        for k, (true, predicted) in enumerate(zip(found.true, found.predicted, strict=True))
-        if {*_flat([true])} != {*_flat([predicted])}
-    ]
-    column = {str(name): j for j, name in enumerate(model.classes_.tolist())}
+    both = [*zip(map(_listed, found.true), map(_listed, found.predicted), strict=True)]
+    wrong = [k for k, (true, predicted) in enumerate(both) if {*true} != {*predicted}]
     with rows_to(path, _ERROR_COLUMNS) as write:
         for k in progress.over(wrong, "explaining errors"):
-            explanation = model.explanation(corpus.texts[k])
-            true, predicted = found.true[k], found.predicted[k]
+            true, predicted = ([*map(str, each)] for each in both[k])
+            (told,) = predictions(model, [corpus.texts[k]])
+            shares = [told["scores"][label] for label in predicted]
             row = (
                 corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,
                 corpus.texts[k],
-                true,
-                predicted,
-                _probability(model, explanation, column, predicted),
-                _words(explanation, column, {*_flat([true])}, {*_flat([predicted])}),
+                found.true[k],
+                found.predicted[k],
+                shares if found.scores.is_multilabel else shares[0],
+                model.explanation(corpus.texts[k]).tipping(predicted, true),
             )
             write([dict(zip(_ERROR_COLUMNS, row, strict=True))])
     return len(wrong)
-
-
-def _probability(
-    model: Any,  # noqa: ANN401
-    explanation: Explanation,
-    column: dict[str, int],
-    predicted: Any,  # noqa: ANN401 - a label, or a list of them
-) -> Any:  # noqa: ANN401
-    """Return how probable a predicted label is, or each of a list of them."""
-    scores = explanation.scores[None]
-    shown = shown_scores(model, scores)
-    if shown is scores:
-        return None
-    each = [round(float(shown[0, column[str(label)]]), 6) for label in _flat([predicted])]
-    return each if isinstance(predicted, list) else each[0]
-
-
-def _words(
-    explanation: Explanation, column: dict[str, int], true: set[Label], predicted: set[Label]
-) -> list[str]:
-    """Return the words that spoke for wrong labels, or against missing ones, and how much."""
-    added = explanation.contributions
-    wrong, missing = (
-        added[:, [column[str(each)] for each in labels if str(each) in column]].sum(axis=1)
-        for labels in (predicted - true, true - predicted)
-    )
-    tipped = wrong - missing
-    best = np.argsort(-tipped, kind="stable")[:_N_WORDS]
-    return [explanation.terms[t] for t in best if tipped[t] > 0]
 
 
 def accuracy_name(is_multilabel: bool) -> str:
@@ -240,14 +181,11 @@ def accuracy_name(is_multilabel: bool) -> str:
 def _ranking(true: Sequence[Any], classes: list[Label], scores: Floats32) -> dict[str, float]:
     """Return P@k and nDCG@k of scores (n, m) whose columns are the classes."""
     known = {*classes}
-    Y = encode([[label for label in _flat([given]) if label in known] for given in true], classes).Y
+    Y = encode([[label for label in _listed(given) if label in known] for given in true], classes).Y
     in_order = scores[:, sorted(range(len(classes)), key=classes.__getitem__)]
-    return {
-        f"{name}_at_{k}": measure(k, Y, in_order)
-        for name, measure in (("precision", precision_at), ("ndcg", ndcg_at))
-        for k in _RANKS
-        if k <= len(classes)
-    }
+    ranks = [k for k in _RANKS if k <= len(classes)]
+    found = {f"P@{k}": measures.precision_at(k, Y, in_order) for k in ranks}
+    return found | {f"nDCG@{k}": measures.ndcg_at(k, Y, in_order) for k in ranks}
 
 
 def _row(label: Label, scores: ClassScores) -> tuple[str, str]:
@@ -255,12 +193,12 @@ def _row(label: Label, scores: ClassScores) -> tuple[str, str]:
     return str(label), f"{shares}  {scores.n_true:9,}"
 
 
+def _listed(given: Any) -> Sequence[Label]:  # noqa: ANN401 - a label, or several
+    return given if isinstance(given, list | tuple) else [given]
+
+
 def _flat(labels: Sequence[Any]) -> list[Label]:
-    return [
-        label
-        for given in labels
-        for label in (given if isinstance(given, list | tuple) else [given])
-    ]
+    return [label for given in labels for label in _listed(given)]
 
 
 def _as_text(labels: Sequence[Any]) -> list[Any]:

@@ -24,11 +24,15 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _describe_model(folder: Path) -> dict[str, Any]:
-    manifest, _ = persistence.read(folder)
+    manifest, parts = persistence.read(folder)
     training, facts = manifest["training"], manifest["facts"]
-    epochs = {}
-    if "history" in facts:  # of a network
-        epochs = {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
+    with storage.understanding(folder, "what was learned is not told as expected"):
+        chosen = {f"chosen {name}": value for name, value in facts.get("settings", {}).items()}
+        if "history" in facts:  # of a network
+            chosen |= {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
+        for name, told in (("thresholds", "thresholds"), ("C", "chosen C")):
+            if name in parts.arrays:
+                chosen[told] = [float(f"{each:.4g}") for each in parts.arrays[name]]
     return {
         "what": "model",
         "classifier": manifest["classifier"],
@@ -39,7 +43,7 @@ def _describe_model(folder: Path) -> dict[str, Any]:
         "made": manifest["created"],
         "made by": ", ".join(f"{name} {each}" for name, each in manifest["versions"].items()),
         "bytes": manifest["arrays"]["bytes"],
-        **epochs,
+        **chosen,
         **_flat("score", manifest["scores"]),
         **_options(manifest["settings"]),
     }

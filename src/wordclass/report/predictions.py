@@ -17,7 +17,7 @@ def shown_scores(model: Any, scores: Floats32, *, strict: bool = False) -> Float
     model
         A fitted classifier.
     scores
-        What its `decision_function` returned.
+        What its `class_scores` returned.
     strict
         That it has none is an error.
     """
@@ -57,9 +57,9 @@ def predictions(
     Returns
     -------
     For each text `labels`, and `scores`: probabilities where the model has them, else what its
-    `decision_function` returns.
+    `class_scores` returns.
     """
-    scores = model.decision_function(texts)  # (n, m)
+    scores = model.class_scores(texts)  # (n, m)
     decisions = model.decide(scores)
     shown = shown_scores(model, scores, strict=proba or threshold is not None)
     if threshold is not None:
