@@ -4,17 +4,20 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from numbers import Integral, Real
+from pathlib import Path
 
 from wordclass.errors import InputError
 
 _MOST_THREADS = 256
+_LARGEST = 2**63 - 1
 
 
-def check_int(name: str, value: object, lowest: int | None = None) -> None:
-    """Refuse what is no whole number, or one below the lowest."""
+def check_int(name: str, value: object, lowest: int | None = None, most: int = _LARGEST) -> None:
+    """Refuse what is no whole number; where there is a lowest one, also one out of these bounds."""
     is_int = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_int or (lowest is not None and value < lowest):  # type: ignore[operator]
-        expected = "an int" if lowest is None else f"an int from {lowest} up"
+    if not is_int or (lowest is not None and not lowest <= value <= most):  # type: ignore[operator]
+        up = f"up to {most:,}" if is_int and value > most else "up"  # type: ignore[operator]
+        expected = "an int" if lowest is None else f"an int from {lowest} {up}"
         raise InputError(f"{name} is {value!r}; expected {expected}")
 
 
@@ -124,3 +127,87 @@ def told_as_input_errors() -> Iterator[None]:
         yield
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(str(error)) from error
+
+
+# --- memory -----------------------------------------------------------------------------------
+
+
+def free_bytes() -> int | None:
+    """Return how much memory there is to take; None where the system does not tell.
+
+    Not psutil's number, which ignores the limits of containers.
+    """
+    left = [*_machine_bytes(), *control_group_bytes()]
+    return max(0, min(left)) if left else None
+
+
+def _machine_bytes() -> Iterator[int]:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+        yield found["MemAvailable"] * 1024
+    except (OSError, KeyError, ValueError, IndexError):
+        with suppress(AttributeError, OSError, ValueError):
+            yield os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with suppress(ImportError, OSError, ValueError):  # a limit of this process, as `ulimit -v` sets
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            used = int(Path("/proc/self/statm").read_text().split()[0])
+            yield limit - used * resource.getpagesize()
+
+
+def control_group_bytes(
+    groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
+) -> Iterator[int]:
+    """Return what each control group of this process leaves it: a container's limit, say."""
+    try:
+        lines = groups.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            top, names = mounted, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            top = mounted / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        own = Path(path.lstrip("/"))
+        for group in (own, *own.parents):  # each is bound by those above it
+            with suppress(OSError, ValueError, KeyError):  # not here, or without a limit
+                yield _left(top / group, *names)
+
+
+def _left(group: Path, limit: str, usage: str, cached: str) -> int:
+    statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    used = int((group / usage).read_text()) - int(statistics[cached])  # files read: given back
+    return int((group / limit).read_text()) - used
+
+
+def check_table(what: str, row_docs: Collection[float], row_bytes: int) -> None:
+    """Refuse a table that is too large, before it is made, and tell what would fit.
+
+    Parameters
+    ----------
+    what : str
+        What it holds.
+    row_docs : array of shape (v,)
+        In how many documents the term of each row occurs.
+    row_bytes : int
+        What a row needs, with everything that is made on the way.
+    """
+    free, needed = free_bytes(), len(row_docs) * row_bytes
+    if free is None or needed <= free:
+        return
+    told = f"{what} need {shown(needed)} of memory; {shown(free)} are free"
+    n_fitting = free // row_bytes
+    least = int(sorted(row_docs, reverse=True)[n_fitting]) + 1
+    raise InputError(f"{told}; min_docs={least} would fit: at most {n_fitting:,} terms")
+
+
+def shown(n_bytes: int) -> str:
+    """Return a number of bytes as people write it."""
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:,.1f} MB"

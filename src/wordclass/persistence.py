@@ -17,7 +17,7 @@ from wordclass import naming, storage
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.storage.facts import codeframe_of, restored
-from wordclass.storage.parts import Parts, digest
+from wordclass.storage.parts import Parts, digest, from_json
 
 MANIFEST, ARRAYS = "manifest.json", "model.safetensors"
 
@@ -193,7 +193,7 @@ def _manifest(folder: Path, file: BinaryIO) -> dict[str, Any]:
 def _parsed(path: Path, content: bytes) -> dict[str, Any]:
     """Return what a manifest holds, sound or not; refuse what is no manifest of ours."""
     with storage.understanding(path, "damaged, or no manifest of a model"):
-        manifest = json.loads(content)
+        manifest = from_json(content)
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise FormatError(path, None, "damaged, or not the manifest of a wordclass model")
     return manifest

@@ -30,7 +30,7 @@ from wordclass.measures import checked_target, evaluate
 from wordclass.search import Documents, Search, Settings
 from wordclass.search import Trial as Trial
 from wordclass.storage.facts import storable
-from wordclass.storage.parts import digest
+from wordclass.storage.parts import digest, from_json
 from wordclass.word_vectors import WordVectors
 
 _N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
@@ -408,9 +408,14 @@ class Journal:
 
 
 def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    with suppress(ValueError):
-        found = json.loads(line)
-        needed = {"key", "settings", "status", "seconds"}
-        if isinstance(found, dict) and needed <= found.keys():
+    with suppress(*storage.STRANGE):
+        found: dict[str, Any] = from_json(line)
+        is_failed = found["status"] == "failed"
+        trial = Trial.resumed({**found["settings"]}, found)
+        if trial.is_done != is_failed and isinstance(trial.message, str) and found["key"]:
+            measured = () if is_failed else ("macro_f1", "micro_f1", "accuracy")
+            for name in ("seconds", *measured):
+                check_number(name, getattr(trial, name))
+            hash((found["key"], *trial.resolved))
             return found
     raise FormatError(path, number, "no trial; choose another file for the trials")

@@ -55,6 +55,33 @@ def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(m
         assert not first.live.is_started
 
 
+NO_MEMORY = """
+import resource, sys
+from wordclass import cli
+import wordclass.embedding.estimator, wordclass.cli.app, wordclass.report.demo
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20),) * 2)
+sys.argv[0] = "wordclass"
+cli.main()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks at Linux's processes")
+def test_out_of_memory_is_one_line(tmp_path):
+    wide = " ".join(f"word{k}" for k in range(60_000))
+    (tmp_path / "wide.tsv").write_text(
+        "text\tlabel\n" + "".join(f"{wide}\tclass {k}\n" for k in range(20))
+    )
+    command = [sys.executable, "-c", NO_MEMORY, "fit", str(tmp_path / "wide.tsv")]
+    command += ["-o", str(tmp_path / "out.wce"), "--ngrams", "1,3", "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "memory" in done.stderr
+    assert done.stderr.startswith("wordclass: ")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out.wce").exists()
+
+
 def test_what_the_encoding_of_standard_output_lacks_is_escaped(tmp_path):
     wc.WordClassEmbeddings(min_docs=1).fit(["aa bb", "cc"], ["mé€", "y"]).save(tmp_path / "a.wce")
     asked = [sys.executable, "-m", "wordclass", "info", str(tmp_path / "a.wce")]

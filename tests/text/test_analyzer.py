@@ -82,6 +82,7 @@ def test_an_analyzer_can_be_pickled_after_use():
     [
         ({"ngrams": (2, 1)}, "ngrams is (2, 1)"),
         ({"ngrams": (0, 1)}, "ngrams is (0, 1)"),
+        ({"ngrams": (1, 10**9)}, "ngrams is (1, 1000000000)"),
         ({"ngrams": 3}, "ngrams is 3"),
         ({"ngrams": "ab"}, "ngrams is 'ab'"),
         ({"stop_words": "french"}, "stop_words is 'french'"),

@@ -58,7 +58,7 @@ def test_the_first_vector_of_a_term_counts(tmp_path):
         (b"x\n", [], "n_vectors"),
         (b"999999999999 1000\n", [(b"a", [1.0])], "cut short"),
         (b"1 " + b"9" * 30 + b"\n", [], "n_vectors"),
-        (b"1 999999999999999\n", [(b"a", [1.0])], "cut short"),
+        (b"1 999999999999999\n", [(b"a", [1.0])], "expected 1 to 100,000"),
     ],
 )
 def test_damage_is_noticed(tmp_path, header, rows, reason):

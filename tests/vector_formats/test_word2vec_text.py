@@ -60,9 +60,9 @@ def test_terms_that_do_not_fit_are_refused(tmp_path, terms, message):
         ("1 1\na x\nb 2\n", 2, "not a number"),  # before the line that is one too many
         ("0 1\na 1\n", 2, "0 vectors, but here is one more"),
         (f"1 {'9' * 30}\na 1\n", 1, "n_vectors"),
-        ("1 999999999999999\na 1\n", 2, "found 2 fields"),
+        ("1 999999999999999\na 1\n", 1, "expected 1 to 100,000"),
         ("a 1 2\n", 1, "found 'a 1 2'"),
-        ("2 0\na\nb\n", 1, "no dimensions"),
+        ("2 0\na\nb\n", 1, "0 dimensions; expected 1 to 100,000"),
         ("-1 2\n", 1, "n_vectors"),
         ("0 2", 1, "n_vectors"),
         ("", 1, "n_vectors"),

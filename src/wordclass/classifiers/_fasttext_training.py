@@ -1,9 +1,12 @@
 """Training by fastText; and scores that are a mean over words as fastText's, but without it."""
 
+import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from wordclass import naming
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import list_texts
 from wordclass.classifiers._text_classifier import Contributions
+from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError, StorageError
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.storage.parts import Parts
@@ -62,18 +66,35 @@ def train(
     with _files() as folder:
         _write_texts(folder / "texts", occurrences, Y)
         options = {**settings, "label": _LABEL, "minCount": 1, "verbose": 0}
+        options["input"] = str(folder / "texts")
         if initial is not None:
             _write_vectors(folder / "vectors", *initial)
             options["pretrainedVectors"] = str(folder / "vectors")
-        try:
-            model = fasttext.train_supervised(input=str(folder / "texts"), **options)
-        except (RuntimeError, ValueError) as error:
-            kind = DivergedError if "NaN" in str(error) else InputError
+        if message := _run(options, folder):
+            kind = DivergedError if "NaN" in message else InputError
             raise kind(
-                f"fastText failed: {error} (with lr={settings['lr']}, epochs={settings['epoch']}; "
-                "a lower learning rate may help)"
-            ) from error
+                f"fastText failed: {message} (with lr={settings['lr']}, "
+                f"epochs={settings['epoch']}; a lower learning rate may help)"
+            )
+        model = fasttext.load_model(str(folder / "model"))
     return _taken_out(model, occurrences.shape[1], Y.shape[1])
+
+
+def _run(options: dict[str, Any], folder: Path) -> str:
+    """Train in a process of its own, which Ctrl-C can end; return what went wrong, if anything."""
+    order = {"path": sys.path, "options": options, "model": str(folder / "model")}
+    script = str(Path(__file__).with_name("_fasttext_process.py"))
+    command = [sys.executable, "-I", script, json.dumps(order, default=np.generic.item)]
+    told = folder / "told"
+    # leaving the block closes the process's standard input, which ends it
+    with (
+        told.open("wb") as stream,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stream) as process,
+    ):
+        process.wait()
+    if process.returncode < 0:
+        return f"its process was killed by signal {-process.returncode}; is there enough memory?"
+    return told.read_text("utf-8", "replace").strip() if process.returncode else ""
 
 
 @contextmanager
@@ -159,6 +180,17 @@ class WordAverage:
     offset: Floats32
     n_jobs: int | None = None
 
+    def with_unseen(self, E: EmbeddingMatrix) -> "WordAverage":
+        """Return the same with more words: all others of E, with the vectors they have there."""
+        known = self.vocabulary.index
+        unseen = [term for term in (*E.terms, *E.unseen_terms) if term not in known]
+        vectors = np.empty((len(known) + len(unseen), E.n_dims), np.float32)
+        vectors[: len(known)] = self.word_vectors
+        rows = [E.row(term) for term in unseen]
+        np.take(E.matrix, rows, axis=0, out=vectors[len(known) :], mode="clip")  # without a copy
+        words = fixed_vocabulary([*self.vocabulary.terms, *unseen])
+        return replace(self, vocabulary=words, word_vectors=vectors)
+
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts."""
         listed = list_texts(texts)
@@ -191,7 +223,7 @@ class WordAverage:
     @classmethod
     def from_parts(cls, analyze: Analyze, parts: Parts) -> "WordAverage":
         """Return what was stored; the analyzer comes from elsewhere."""
-        words = parts.take(words="str words")["words"]
+        words = parts.take(words="sorted:str words")["words"]
         return cls(analyze, fixed_vocabulary(words), **parts.take(**_LAYOUT))
 
 

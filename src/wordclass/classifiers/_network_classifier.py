@@ -228,7 +228,7 @@ class NetworkClassifier(TextClassifier):
 
     # --- options, checked before any work is done -------------------------------------------
 
-    def _check(self) -> None:
+    def _check_options(self) -> None:
         check_one_of("protocol", self.protocol, ("clean", "paper"))
         checked_target(self.target)
         sizes = ["batch_size", "max_epochs", "patience", "max_length", self._SIZE]
@@ -247,7 +247,10 @@ class NetworkClassifier(TextClassifier):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
         dropout_rates("supervised_dropout", BLOCKS, rates)
         trained_blocks(BLOCKS, self.trainable)
-        self._check_vectors()
+        if not isinstance(self.wce, bool | WordClassEmbeddings):
+            raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
+
+    def _check_machine_and_vectors(self) -> None:
         if not isinstance(self.checkpoint, str | PathLike | None):
             raise InputError(f"checkpoint is {self.checkpoint!r}; expected a path, or None")
         machine.device_of(self.device)
@@ -322,7 +325,7 @@ class NetworkClassifier(TextClassifier):
         return {"n_jobs": self.n_jobs, **{name: getattr(given, name) for name in names}}
 
     def _analyzer(self) -> Analyze:
-        return DocumentVectorizer(**self._word_options()).build_analyzer()
+        return DocumentVectorizer(**self._word_options()).checked().build_analyzer()
 
     def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""
@@ -347,7 +350,8 @@ class NetworkClassifier(TextClassifier):
     # --- learning ---------------------------------------------------------------------------
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        self._check()
+        self._check_options()
+        self._check_machine_and_vectors()
         data = self._data(texts, labels, sample_weight)
         E, codeframe = data.E, labels.codeframe
         n_classes = len(codeframe.classes)
@@ -516,10 +520,15 @@ class NetworkClassifier(TextClassifier):
         return self.embedding_.to_parts() | Parts.of(told, **self.network_.packed())
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
+        self.history_, self.best_epoch_ = list(parts.facts["history"]), parts.facts["best_epoch"]
         E = EmbeddingMatrix.from_parts(self._analyzer(), parts)
-        network = self._around(EmbeddingLayer(E, False, None), len(self.classes_))
-        network.unpack(parts.arrays)
-        self.history_, self.best_epoch_ = parts.facts["history"], parts.facts["best_epoch"]
+        n_classes = len(self.classes_)
+        n_weights, _ = self._numbers(getattr(self, self._SIZE), E.n_dims, n_classes)
+        if n_weights > sum(array.size for array in parts.arrays.values()):
+            raise ValueError(f"its weights are fewer than the {n_weights} that its options ask for")
+        network = self._around(EmbeddingLayer(E, False, None), n_classes)
+        network.unpack(parts)
         self._adopt(E, network)
 
 

@@ -40,10 +40,10 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 _BLOCK = 8192  # documents scored at once
 _FINGERPRINTS = "training.fingerprints"
 _LAYOUT = {
-    "thresholds": "float64? classes",
     "calibration": "float64? classes 2",
     _FINGERPRINTS: "uint64 texts",
 }
+_THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
 
@@ -248,12 +248,14 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     @classmethod
     def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
         """Return the classifier that was saved; see `wordclass.load`."""
+        check_class_count(codeframe)
         classifier = cls(**options)
         classifier._set_codeframe(codeframe)
         parts.sizes["classes"] = len(codeframe.classes)
         classifier._from_parts(parts)
-        found = parts.take(**_LAYOUT)
-        classifier.thresholds_, calibration = found["thresholds"], found["calibration"]
+        thresholds = {"thresholds": _THRESHOLDS} if codeframe.is_multilabel else {}
+        found = parts.take(**_LAYOUT, **thresholds)
+        classifier.thresholds_, calibration = found.get("thresholds"), found["calibration"]
         classifier.calibration_ = None
         if calibration is not None:
             classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)

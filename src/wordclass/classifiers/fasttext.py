@@ -74,7 +74,8 @@ class FastTextClassifier(TextClassifier):
     Parameters
     ----------
     vectors : WordVectors, optional
-        Pretrained vectors, with which the words of the vocabulary start.
+        Pretrained vectors, with which the words of the training texts start. Words seen in none
+        of them keep theirs when predicting.
     wce : bool, WordClassEmbeddings or dict, default=False
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
         cloned, then fitted on the training texts; or a dict of just the options that are not to be
@@ -93,10 +94,14 @@ class FastTextClassifier(TextClassifier):
         "softmax", or "ova": one against the rest for each class. None is the first for single
         labels, the second, which alone can give several, for multilabel tasks.
     min_count : int, default=1
-        Words that occur less often in all texts together are passed over.
+        Words that occur less often in all texts together are passed over in training.
+    keep_unseen : bool, default=True
+        Keep all pretrained vectors in the model, for texts to come; False: only those of the
+        training texts' words.
     min_docs : int or float, default=5
-        Words need so many texts (int), or such a share of them (float), to start with given
-        vectors; those below start with random ones.
+        Words need so many texts (int), or such a share of them (float), to start with word-class
+        vectors. Those below start with their pretrained vector, beside which the word-class part
+        is zero, or with random numbers where they have none.
     ngrams : (int, int), default=(1, 1)
     mask_numbers : bool, default=True
     analyzer : callable, optional
@@ -126,6 +131,7 @@ class FastTextClassifier(TextClassifier):
     epochs: int | None = None
     loss: str | None = None
     min_count: int = 1
+    keep_unseen: bool = True
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
@@ -145,26 +151,27 @@ class FastTextClassifier(TextClassifier):
             raise InputError("fastText weighs all texts the same: leave sample_weight out")
         naming.extra("fasttext", "for the classifier 'fasttext'")
         is_multilabel = labels.codeframe.is_multilabel
-        self._check_options(is_multilabel)
+        self._check_options()
+        if is_multilabel and self.loss == "softmax":
+            raise InputError("loss='softmax' gives one label per text; several need 'ova'")
+        if self.random_dims is not None and self.vectors is None and self.wce is False:
+            check_int("random_dims", self.random_dims, 1)
         documents = Documents(texts, labels)
         loss = self.loss or ("ova" if is_multilabel else "softmax")
         self.thresholds_ = self._thresholds(documents, loss) if is_multilabel else None
         self.model_ = self._trained(documents, loss)
         self.loss_, self.calibration_ = loss, None
 
-    def _check_options(self, is_multilabel: bool) -> None:
+    def _check_options(self) -> None:
         check_one_of("loss", self.loss, ("softmax", "ova", None))
-        if is_multilabel and self.loss == "softmax":
-            raise InputError("loss='softmax' gives one label per text; several need 'ova'")
         check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
         if self.lr is not None:
             check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
         own_embeddings(self.wce, {})  # refuses what is none
         if self.epochs is not None:
             check_int("epochs", self.epochs, 1)
-        has_others = self.vectors is not None or self.wce is not False
         if self.random_dims is not None:
-            check_int("random_dims", self.random_dims, 0 if has_others else 1)
+            check_int("random_dims", self.random_dims, 0)
         check_int("min_count", self.min_count, 1)
         check_int("seed", self.seed)
 
@@ -188,16 +195,20 @@ class FastTextClassifier(TextClassifier):
         taught = documents.part(np.flatnonzero(np.diff(documents.labels.Y.indptr)))
         analyze = self._analyzer()
         words, doc_freq, occurrences = self._counted(taught.texts, analyze)
-        initial = self._initial(words, doc_freq, len(taught.texts), embeddings)
+        E = self._given(words, doc_freq, len(taught.texts), embeddings)
+        initial = None if E is None else _starts(E, words)
         settings = self._settings(initial, loss, int(occurrences.sum()))
         while True:
             try:
                 trained = train(occurrences, taught.labels.Y, initial, settings)
-                return WordAverage(analyze, fixed_vocabulary(words), *trained, self.n_jobs)
+                break
             except DivergedError:
                 if self.lr is not None or settings["lr"] < _LOWEST_LR:
                     raise
                 settings["lr"] /= 2
+        model = WordAverage(analyze, fixed_vocabulary(words), *trained, self.n_jobs)
+        has_unseen = self.vectors is not None and self.keep_unseen
+        return model.with_unseen(E) if E is not None and has_unseen else model
 
     def _counted(self, texts: list[str], analyze: Analyze) -> tuple[list[str], Ints, Sparse]:
         """Return the words, in how many texts each occurs, and how often in each (n, v)."""
@@ -209,23 +220,24 @@ class FastTextClassifier(TextClassifier):
         words, ids = counted.sorted_terms(kept)
         return words, counted.doc_freq[ids], counted.occurrences_of(ids)
 
-    def _initial(
+    def _given(
         self, words: list[str], doc_freq: Ints, n_docs: int, wce: WordClassEmbeddings | None
-    ) -> tuple[Ints, Floats32] | None:
-        """Return the words that start with given vectors, and these; None where there are none."""
+    ) -> EmbeddingMatrix | None:
+        """Return the given vectors of words, also of those outside the texts; None: there are none.
+
+        As in the networks, words below `min_docs` and words of no text have pretrained vectors,
+        and zeros beside them (section on networks in the paper).
+        """
         if self.vectors is None and wce is None:
             return None
         vocabulary = None
         if wce is None:
             kept = kept_terms(n_docs, doc_freq, self.min_docs, 1.0)
             vocabulary = [words[j] for j in np.flatnonzero(kept)]
-        E = EmbeddingMatrix.of(
+        return EmbeddingMatrix.of(
             self.vectors, wce, random_dims=self.random_dims or 0, seed=self.seed,
-            vocabulary=vocabulary, keep_unseen=False,
+            vocabulary=vocabulary,
         )  # fmt: skip
-        rows = np.array([E.row(word) for word in words])
-        known = np.flatnonzero(rows != E.unknown)
-        return known, E.matrix[rows[known]]
 
     def _settings(
         self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int
@@ -265,8 +277,17 @@ class FastTextClassifier(TextClassifier):
         return self.model_.to_parts() | Parts.of({"loss": self.loss_})
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
         self.model_ = WordAverage.from_parts(self._analyzer(), parts)
         self.loss_ = parts.facts["loss"]
+        check_one_of("loss", self.loss_, ("softmax", "ova"))
+
+
+def _starts(E: EmbeddingMatrix, words: list[str]) -> tuple[Ints, Floats32]:
+    """Return which of the words start with given vectors, and these."""
+    rows = np.array([E.row(word) for word in words])
+    known = np.flatnonzero(rows != E.unknown)
+    return known, E.matrix[rows[known]]
 
 
 make = FastTextClassifier

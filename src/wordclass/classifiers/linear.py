@@ -9,7 +9,7 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of, is_auto, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, check_table, is_auto, n_threads
 from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
@@ -277,6 +277,8 @@ class LinearClassifier(TextClassifier):
         self.settings_ = {**facts["settings"], "ngrams": tuple(facts["settings"]["ngrams"])}
         self.trials_ = [{**trial, "ngrams": tuple(trial["ngrams"])} for trial in facts["trials"]]
         vectorizer = self._vectorizer(self.settings_["ngrams"])
+        self._choices()
+        self._class_weights(self.codeframe_)
         self.scorer_ = LinearScorer.from_parts(vectorizer, parts)
 
 
@@ -317,6 +319,9 @@ class LinearFeatures:
         self._vectors, self._class_weights = vectors, class_weights
         self._n_threads = n_threads(n_jobs)
         self.X: Sparse = vectorizer.fit_transform(documents.texts)
+        vocabulary, n_classes = vectorizer.vocabulary_, documents.labels.Y.shape[1]
+        what = f"the weights of {len(vocabulary):,} terms by {n_classes:,} classes"
+        check_table(what, vocabulary.doc_freq, 8 * n_classes)  # and what is added to them
         self.n_weights = self.X.shape[1] * documents.labels.Y.shape[1]
         self._with_vectors = {0.0: Features.of(self.X)}  # by their weight
         self._own_shrinkage: float | None = None

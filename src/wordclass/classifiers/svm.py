@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels
-from wordclass.linear_solver.newton import DenseOneVsRest
+from wordclass.linear_solver.newton import DenseOneVsRest, in_threads
 from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
 from wordclass.measures import checked_target
 from wordclass.search import Split, held_out_scores
@@ -124,6 +124,7 @@ class SvmClassifier(TextClassifier):
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         self._check_options()
+        self._check_vectors()
         Y, is_multilabel = labels.Y, labels.codeframe.is_multilabel
         documents = SvmDocuments(
             *self._weighted_terms(texts, labels),
@@ -201,6 +202,8 @@ class SvmClassifier(TextClassifier):
         if not is_auto(self.C):
             check_number("C", self.C, above=0.0, hint=", or 'auto'")
         own_embeddings(self.wce, {})  # refuses what is none, also where it is of no use
+
+    def _check_vectors(self) -> None:
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
             raise InputError(
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, such as "
@@ -224,8 +227,9 @@ class SvmClassifier(TextClassifier):
         return super()._to_parts() | Parts.of(C=self.C_)
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
         self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
-        self.C_ = parts.take(C="float64 machines")["C"]
+        self.C_ = parts.take(C="float64 classes >=0")["C"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,8 +338,11 @@ def _search_each(
 
     progress.report("choosing C", 0, n_classes)
     # the limits that solvers set are those of the whole process: here they have one frame
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        for j, (value, made) in enumerate(pool.map(choose, range(n_classes))):
+    with (
+        threadpool_limits(1, user_api="blas"),
+        closing(in_threads(choose, range(n_classes), n_threads)) as chosen,
+    ):
+        for j, (value, made) in enumerate(chosen):
             values[j], scores[:, j] = value, made[:, 0]
             progress.report("choosing C", j + 1, n_classes)
     return values, scores

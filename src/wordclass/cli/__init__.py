@@ -19,4 +19,14 @@ def main() -> None:
     except WordClassError as error:
         say(f"wordclass: {error}")
         status = 1
+    except (MemoryError, RuntimeError) as error:
+        # torch has no exception of its own for it on CPUs
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        reason = str(error).partition("\n")[0] or "no more is left"
+        say(
+            f"wordclass: out of memory: {reason}; fewer documents at once, fewer classes or fewer "
+            "terms (a higher min_docs, smaller n-grams) would fit"
+        )
+        status = 1
     sys.exit(status)

@@ -253,7 +253,9 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
 
     def _learner(self) -> Learner:
         """Check the options, and put together what they ask for."""
-        check_int("folds", self.folds, 2)
+        check_int("folds", self.folds, 2, 10_000)
+        if self.max_dims is not None:
+            check_int("max_dims", self.max_dims, 1)
         check_int("structural_problems", self.structural_problems, 0)
         check_int("seed", self.seed)
         recipe = Recipe.of(self.correlation, self.shrinkage)
@@ -277,9 +279,10 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         """
         recipe = Recipe.of(self.correlation, self.shrinkage)
         projection = Projection(self.projector, self.max_dims, self.seed)
-        S = recipe.embed(learned.counts)
+        is_projected = projection.applies_to(learned.counts.n_classes)
+        S = recipe.embed(learned.counts, np.float64 if is_projected else np.float32)
         vectors = projection.fit(S, learned.counts.known)
-        class_vectors = S.astype(np.float32)
+        class_vectors = S.astype(np.float32, copy=False)
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
@@ -411,7 +414,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         return self.learned_.to_parts() | own
 
     def from_parts(self, codeframe: Codeframe, parts: Parts) -> Self:
-        """Become fitted by what `to_parts` returned."""
+        """Become fitted by what `to_parts` returned; the options are checked as by `fit`."""
+        self._learner()
         learned = Learned.from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
             class_vectors="float32 terms columns", vectors="float32? terms dimensions"

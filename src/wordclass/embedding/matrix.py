@@ -249,10 +249,14 @@ class EmbeddingMatrix:
     @classmethod
     def from_parts(cls, analyze: Analyze, parts: Parts) -> Self:
         """Return the matrix that was stored; the analyzer comes from elsewhere."""
-        terms = parts.take(row_terms="str row_terms")["row_terms"]
+        terms = parts.take(row_terms="distinct:str row_terms")["row_terms"]
         rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]
         n_terms = parts.facts["row_vocabulary"]
+        check_int("row_vocabulary", n_terms, 0, len(terms))
         blocks = {name: slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
+        widths = {name: place.stop - place.start for name, place in blocks.items()}
+        if blocks != _side_by_side(widths) or sum(widths.values()) != rows.shape[1]:
+            raise ValueError("row_blocks do not lie side by side in the rows")
         return cls(terms[:n_terms], terms[n_terms:], rows, blocks, analyze)
 
     def __len__(self) -> int:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Matrix, Sparse
-from wordclass.checks import check_int, check_number
+from wordclass.checks import check_int, check_number, check_table
 from wordclass.counts import JOINTS, WordClassCounts
 from wordclass.errors import InputError
 
@@ -27,22 +28,47 @@ class Recipe:
     correlate: Correlate
     needs: frozenset[str]
     shrinkage: float
+    is_by_class: bool  # whether a column of A depends on no other class
 
     @classmethod
     def of(cls, correlation: str | Correlate, shrinkage: float) -> "Recipe":
         """Look up a correlation by name; a function of the user's may say what it `NEEDS`."""
         strength = check_number("shrinkage", shrinkage)
         if callable(correlation):
-            return cls(correlation, frozenset(getattr(correlation, "NEEDS", JOINTS)), strength)
+            return cls(
+                correlation, frozenset(getattr(correlation, "NEEDS", JOINTS)), strength, False
+            )
         entry = naming.entry("correlations", correlation)
-        return cls(entry.correlate, entry.NEEDS, strength)
+        return cls(entry.correlate, entry.NEEDS, strength, is_by_class=True)
 
     def count(self, X: Sparse, Y: Sparse) -> WordClassCounts:
         """Make the sums of these documents that the correlation needs."""
         return WordClassCounts.of(X, Y, self.needs)
 
-    def embed(self, counts: WordClassCounts) -> Floats:
-        """Return S (v, m): correlations of shrunken counts, standardized over the known terms."""
+    def embed(self, counts: WordClassCounts, dtype: type[Any] = np.float64) -> NDArray[Any]:
+        """Return S (v, m): correlations of shrunken counts, standardized over the known terms.
+
+        Made some columns at a time, as what correlations need on the way is several times as much.
+        A function of the user's may look at all classes together, so it gets them.
+        """
+        n_terms, n_classes = counts.n_terms, counts.n_classes
+        # two columns at least: numpy adds up one alone in another order
+        n_blocks = min(-(-n_terms * n_classes // _BLOCK_CELLS), n_classes // 2)
+        if n_terms * n_classes > _BLOCK_CELLS:
+            # of those in float64 there is a copy in float32, and one more where they are projected
+            n_bytes = 4 if dtype == np.float32 else 20
+            what = f"the vectors of {n_terms:,} terms by {n_classes:,} classes"
+            check_table(what, counts.term_docs, n_classes * n_bytes)
+        if n_blocks < 2 or not self.is_by_class:
+            return self._embed(counts).astype(dtype, copy=False)
+        S = np.empty((n_terms, n_classes), dtype)
+        for columns in np.array_split(np.arange(n_classes), n_blocks):
+            is_left_out = np.ones(n_classes, bool)
+            is_left_out[columns] = False
+            S[:, columns] = self._embed(counts.without_classes(is_left_out))
+        return S
+
+    def _embed(self, counts: WordClassCounts) -> Floats:
         A = np.asarray(self.correlate(shrink(counts, self.shrinkage)), dtype=np.float64)
         if A.shape != (counts.n_terms, counts.n_classes):
             raise InputError(
@@ -215,8 +241,6 @@ class Projection:
 
     def fit(self, S: Floats, known: Flags) -> Floats:
         """Learn the projection of S (v, columns); return S itself, or its projection (v, r)."""
-        if self.max_dims is not None:
-            check_int("max_dims", self.max_dims, 1)
         if isinstance(self.projector, str):
             make = naming.entry("projectors", self.projector).make
         elif all(hasattr(self.projector, name) for name in ("fit_transform", "transform")):
@@ -227,10 +251,17 @@ class Projection:
                 f"{', '.join(naming.names('projectors'))}, or an object with fit_transform and "
                 "transform"
             )
-        if self.max_dims is None or S.shape[1] <= self.max_dims:
+        if not self.applies_to(S.shape[1]):
             return S
         self._fitted = make(self.max_dims, self.seed)
         return np.where(known[:, None], np.asarray(self._fitted.fit_transform(S)), 0.0)
+
+    def applies_to(self, n_columns: int) -> bool:
+        """Whether so many columns are to be projected."""
+        if self.max_dims is None:
+            return False
+        check_int("max_dims", self.max_dims, 1)
+        return n_columns > self.max_dims
 
     def of(self, S: Floats, known: Flags) -> Floats:
         """Project another S with what was learned; terms that are not known keep zeros."""

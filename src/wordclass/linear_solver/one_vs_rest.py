@@ -25,6 +25,7 @@ _MOST_PASSES = 1000  # as in LinearSVC
 _MOST_LOOKS = 10_000_000  # at documents, per class: fewer passes where there are very many
 _FEWEST_PASSES = 100  # ... but never fewer than these, which are enough to compare settings
 _MOST_PRODUCTS = 6000  # documents: their products need 144 MB
+_PRODUCTS_AT_ONCE = 32  # documents with all others: long ones take a second, then Ctrl-C is heard
 _FEATURES_A_PRODUCT = 8  # steps over products are taken side by side, features one by one
 _NEXT_TO_NOTHING = 1e-12
 # liblinear's random numbers and Python's list of warnings are those of the whole process
@@ -73,10 +74,13 @@ class Features:
     def products(self) -> Floats32:
         """Return the inner products (n, n) of all documents, without own columns; made once."""
         if "products" not in self.solver_forms:
-            within_X = np.asarray((self.X @ self.X.T).toarray(), dtype=np.float32)
-            self.solver_forms["products"] = _dense(within_X + self.block @ self.block.T)
-        made: Floats32 = self.solver_forms["products"]
-        return made
+            made, transposed = np.empty((self.n_docs, self.n_docs), np.float32), self.X.T.tocsr()
+            for start in range(0, self.n_docs, _PRODUCTS_AT_ONCE):
+                rows = slice(start, start + _PRODUCTS_AT_ONCE)
+                made[rows] = (self.X[rows] @ transposed).toarray()
+            self.solver_forms["products"] = made + self.block @ self.block.T
+        products: Floats32 = self.solver_forms["products"]
+        return products
 
 
 @dataclass(frozen=True, eq=False)

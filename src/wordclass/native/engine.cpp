@@ -196,19 +196,9 @@ struct Word {
             std::memcpy(&word.high, padded + 8, 8);
             return word;
         }
-        for (size_t i = 0; i < size; i += 8) {
-            uint64_t eight = 0;
-            std::memcpy(&eight, bytes + i, std::min<size_t>(8, size - i));
-            word.low = mixed(word.low ^ eight, i);
-            word.low ^= word.low >> 32;
-        }
+        word.low = hash_of(bytes, size);
         word.high = (uint64_t{0xFF} << 56) | size;
         return word;
-    }
-
-    // Every bit counts for the upper bits of the result, which are the ones to use.
-    static uint64_t mixed(uint64_t low, uint64_t high) {
-        return (low ^ (high * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
     }
 };
 
@@ -579,9 +569,9 @@ private:
         return pairs_.find(pair_hash(key), key, [](Id) { return true; });
     }
 
-    static uint64_t word_hash(const WordKey& key) { return Word::mixed(key.low, key.high); }
+    static uint64_t word_hash(const WordKey& key) { return mixed(key.low, key.high); }
     static uint64_t pair_key(Id term, Id word) { return (uint64_t(term) << 32) | word; }
-    static uint64_t pair_hash(uint64_t key) { return Word::mixed(key, key >> 32); }
+    static uint64_t pair_hash(uint64_t key) { return mixed(key, key >> 32); }
 
     Id add_node(const Node& node) {
         if (nodes_.size() >= MAX_TERMS)

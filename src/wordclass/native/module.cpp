@@ -215,12 +215,21 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
+// --- hashes --------------------------------------------------------------------------------------
+
+HashSeeds hash_seeds;
+
 // --- the module ----------------------------------------------------------------------------------
 
 NB_MODULE(_native, module) {
     prepare_to_throw();
     const nb::object main = nb::module_::import_("threading").attr("main_thread")();
     main_thread = nb::cast<unsigned long>(main.attr("ident"));
+    const auto drawn =
+        nb::cast<nb::bytes>(nb::module_::import_("os").attr("urandom")(sizeof hash_seeds));
+    std::memcpy(&hash_seeds, drawn.c_str(), sizeof hash_seeds);
+    hash_seeds.first |= 1;
+    hash_seeds.second |= 1;
     nb::module_ engine = module.def_submodule("engine");
     engine::bind(engine);
     nb::module_ text_reader = module.def_submodule("text_reader");

@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -164,6 +165,31 @@ void check_indices(const Vector<int32_t>& indices, size_t n);
 
 // A sparse matrix with n_columns: row k is indices[ends[k]] .. indices[ends[k + 1] - 1].
 void check_csr(const Vector<int64_t>& ends, const Vector<int32_t>& indices, size_t n_columns);
+
+// --- hashes --------------------------------------------------------------------------------------
+
+// Odd multipliers that every process draws anew, so that nobody can choose words that collide.
+struct HashSeeds {
+    uint64_t first, second;
+};
+extern HashSeeds hash_seeds;
+
+// Every bit counts for the upper bits of either result, which are the ones to use.
+inline uint64_t mixed(uint64_t low, uint64_t high) {
+    const uint64_t sum = low * hash_seeds.first + high * hash_seeds.second;
+    return (sum ^ (sum >> 32)) * hash_seeds.first;
+}
+
+inline uint64_t hash_of(const char* bytes, size_t size) {
+    uint64_t hash = size;
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t eight = 0;
+        std::memcpy(&eight, bytes + i, std::min<size_t>(8, size - i));
+        hash = mixed(hash ^ eight, i);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
 
 // --- UTF-8 ---------------------------------------------------------------------------------------
 

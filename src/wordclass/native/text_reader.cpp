@@ -144,9 +144,13 @@ private:
         known_.insert(owned_.back());
     }
 
+    struct Hash {
+        size_t operator()(std::string_view term) const { return hash_of(term.data(), term.size()); }
+    };
+
     bool is_open_ = true;
-    std::deque<std::string> owned_;               // stay where they are as more are added
-    std::unordered_set<std::string_view> known_;  // terms taken; or those still wanted
+    std::deque<std::string> owned_;                     // stay where they are as more are added
+    std::unordered_set<std::string_view, Hash> known_;  // terms taken; or those still wanted
 };
 
 // --- lines ---------------------------------------------------------------------------------------

@@ -5,9 +5,8 @@ import inspect
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from torch import distributed as dist
 from torch import nn
 
 from wordclass.arrays import Floats32, Ints
-from wordclass.checks import check_one_of
+from wordclass.checks import check_one_of, free_bytes, shown
 from wordclass.errors import InputError
 
 _BYTES = 4
@@ -49,54 +48,6 @@ def threads(n_threads: int) -> Iterator[None]:
 # --- memory -----------------------------------------------------------------------------------
 
 
-def free_bytes() -> int | None:
-    """Return how much memory there is to take; None where the system does not tell.
-
-    Not psutil's number, which ignores the limits of containers.
-    """
-    left = [*_machine_bytes(), *control_group_bytes()]
-    return max(0, min(left)) if left else None
-
-
-def _machine_bytes() -> Iterator[int]:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-        yield found["MemAvailable"] * 1024
-    except (OSError, KeyError, ValueError, IndexError):
-        with suppress(AttributeError, OSError, ValueError):
-            yield os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def control_group_bytes(
-    groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
-) -> Iterator[int]:
-    """Return what each control group of this process leaves it: a container's limit, say."""
-    try:
-        lines = groups.read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            top, names = mounted, ("memory.max", "memory.current", "inactive_file")
-        elif "memory" in controllers.split(","):
-            top = mounted / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-        else:
-            continue
-        own = Path(path.lstrip("/"))
-        for group in (own, *own.parents):  # each is bound by those above it
-            with suppress(OSError, ValueError, KeyError):  # not here, or without a limit
-                yield _left(top / group, *names)
-
-
-def _left(group: Path, limit: str, usage: str, cached: str) -> int:
-    statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-    used = int((group / usage).read_text()) - int(statistics[cached])  # files read: given back
-    return int((group / limit).read_text()) - used
-
-
 def check_rows(n_rows: int, n_dims: int, n_random: int) -> None:
     """Refuse vectors that are too many, before they are made.
 
@@ -111,8 +62,8 @@ def check_rows(n_rows: int, n_dims: int, n_random: int) -> None:
     if free is None or needed <= free:
         return
     told = (
-        f"the vectors of {n_rows:,} words by {n_dims:,} dimensions need {_shown(needed)}; "
-        f"{_shown(free)} are free"
+        f"the vectors of {n_rows:,} words by {n_dims:,} dimensions need {shown(needed)}; "
+        f"{shown(free)} are free"
     )
     fitting = n_random - (n_dims - free // (n_rows * _BYTES))
     if n_random and fitting >= 0:
@@ -143,19 +94,15 @@ def check_network(
     free, needed, vectors = free_bytes(), n_bytes(value), _BYTES * n_trained * _COPIES
     if free is None or needed <= free:
         return
-    told = f"the network needs {_shown(needed)} to be trained; {_shown(free)} are free"
+    told = f"the network needs {shown(needed)} to be trained; {shown(free)} are free"
     if fitting := bisect_right(range(1, value + 1), free, key=n_bytes):
         raise InputError(f"{told}; {option}={fitting} would fit")
     smaller = "max_length" if option == "batch_size" else "batch_size"
     if vectors:
-        told += f": training its vectors alone needs {_shown(vectors)}; use trainable=False,"
+        told += f": training its vectors alone needs {shown(vectors)}; use trainable=False,"
     else:
         told += f": no {option} would fit; use"
     raise InputError(f"{told} a lower {smaller}, or a higher min_docs")
-
-
-def _shown(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:,.1f} MB"
 
 
 # --- several processes, as `torchrun` starts them on one machine or many -----------------------

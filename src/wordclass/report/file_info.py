@@ -12,10 +12,11 @@ from wordclass.word_vectors import WordVectors
 def describe(path: Path) -> dict[str, Any]:
     """Return the facts about a model, a .wce file or a file of word vectors."""
     storage.require(path)
-    if path.is_dir():
-        return _describe_model(path)
-    if path.suffix == ".wce":
-        return _describe_embeddings(path)
+    with storage.understanding(path, "damaged: it does not tell what it is"):
+        if path.is_dir():
+            return _describe_model(path)
+        if path.suffix == ".wce":
+            return _describe_embeddings(path)
     vectors = WordVectors.load(path)
     facts = {"what": "word vectors", "terms": len(vectors), "dimensions": vectors.n_dims}
     if vectors.dimension_names is not None:

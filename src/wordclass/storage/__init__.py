@@ -23,6 +23,8 @@ from wordclass.errors import FormatError, InputError, MissingDataError, StorageE
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
+# what content that is not as it should be leads to
+STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 _ZSTD_CHUNK = 1 << 10  # which may become 32 MB
@@ -65,14 +67,15 @@ def accessing(path: Path, done: str = "read", rest: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def understanding(path: Path, problem: str) -> Iterator[None]:
-    """Turn errors over strange content inside the block into a `FormatError` with the path."""
+def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterator[None]:
+    """Turn errors over strange content, and others, into a `FormatError` with the path."""
     try:
         yield
-    except WordClassError:
-        raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError(path, None, f"{problem}: {error}") from error
+    except STRANGE + others as error:
+        if isinstance(error, WordClassError) and type(error) is not InputError:
+            raise
+        reason = str(error).partition("\n")[0]
+        raise FormatError(path, None, f"{problem}: {reason}") from error
 
 
 def is_there(path: Path) -> bool:

@@ -17,6 +17,7 @@ TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 NUMBER_PATTERN = r"\b[0-9][0-9.,-]*\b"
 NUMBER_MASK = "numbermask"
 _NUMBER = re.compile(NUMBER_PATTERN)
+_LONGEST = 1000  # tokens of an n-gram
 
 
 class Token(NamedTuple):
@@ -196,9 +197,9 @@ def checked_ngrams(ngrams: tuple[int, int]) -> tuple[int, int]:
     """Return the shortest and the longest run of tokens that makes a term, or refuse them."""
     try:
         shortest, longest = (int(size) for size in ngrams)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         shortest = longest = 0
-    if not 1 <= shortest <= longest:
+    if not 1 <= shortest <= longest <= _LONGEST:
         raise InputError(f"ngrams is {ngrams!r}; expected (shortest, longest), such as (1, 2)")
     return shortest, longest
 

@@ -17,7 +17,7 @@ from wordclass.errors import InputError
 from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
 from wordclass.text.counting import Counted, Weight
-from wordclass.vocabulary import Vocabulary
+from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
 
 
@@ -151,8 +151,11 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         return places
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
-        """Return a vectorizer with the same options, fitted by a vocabulary learned before."""
-        fitted: DocumentVectorizer = clone(self)
+        """Return a vectorizer with the same options, fitted by a vocabulary learned before.
+
+        The options are checked, as if the vocabulary had been learned with them.
+        """
+        fitted: DocumentVectorizer = clone(self.checked())
         fitted.vocabulary_ = vocabulary
         return fitted
 
@@ -176,6 +179,14 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         """Return the terms, in the order of the columns."""
         check_is_fitted(self)
         return np.array(self.vocabulary_.terms, dtype=object)
+
+    def checked(self) -> Self:
+        """Return itself, or refuse options that cannot be used."""
+        self.build_analyzer()
+        self._weight()
+        for name in ("min_docs", "max_df"):
+            bound_in_docs(getattr(self, name), 1, name)
+        return self
 
     def build_analyzer(self) -> Analyze:
         """Return the function from a text to its terms; an `Analyzer`, unless it is the user's."""

@@ -2,19 +2,24 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
 from wordclass.arrays import Floats32
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import accessing, is_stream, reading, replacing
+from wordclass.storage import accessing, is_stream, reading, replacing, understanding
+from wordclass.storage.parts import from_json
 from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors, checked_names, names_file
 
 Names = tuple[str | int, ...]
 
+# far beyond real vectors: what is larger is damaged, or made to fill the memory
+MOST_DIMS = 100_000
+_LONGEST_LINE = 1 << 22  # bytes
+_LONGEST_TERM = 1 << 20
 _CHUNK = 1 << 20  # bytes read ahead
 _SIZES = re.compile(rb"\s*(\d{1,15})\s+(\d{1,15})\s*\n")  # they fit into every integer type
 _UNWRITABLE = re.compile("\\A\\Z|[\n\ud800-\udfff]")
@@ -81,14 +86,11 @@ def read_names(path: Path, n_dims: int) -> Names | None:
 
 def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names | None:
     """Read names from a JSON list; there must be one per dimension."""
-    reason = "the dimension names are no JSON list of str and int"
-    try:
-        names = json.loads(text)
-        if isinstance(names, list):
-            return checked_names(names, n_dims)
-    except ValueError as error:
-        reason += f": {error}"
-    raise FormatError(path, None, reason)
+    with understanding(path, "the dimension names are no JSON list of str and int"):
+        names = from_json(text)
+        if not isinstance(names, list):
+            raise TypeError(f"a {type(names).__name__}")
+        return checked_names(names, n_dims)
 
 
 def encoded(terms: Sequence[str]) -> list[bytes]:
@@ -141,9 +143,17 @@ def read_sizes(path: Path, stream: BinaryIO) -> tuple[int, int]:
         shown = line[:40].decode("utf-8", errors="replace").rstrip()
         raise FormatError(path, 1, f"expected a line `n_vectors n_dimensions`, found {shown!r}")
     n_terms, n_dims = int(sizes[1]), int(sizes[2])
-    if n_dims == 0:
-        raise FormatError(path, 1, "the vectors have no dimensions")
+    if not 0 < n_dims <= MOST_DIMS:
+        raise FormatError(path, 1, f"{n_dims} dimensions; expected 1 to {MOST_DIMS:,}")
     return n_terms, n_dims
+
+
+def lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """Give the lines of a stream; one without an end is an EOFError, as in `Bytes`."""
+    while line := stream.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise EOFError(f"a line has more than {_LONGEST_LINE:,} bytes")
+        yield line
 
 
 class Bytes:
@@ -165,8 +175,10 @@ class Bytes:
         return found
 
     def read_until(self, mark: bytes) -> bytes:
-        """Read up to a byte, which is left out."""
+        """Read up to a byte, which is left out; a word without an end is an EOFError."""
         while (end := self._ahead.find(mark, self._at)) < 0:
+            if len(self._ahead) - self._at > _LONGEST_TERM:
+                raise EOFError(f"a word has more than {_LONGEST_TERM:,} bytes")
             self._ahead, self._at = self._ahead[self._at :] + self._chunk(_CHUNK), 0
         found = self._ahead[self._at : end]
         self._at = end + 1

@@ -28,7 +28,7 @@ _BLOCK_LINES = 1000  # written at a time
 def blocks_of(stream: BinaryIO) -> Iterator[bytes]:
     """Cut what is left of a file into blocks of whole lines."""
     while block := stream.read(_BLOCK_BYTES):
-        yield block + stream.readline()
+        yield block + next(_file.lines_of(stream), b"")
 
 
 def read(

@@ -14,7 +14,7 @@ from wordclass import progress
 from wordclass.arrays import Floats32, first_not_finite
 from wordclass.storage import reading
 from wordclass.subwords import Subwords
-from wordclass.vector_formats._file import Bytes, expect, first_rows, to_vectors
+from wordclass.vector_formats._file import MOST_DIMS, Bytes, expect, first_rows, to_vectors
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = ()
@@ -86,7 +86,7 @@ def _read_settings(path: Path, model: Bytes) -> tuple[int, int, int, int]:
     expect(path, version in (11, 12), f"version {version} of fastText's format; expected 11 or 12")
     n_dims, *_, kind, n_buckets, shortest, longest, _, _ = _unpack(model, _SETTINGS)
     sizes = f"{n_dims} dimensions, {n_buckets} buckets for subwords"
-    expect(path, n_dims > 0 and n_buckets >= 0, f"damaged: {sizes}")
+    expect(path, 0 < n_dims <= MOST_DIMS and n_buckets >= 0, f"damaged: {sizes}")
     is_old_classifier = version == 11 and kind == _SUPERVISED  # these ignore their setting
     has_subwords = n_buckets > 0 and not is_old_classifier
     return n_dims, n_buckets, shortest, max(0, longest) if has_subwords else 0

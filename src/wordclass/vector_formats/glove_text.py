@@ -28,7 +28,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         A line has too few fields, a field that is no finite number, or a term that is not UTF-8.
     """
     with reading(path) as stream:
-        sampled = list(islice(stream, _N_SAMPLED))
+        sampled = list(islice(_file.lines_of(stream), _N_SAMPLED))
         n_dims = _count_dims(sampled)
         if n_dims == 0:
             raise FormatError(path, 1, "expected a term and its numbers, separated by spaces")

@@ -2,9 +2,7 @@
 
 import pytest
 
-pytest.importorskip("torch")
-
-from wordclass.network import machine
+from wordclass import checks
 
 NEW = ("memory.max", "memory.current", "inactive_file")
 OLD = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
@@ -22,7 +20,7 @@ def system(tmp_path):
             (folder / files[0]).write_text(f"{limit}\n")
             (folder / files[1]).write_text(f"{usage}\n")
             (folder / "memory.stat").write_text(f"anon 7\n{files[2]} {cached}\n")
-        return sorted(machine.control_group_bytes(tmp_path / "cgroup", tmp_path / "fs"))
+        return sorted(checks.control_group_bytes(tmp_path / "cgroup", tmp_path / "fs"))
 
     return make
 
@@ -44,16 +42,39 @@ def test_a_group_without_a_limit_or_out_of_sight_leaves_all(system):
 
 
 def test_where_there_are_no_groups_nothing_is_told(tmp_path):
-    assert list(machine.control_group_bytes(tmp_path / "none", tmp_path)) == []
+    assert list(checks.control_group_bytes(tmp_path / "none", tmp_path)) == []
 
 
 def test_the_tightest_limit_counts(monkeypatch):
-    monkeypatch.setattr(machine, "control_group_bytes", lambda: iter([5_000, 3_000]))
-    assert machine.free_bytes() == 3_000
-    monkeypatch.setattr(machine, "control_group_bytes", lambda: iter([-10]))
-    assert machine.free_bytes() == 0
+    monkeypatch.setattr(checks, "control_group_bytes", lambda: iter([5_000, 3_000]))
+    assert checks.free_bytes() == 3_000
+    monkeypatch.setattr(checks, "control_group_bytes", lambda: iter([-10]))
+    assert checks.free_bytes() == 0
 
 
 def test_the_memory_of_this_machine_is_known():
-    free = machine.free_bytes()
+    free = checks.free_bytes()
     assert free is None or free > 1_000_000
+
+
+def test_a_limit_of_the_process_counts_too():
+    """As `ulimit -v` sets it."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), before[1]))
+        assert checks.free_bytes() <= 64 << 20
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def test_a_table_that_is_too_large_is_refused_with_what_would_fit(monkeypatch):
+    monkeypatch.setattr(checks, "free_bytes", lambda: 250)
+    checks.check_table("two rows", [3, 9], 100)
+    expected = (
+        r"three rows need 0\.0 MB of memory; 0\.0 MB are free; min_docs=4 would fit: at most 2"
+    )
+    with pytest.raises(checks.InputError, match=expected):
+        checks.check_table("three rows", [3, 9, 5], 100)

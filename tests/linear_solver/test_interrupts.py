@@ -1,0 +1,50 @@
+"""Ctrl-C is heard long before the work is done, also by work in several threads."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from wordclass.linear_solver.newton import DenseOneVsRest
+from wordclass.linear_solver.one_vs_rest import Costs, Features
+
+GENERATOR = np.random.default_rng(0)
+
+
+def products():
+    X = sparse.random(600, 2_000, density=0.5, format="csr", random_state=GENERATOR)
+    return lambda: Features.of(X).products()
+
+
+def newton(n_threads):
+    Y = sparse.csr_matrix(GENERATOR.integers(0, 2, size=(20_000, 8)).astype(float))
+    costs = Costs.balanced(Y, None, is_multilabel=True)
+    machines = DenseOneVsRest(GENERATOR.normal(size=(Y.shape[0], 60)), Y, costs, n_threads)
+    rows = np.arange(Y.shape[0])
+    return lambda: machines.validate(np.logspace(-3, 3, 7), rows, rows[:10])
+
+
+@pytest.mark.parametrize("make", [products, lambda: newton(1), lambda: newton(2)])
+def test_ctrl_c_ends_the_work_before_it_is_done(make):
+    work, handler = make(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    start = time.perf_counter()
+    work()
+    whole, sent = time.perf_counter() - start, []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(whole / 2, send)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        answered = time.perf_counter() - sent[0]
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert answered < whole / 5
