@@ -39,7 +39,7 @@ def measure(row: Row) -> dict[str, Any]:
     with _timed(seconds, "train"):
         model, settings = _trained(row, train, options, n_jobs)
     with _timed(seconds, "predict"):
-        scores = model.decision_function(test.texts)
+        scores = model.class_scores(test.texts)
         decisions = model.decide(scores)
     return {
         **_quality(model, test, scores, decisions),
@@ -95,7 +95,7 @@ def _quality(
         "n_dropped": found.n_dropped,
     }
     if found.is_multilabel:
-        quality["macro_f1_with_positives"] = float(found.f1[found.n_true > 0].mean())
+        quality["macro_f1_with_positives"] = found.macro_f1_with_positives
         quality["precision_at_5"] = precision_at(5, _true_labels(model, test), scores)
     return quality
 

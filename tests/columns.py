@@ -13,5 +13,5 @@ class Columns(NamedTuple):
 
 def columns_of(blocks):
     records = [record for block in blocks for record in block]
-    texts, labels, splits = (list(column) for column in zip(*records, strict=True))
+    texts, labels, splits, *_ = (list(column) for column in zip(*records, strict=True))
     return Columns(texts, labels, None if set(splits) == {None} else splits)

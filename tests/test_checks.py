@@ -18,6 +18,13 @@ def test_what_is_no_whole_number_or_too_low_is_refused(value):
         check_int("folds", value, 2)
 
 
+@pytest.mark.parametrize(("value", "most"), [(2**63, 2**63 - 1), (7, 6), (10**400, 2**63 - 1)])
+def test_a_whole_number_may_be_too_large(value, most):
+    with pytest.raises(InputError, match=rf"; expected an int from 0 up to {most:,}$"):
+        check_int("folds", value, 0, most)
+    check_int("seed", value)
+
+
 @pytest.mark.parametrize("value", [0, 0.5, np.float32(2), 7])
 def test_a_number_from_0_up_is_returned_as_float(value):
     assert check_number("C", value) == float(value)
@@ -30,6 +37,7 @@ def test_a_number_from_0_up_is_returned_as_float(value):
         (NAN, {}, "a number from 0 up"),
         (INFINITY, {}, "a number from 0 up"),
         (True, {}, "a number from 0 up"),
+        (10**400, {}, "a number from 0 up"),
         ("1", {}, "a number from 0 up"),
         (0, {"above": 0}, "a number above 0"),
         (1, {"below": 1}, "a number from 0 to below 1"),

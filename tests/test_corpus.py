@@ -14,6 +14,7 @@ from wordclass.corpus import (
     Record,
     read_corpus,
 )
+from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError
 
 
@@ -40,7 +41,7 @@ def test_the_whole_file_decides_whether_a_corpus_is_multilabel_whatever_the_spli
     path = docs(("x", ["a"], "train"), ("y", ["b", "c"], "test"))
     assert read_corpus(path, "train") == LabelledCorpus(["x"], [["a"]], True)
     path = docs(("x", ["a"], "train"), ("y", [], "test"))
-    assert read_corpus(path, "train").is_multilabel
+    assert not read_corpus(path, "train").is_multilabel
 
 
 def test_multilabel_true_or_false_decides_instead(docs):
@@ -80,7 +81,7 @@ def test_the_case_of_an_ending_does_not_matter(docs):
 def test_format_decides_where_the_ending_does_not(docs):
     path = docs(("x", ["a"], "train"), name="docs.txt")
     assert read_corpus(path, format="jsonl").texts == ["x"]
-    assert read_corpus(path).texts[0].startswith("{")
+    assert read_corpus(path, multilabel=True).texts[0].startswith("{")
 
 
 def test_an_unknown_format_is_an_error_that_suggests_a_known_one(docs):
@@ -186,7 +187,7 @@ def test_a_table_is_no_list_of_texts(table):
 def texts_of(path, **options):
     split = options.pop("split", None)
     reader = CorpusReader(path, ReadOptions(**options), split)
-    return [text for block in reader.texts() for text in block]
+    return [text for block in reader.records() for text, *_ in block]
 
 
 @pytest.mark.parametrize(
@@ -248,3 +249,52 @@ def test_the_usual_split_is_that_of_records_that_have_splits(docs, tmp_path):
     assert CorpusReader(path, split="train", usual_split="test").read().texts == ["x"]
     (tmp_path / "docs.ft").write_text("__label__a x\n", encoding="utf-8")
     assert CorpusReader(tmp_path / "docs.ft", usual_split="test").read().texts == ["x"]
+
+
+def test_missing_labels_of_another_split_do_not_matter(docs):
+    path = docs(("x", ["a"], "train"), ("y", [], "test"), ("z", [], "train"))
+    with pytest.raises(FormatError, match=r"docs\.jsonl, line 2: no label"):
+        read_corpus(path, "test")
+    with pytest.raises(FormatError, match=r"docs\.jsonl, line 3: no label"):
+        read_corpus(path, "train")
+    with pytest.raises(InputError, match="no record has a label"):
+        read_corpus(path, "test", on_missing_label="skip")
+    path = docs(("x", ["a"], "train"), ("y", [], "test"))
+    assert read_corpus(path, "train") == LabelledCorpus(["x"], ["a"], False)
+    assert read_corpus(path, "train", on_missing_label="empty").labels == [["a"]]
+
+
+def test_what_to_do_about_missing_labels_is_checked(docs):
+    path = docs(("x", ["a"], "train"))
+    with pytest.raises(InputError, match="on_missing_label is 'drop'; expected 'error', 'skip'"):
+        read_corpus(path, on_missing_label="drop")
+    with pytest.raises(InputError, match="single-label"):
+        read_corpus(path, multilabel=False, on_missing_label="empty")
+
+
+def test_the_last_record_of_many_blocks_may_settle_what_the_task_is(docs, monkeypatch):
+    monkeypatch.setattr("wordclass.corpus_formats._records._MOST_RECORDS", 2)
+    records = [("moon", ["a"], "train"), ("rose", ["b"], "train"), ("x", [], "train")] * 3
+    reader = CorpusReader(docs(*records))
+    with pytest.raises(FormatError, match="line 3: no label"):
+        list(reader)
+    with pytest.raises(FormatError, match="line 3: no label"):
+        WordClassEmbeddings(min_docs=1).fit_blocks(reader)
+    reader = CorpusReader(docs(*records, ("y", ["a", "b"], "test")), usual_split="train")
+    assert WordClassEmbeddings(min_docs=1).fit_blocks(reader).classes_ == ["a", "b"]
+    assert (reader.is_multilabel, reader.n_docs) == (True, 9)
+    reader = CorpusReader(docs(*records), on_missing_label="skip")
+    assert sum(len(texts) for texts, _ in reader) == 6
+    assert not reader.is_multilabel
+
+
+def test_a_corpus_is_shown_by_its_size_alone():
+    assert repr(LabelledCorpus(["x"] * 1000, ["a"] * 1000, False)) == (
+        "LabelledCorpus(1,000 documents, single-label)"
+    )
+
+
+@pytest.mark.parametrize("option", ["text_field", "label_field", "label_separator", "delimiter"])
+def test_an_option_that_is_no_str_is_refused(docs, option):
+    with pytest.raises(InputError, match=f"{option} is 5"):
+        read_corpus(docs(("x", ["a"], "train")), **{option: 5})

@@ -254,3 +254,14 @@ def test_a_matrix_in_its_own_order_needs_no_columns():
     found = codeframe.to_labels(np.array([[True, False]]))
     assert found.tolist() == [[1, 0]]
     assert found.dtype == np.int8
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+def test_bool_labels_stay_bool(kind):
+    labels = [kind(k % 2) for k in range(4)]
+    codeframe = encode(labels).codeframe
+    assert [*map(type, codeframe.classes)] == [bool, bool]
+    assert codeframe.to_labels(encode(labels).Y.toarray() > 0).tolist() == [False, True] * 2
+    assert encode([[True], [], [True, False]]).codeframe.classes == (False, True)
+    with pytest.raises(InputError, match="classes mix int and bool"):
+        encode([True, 0, 5])

@@ -37,7 +37,7 @@ CORNERS = {
     "onnx": {"network"},
     "onnxruntime": set(),
     "onnxscript": {"network"},
-    "polars": {"corpus_formats", "vector_formats"},
+    "polars": {"corpus_formats", "report", "vector_formats"},
     "rich": {"cli"},
     "torch": {"classifiers", "encoders", "network", "regressors"},
     "typer": {"cli"},

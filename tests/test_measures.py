@@ -156,7 +156,52 @@ def test_the_target_says_which_f1_counts():
     scores = wc.evaluate(["a", "a", "a", "b"], ["a", "a", "b", "a"])
     macro, micro = scores.macro_f1, scores.micro_f1
     assert macro != micro
-    assert [scores.of(each) for each in ("macro", "micro", "both")] == pytest.approx(
-        [macro, micro, (macro + micro) / 2]
+    targets = ("macro_f1", "micro_f1", "both", "accuracy")
+    assert [scores.of(each) for each in targets] == pytest.approx(
+        [macro, micro, (macro + micro) / 2, 0.5]
     )
     assert scores.n_dropped == 0
+
+
+def test_classes_without_a_true_document_are_left_out_of_one_macro_f1():
+    scores = wc.evaluate([["a"], ["a", "b"], []], [["a"], [], ["d"]], classes=["a", "b", "c", "d"])
+    assert scores.f1.tolist() == pytest.approx([2 / 3, 0, 1, 0])
+    assert scores.macro_f1 == pytest.approx((2 / 3 + 1) / 4)
+    assert scores.macro_f1_with_positives == pytest.approx(1 / 3)
+    assert np.isnan(wc.evaluate([[], []], [["a"], []]).macro_f1_with_positives)
+
+
+@given(true=SETS.filter(any), predicted=SETS)
+def test_macro_f1_with_positives_is_scikit_learns_over_the_true_labels(true, predicted):
+    columns = [name for name in CLASSES if any(name in each for each in true)]
+    by_class = [
+        f1_score(*([name in each for each in sets] for sets in (true, predicted)), zero_division=0)
+        for name in columns
+    ]
+    found = wc.evaluate(true, predicted, CLASSES).macro_f1_with_positives
+    assert found == pytest.approx(np.mean(by_class))
+
+
+@pytest.mark.parametrize("true", [["x", "y"], [["x"], []]])
+def test_labels_none_of_which_is_in_the_codeframe_are_refused(true):
+    predicted = ["a", "b"] if isinstance(true[0], str) else [["a"], []]
+    told = r"not one of the \d true labels is among the classes 'a', 'b'"
+    with pytest.warns(DroppedLabelsWarning), pytest.raises(wc.InputError, match=told):
+        wc.evaluate(true, predicted, classes=["a", "b"])
+
+
+def test_a_text_of_an_unknown_class_is_wrong_for_the_score_of_scikit_learn():
+    model = wc.classifier("nearest", min_docs=2).fit(*corpus())
+    with pytest.warns(DroppedLabelsWarning):
+        assert model.score(["moon"], ["sports"]) == 0
+
+
+def test_documents_that_have_no_label_to_share_are_no_mistake():
+    assert wc.evaluate([[], []], [[], ["a"]], classes=["a", "b"]).macro_f1 == 0.5
+
+
+def test_ranks_of_many_documents_are_those_of_each():
+    rng = np.random.default_rng(0)
+    Y, scores = rng.random((3000, 6)) < 0.3, rng.random((3000, 6))
+    hits = np.take_along_axis(Y, np.argsort(-scores, axis=1), axis=1)[:, :3]
+    assert precision_at(3, Y, scores) == pytest.approx(hits.mean())

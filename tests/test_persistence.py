@@ -1,7 +1,13 @@
 import errno
+import itertools
 import json
+import multiprocessing
 import os
+import random
+import signal
+import stat
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +18,7 @@ from hypothesis import strategies as st
 from made_up import corpus
 
 import wordclass as wc
-from wordclass import persistence
+from wordclass import persistence, storage
 
 TEXTS, LABELS = corpus()
 
@@ -170,6 +176,7 @@ def test_what_is_no_model_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(wc.FormatError, match="expected the folder of a model"):
         wc.load(tmp_path / "file")
+    (tmp_path / "model.safetensors").touch()
     for content in (b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"format": 3}'):
         (tmp_path / "manifest.json").write_bytes(content)
         with pytest.raises(wc.FormatError, match="manifest"):
@@ -232,3 +239,199 @@ def test_a_model_is_loaded_and_replaced_through_a_link(saved, fitted):
     fitted.save(link)
     assert link.is_symlink()
     assert wc.load(link).classes_.tolist() == ["garden", "music", "space"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has other permissions")
+def test_permissions_are_kept_and_new_ones_follow_the_umask(fitted, tmp_path):
+    folder = tmp_path / "model"
+    before = os.umask(0o027)
+    try:
+        fitted.save(folder)
+        assert [permissions(each) for each in (folder, *sorted(folder.iterdir()))] == [
+            0o750, 0o640, 0o640
+        ]  # fmt: skip
+        folder.chmod(0o2770)
+        (folder / "model.safetensors").chmod(0o604)
+        fitted.save(folder)
+    finally:
+        os.umask(before)
+    assert permissions(folder) == 0o2770
+    assert permissions(folder / "manifest.json") == 0o640
+    assert permissions(folder / "model.safetensors") == 0o604
+
+
+def permissions(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_scores_are_kept_until_a_new_fit(saved, tmp_path):
+    scores = {"macro_f1": 0.5, "n": 3}
+    model = wc.load(saved)
+    assert model.scores_ == scores
+    model.save(tmp_path / "copy")
+    again = wc.load(tmp_path / "copy")
+    assert again.scores_ == scores
+    assert again.training_.fingerprint == model.training_.fingerprint
+    again.save(tmp_path / "other", scores={"macro_f1": 0.25})
+    assert wc.load(tmp_path / "other").scores_ == {"macro_f1": 0.25}
+    assert again.fit(TEXTS, LABELS).scores_ == {}
+    again.save(tmp_path / "other")
+    assert wc.load(tmp_path / "other").scores_ == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
+@pytest.mark.parametrize("name", ["manifest.json", "model.safetensors"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(saved, fitted, name):
+    (saved / name).unlink()
+    os.mkfifo(saved / name)
+    with pytest.raises(wc.FormatError, match=rf"{name}: a pipe or a device"):
+        wc.load(saved)
+    if name == "manifest.json":
+        with pytest.raises(wc.InputError, match="is no model"):
+            fitted.save(saved)
+
+
+def test_a_file_larger_than_the_manifest_says_is_not_read(saved):
+    os.truncate(saved / "model.safetensors", 1 << 42)  # without taking any room
+    with pytest.raises(wc.FormatError, match="4,398,046,511,104 bytes; the manifest says"):
+        wc.load(saved)
+
+
+# --- while other processes save, or are killed -----------------------------------------------
+
+
+def needs_fork(test):
+    quiet = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+    return quiet(pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")(test))
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Two models that differ in settings, classes and weights, and what tells them apart."""
+    both = [
+        wc.classifier("nearest", min_docs=2, shrinkage=shrinkage).fit(*corpus(90, classes=classes))
+        for shrinkage, classes in [(0.0, ["music", "space"]), (5.0, ["garden", "music"])]
+    ]
+    return {told(model): model for model in both}
+
+
+def told(model):
+    """Tell a model by its settings, its classes and what it makes of texts."""
+    scores = model.decision_function(TEXTS[:9]).tobytes()
+    return model.shrinkage, tuple(model.classes_.tolist()), scores
+
+
+def in_a_process(run, *arguments):
+    process = multiprocessing.get_context("fork").Process(target=run, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
+def without_exchange(monkeypatch):
+    monkeypatch.setattr(storage, "_exchange", lambda one, other: False)
+
+
+@pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "two renames"])
+@pytest.mark.parametrize("n_loads", [100, pytest.param(2000, marks=pytest.mark.slow)])
+@needs_fork
+def test_a_model_that_is_replaced_meanwhile_is_loaded_as_a_whole(
+    models, tmp_path, monkeypatch, exchanges, n_loads
+):
+    if not exchanges:
+        without_exchange(monkeypatch)
+    folder = tmp_path / "model"
+
+    def save_for_ever():
+        for model in itertools.cycle(models.values()):
+            model.save(folder)
+
+    next(iter(models.values())).save(folder)
+    process = in_a_process(save_for_ever)
+    try:
+        found = [told(wc.load(folder)) for _ in range(n_loads)]
+    finally:
+        process.kill()
+        process.join()
+    assert set(found) == set(models)
+    assert persistence.read_manifest(folder)
+
+
+class KilledAt:
+    """An audit hook that kills its process before the k-th step that changes or opens a file."""
+
+    def __init__(self, step):
+        self.remaining = step
+
+    def __call__(self, event, arguments):
+        if event == "open" or event.startswith(("os.", "fcntl.", "shutil.", "ctypes.dlsym")):
+            self.remaining -= 1
+            if self.remaining < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def save_and_be_killed(model, folder, step):
+    sys.addaudithook(KilledAt(step))
+    model.save(folder)
+
+
+def check_after_kill(models, folder):
+    """Check that one whole model is there, and that the next save clears up; which one it was."""
+    found = told(wc.load(folder))
+    next(iter(models.values())).save(folder)
+    assert os.listdir(folder.parent) == ["model"]
+    assert told(wc.load(folder)) == next(iter(models))
+    return list(models).index(found)
+
+
+@pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "two renames"])
+@pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.slow)])
+@needs_fork
+def test_killed_at_any_step_of_saving_a_whole_model_is_left(
+    models, tmp_path, monkeypatch, exchanges, stride
+):
+    if not exchanges:
+        without_exchange(monkeypatch)
+    folder = tmp_path / "model"
+    first, second = models.values()
+    first.save(folder)
+    left = []
+    for step in itertools.count(0, stride):
+        process = in_a_process(save_and_be_killed, second, folder, step)
+        process.join()
+        left.append(check_after_kill(models, folder))
+        if process.exitcode == 0:
+            break
+    assert len(left) * stride > 20  # there are so many steps
+    assert left == sorted(left)  # the new one, once it has its place
+    assert set(left) == {0, 1}
+
+
+@pytest.mark.parametrize("n_kills", [15, pytest.param(100, marks=pytest.mark.slow)])
+@needs_fork
+def test_killed_at_any_moment_of_saving_a_whole_model_is_left(models, tmp_path, n_kills):
+    folder = tmp_path / "model"
+    first, second = models.values()
+    first.save(folder)
+    moments = random.Random(5)
+    for _ in range(n_kills):
+        process = in_a_process(save_again_and_again, second, folder)
+        time.sleep(moments.uniform(0, 0.05))
+        process.kill()
+        process.join()
+        check_after_kill(models, folder)
+
+
+def save_again_and_again(model, folder):
+    while True:
+        model.save(folder)
+
+
+def test_bool_classes_and_fields_come_back(tmp_path):
+    texts, labels = corpus(30)
+    model = wc.classifier("nearest", min_docs=1).fit(texts, [label == "space" for label in labels])
+    assert model.predict(texts).dtype == bool
+    model.fields_ = {"text_field": ["title", "body"], "header": False}
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model")
+    assert loaded.predict(texts).dtype == bool
+    assert (loaded.classes_.tolist(), loaded.fields_) == ([False, True], model.fields_)

@@ -81,3 +81,16 @@ def test_word_vectors_are_as_they_were():
     vectors = wc.WordVectors.load(HERE / "vectors.npz")
     assert list(vectors.terms) == EXPECTED["vectors"]["terms"]
     np.testing.assert_array_equal(vectors.matrix, np.float32(EXPECTED["vectors"]["matrix"]))
+
+
+def test_options_that_had_other_names_have_those_of_today_and_learn_again():
+    for name in ("svm_tfidf", "svm_vectors_wce", "svm_vectors_wce_multilabel"):
+        stored = json.loads((HERE / "models" / name / "manifest.json").read_bytes())["settings"]
+        options = load(name).get_params(deep=False)
+        assert "scoring" in stored
+        assert "scoring" not in options
+        assert options["target"] in ("accuracy", "macro_f1")
+        assert options["C"] == ("auto" if stored["C"] == "search" else stored["C"])
+        assert options["wce"] is not None
+    model = load("svm_tfidf")
+    assert model.fit(["moon orbit", "rose soil"] * 10, ["a", "b"] * 10).score(["moon"], ["a"]) >= 0

@@ -87,7 +87,7 @@ def test_tuned_thresholds_do_better_on_new_documents_than_the_best_of_each_class
     def quality(thresholds):
         return score(to_sparse(new_truth), to_sparse(new_scores > thresholds), codeframe).macro_f1
 
-    tuned = tuned_thresholds(scores, to_sparse(truth), folds, "macro")
+    tuned = tuned_thresholds(scores, to_sparse(truth), folds, "macro_f1")
     assert quality(tuned) > quality(best_thresholds(scores, to_sparse(truth))) + 0.01
 
 
@@ -99,7 +99,7 @@ def cross_validated(scores, truth, folds, pull, target):
         predicted, true = scores[folds == fold] > thresholds, truth[folds == fold]
         macro = np.mean([f1(each, t, 0.5) for each, t in zip(predicted.T, true.T, strict=True)])
         micro = f1(predicted.ravel(), true.ravel(), 0.5)
-        found.append({"macro": macro, "micro": micro, "both": (macro + micro) / 2}[target])
+        found.append({"macro_f1": macro, "micro_f1": micro, "both": (macro + micro) / 2}[target])
     return np.mean(found)
 
 
@@ -110,7 +110,7 @@ def test_the_pull_is_the_one_that_is_best_for_the_target(seed):
     scores = 2.0 * truth + rng.normal(size=(120, 5)) + [1.0, 0, 0, 0, 0]
     folds = np.arange(120) % 3
     tuned = {}
-    for target in ("macro", "micro", "both"):
+    for target in ("macro_f1", "micro_f1", "both"):
         quality = {
             pull: cross_validated(scores, truth, folds, pull, target)
             for pull in (10.0, 0.0, 3.0, 50.0, np.inf)
@@ -118,7 +118,7 @@ def test_the_pull_is_the_one_that_is_best_for_the_target(seed):
         tuned[target] = tuned_thresholds(scores, to_sparse(truth), folds, target).tolist()
         best = max(quality, key=quality.get)
         assert tuned[target] == best_thresholds(scores, to_sparse(truth), best).tolist()
-    assert tuned["macro"] != tuned["micro"]
+    assert tuned["macro_f1"] != tuned["micro_f1"]
     assert tuned_thresholds(scores, to_sparse(truth), folds).tolist() == tuned["both"]
 
 
@@ -280,3 +280,55 @@ def test_equal_scores_of_all_classes_leave_all_equally_probable():
     )
     np.testing.assert_allclose(calibration.probabilities(np.zeros((1, 2))), [[0.5, 0.5]])
     assert calibration.probabilities(np.array([[1.0, 0.0]]))[0, 0] < 0.8
+
+
+# --- with the shares of the classes -----------------------------------------------------------
+
+
+def shared(n_docs=20_000, seed=3):
+    """Scores (n, 3), and labels whose true probabilities are a known softmax of them."""
+    chance = np.random.default_rng(seed)
+    scores = 5.0 * chance.normal(size=(n_docs, 3)) + [0.0, 2.0, 7.0]
+    logits = 0.4 * scores + [0.0, -1.0, -4.0]
+    true = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = (chance.random((n_docs, 1)) > np.cumsum(true, axis=1)).sum(axis=1)
+    return scores, sparse.csr_matrix(np.eye(3)[labels]), true
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e4])
+def test_the_softmax_with_shares_is_found_again_whatever_the_size_of_the_scores(factor):
+    scores, Y, true = shared()
+    found = Calibration.fit(factor * scores, Y, is_single_label=True, shares=True)
+    made = found.probabilities(factor * scores)
+    np.testing.assert_allclose(made, true, atol=0.03)
+    np.testing.assert_allclose(made.mean(axis=0), np.asarray(Y.mean(axis=0)).ravel(), atol=1e-3)
+    slope, offset = found.parameters.T
+    np.testing.assert_allclose(slope * factor, 0.4, atol=0.02)
+    np.testing.assert_allclose(offset - offset[0], [0.0, -1.0, -4.0], atol=0.1)
+
+
+@pytest.mark.parametrize("rounding", [0.0, 1e-7])
+def test_scores_that_tell_nothing_leave_the_shares(rounding):
+    chance = np.random.default_rng(0)
+    scores = np.array([[0.3, -0.3]] * 200) + rounding * chance.normal(size=(200, 2))
+    Y = sparse.csr_matrix(np.eye(2)[[0, 0, 0, 1] * 50])
+    found = Calibration.fit(scores, Y, is_single_label=True, shares=True)
+    # also for the scores of another model, that has learned from all documents
+    made = found.probabilities(np.array([[0.3, -0.3], [-0.3, 0.3]]))
+    np.testing.assert_allclose(made, [[0.75, 0.25]] * 2, atol=0.005)
+
+
+def test_scores_the_wrong_way_round_leave_the_shares_too():
+    scores = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)
+    Y = sparse.csr_matrix(np.eye(2)[[1, 0] * 20])
+    found = Calibration.fit(scores, Y, is_single_label=True, shares=True)
+    np.testing.assert_allclose(found.probabilities(scores), 0.5, atol=1e-6)
+
+
+def test_a_class_without_documents_is_improbable_and_finite():
+    scores, Y, _ = shared(200)
+    with_none = sparse.hstack([Y, sparse.csr_matrix((200, 1))]).tocsr()
+    wider = np.hstack([scores, np.zeros((200, 1))])
+    made = Calibration.fit(wider, with_none, is_single_label=True, shares=True).probabilities(wider)
+    assert np.isfinite(made).all()
+    assert 0 < made[:, 3].mean() < 0.01

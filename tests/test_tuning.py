@@ -19,7 +19,10 @@ from wordclass.tuning import Journal, _Trials, digest_of, expected_seconds, spli
 
 TEXTS, LABELS = corpus(90)
 GRID = {"shrinkage": [0.0, 5.0, 20.0], "min_docs": [1, 2]}
-TRIAL = {"settings": {"C": 1}, "status": "done", "seconds": 1.0}
+TRIAL = {
+    "settings": {"C": 1}, "status": "done", "seconds": 1.0,
+    "macro_f1": 0.5, "micro_f1": 0.5, "accuracy": 0.5,
+}  # fmt: skip
 
 
 class Clock:
@@ -187,7 +190,7 @@ def test_why_the_search_ended_is_told(spy, clock, budget, reason):
 
 def test_progress_is_told_by_trial():
     told = []
-    with progress.told_to(lambda *what: told.append(what)):
+    with progress.on_progress(lambda *what: told.append(what)):
         tuned = tune(grid={"shrinkage": [0.0, 5.0]})
     own = [each for each in told if each[0] == "tuning"]
     assert own == [("tuning", k, None) for k in range(len(tuned.trials))]
@@ -300,8 +303,8 @@ class Choosing(nearest.NearestClassifier):
 def test_a_classifier_that_chooses_by_itself_chooses_by_the_same_target(monkeypatch):
     monkeypatch.setattr(nearest, "make", Choosing)
     tuned = tune(grid={"shrinkage": [5.0]}, target="micro_f1")
-    assert tuned.model.target == "micro"
-    assert tune(grid={"shrinkage": [5.0]}, target="accuracy").model.target == "both"
+    assert tuned.model.target == "micro_f1"
+    assert tune(grid={"shrinkage": [5.0]}, target="accuracy").model.target == "accuracy"
 
 
 def test_what_a_classifier_chose_by_itself_is_where_the_search_goes_on(monkeypatch, tmp_path):
@@ -476,6 +479,23 @@ def test_what_was_added_is_found_again_by_its_key(tmp_path):
     assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "b"]
 
 
+def test_a_trial_that_does_not_fit_on_the_disk_is_an_error_and_forgotten(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "trials.jsonl"
+    journal = Journal.open(path)
+    journal.add("a", TRIAL)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, before[1]))
+    try:
+        with pytest.raises(StorageError, match="cannot be written: File too large"):
+            journal.add("b", TRIAL)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert set(Journal.open(path).trials) == {"a"}
+    journal.add("c", TRIAL)
+    assert set(Journal.open(path).trials) == {"a", "c"}
+
+
 @pytest.mark.parametrize("n_cut", [1, 2, 30])
 def test_a_last_line_that_was_never_finished_is_forgotten(tmp_path, n_cut):
     path = tmp_path / "trials.jsonl"
@@ -514,6 +534,11 @@ def test_a_whole_number_is_the_float_it_stands_for():
     assert sorted(set(map(str, tried))) == sorted(map(str, tried))
     assert {str(n_docs) for _, n_docs in tried} == {"5", "1", "1.0"}
     assert all(type(shrinkage) is float for shrinkage, _ in tried)
+
+
+def test_a_whole_number_is_a_float_also_where_the_default_is_none():
+    tuned = wc.tune(TEXTS, LABELS, "linear", grid={"C": [1, 1.0, 2]}, start={"C": 1})
+    assert [str(each["C"]) for each in settings_of(tuned)] == ["1.0", "2.0"]
 
 
 def test_a_budget_without_an_end_is_none_at_all():

@@ -1,8 +1,10 @@
 import mmap
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from hashlib import blake2b
 
@@ -238,6 +240,42 @@ def test_the_checksum_knows_every_byte_and_the_order_of_pages(n_bytes):
     assert vector_cache._checksum(content[:-1]) != expected
     if n_bytes > 4096:
         assert vector_cache._checksum(np.roll(content, 4096)) != expected
+
+
+def test_the_checksum_knows_the_order_of_words_in_a_page():
+    content = np.random.default_rng(0).integers(0, 2**64, 1024, dtype=np.uint64)
+    expected = vector_cache._checksum(content.view(np.uint8))
+    for one, other in [(0, 1), (0, 511), (510, 511), (600, 700)]:
+        swapped = content.copy()
+        swapped[[one, other]] = content[[other, one]]
+        assert vector_cache._checksum(swapped.view(np.uint8)) != expected
+
+
+def test_an_edit_that_neither_size_nor_time_nor_samples_tell_makes_the_cache_anew(
+    path, reads, monkeypatch
+):
+    monkeypatch.setattr(vector_cache, "_SAMPLE", 8)
+    WordVectors.load(path)
+    key = vector_cache.key_of("glove_text", [path])
+    time.sleep(0.05)  # longer than a tick of the file system's clock
+    rewritten(path, b"\nt151 ", b"\nxxxx ", keep_time=True)
+    assert vector_cache.key_of("glove_text", [path]) == key
+    assert "xxxx" in WordVectors.load(path)
+    assert "xxxx" in WordVectors.load(path)
+    assert reads == [None, None]
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_cache_that_is_copied_after_its_source_is_used_there(path, reads, tmp_path, is_last):
+    expected = WordVectors.load(path)
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    for each in (path, cache_of(path)) if is_last else (cache_of(path), path):
+        shutil.copy2(each, copied)
+        time.sleep(0.05)
+    for _ in range(2):
+        assert_same(WordVectors.load(copied / path.name), expected)
+    assert reads == ([None] if is_last else [None, None])
 
 
 def test_a_cache_of_version_0_1_0_is_replaced(path, reads):

@@ -1,4 +1,5 @@
 import copy
+import os
 import pickle
 
 import numpy as np
@@ -7,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wordclass.errors import FormatError, InputError, MissingDataError, WordClassError
+from wordclass import vector_cache
+from wordclass.errors import (
+    FormatError,
+    InputError,
+    MissingDataError,
+    StorageError,
+    WordClassError,
+)
 from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors
 
@@ -291,3 +299,19 @@ def test_real_vectors_know_what_is_near_the_moon(shared_data):
     near = [term for term, _ in vectors.nearest("moon", n=10)]
     assert {"lunar", "earth", "orbit"} <= set(near)
     assert "moon" not in near
+
+
+def test_a_file_that_is_replaced_between_two_looks_at_it_is_an_error(tmp_path, monkeypatch):
+    path, other = tmp_path / "v.vec", tmp_path / "other.vec"
+    path.write_text("2 2\na 1 2\nb 3 4\n")  # in word2vec's format
+    other.write_text("a 1 2\nb 3 4\n2 2 2\n"[: path.stat().st_size])  # in GloVe's
+    os.utime(path, (1, 1))
+    os.utime(other, (1, 1))
+    assert other.stat().st_size == path.stat().st_size
+
+    def replaced_meanwhile(*_):
+        other.replace(path)
+
+    monkeypatch.setattr(vector_cache, "key_of", replaced_meanwhile)
+    with pytest.raises(StorageError, match="changed while it was read"):
+        WordVectors.load(path)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wordclass.measures import macro_f1 as macro_f1
     from wordclass.measures import micro_f1 as micro_f1
     from wordclass.persistence import load as load
+    from wordclass.progress import on_progress as on_progress
     from wordclass.text.sequences import IdBatch as IdBatch
     from wordclass.text.vectorizer import DocumentVectorizer as DocumentVectorizer
     from wordclass.tuning import tune as tune
@@ -53,6 +54,7 @@ _HOMES = {
     "load_dataset": "corpus",
     "macro_f1": "measures",
     "micro_f1": "measures",
+    "on_progress": "progress",
     "read_corpus": "corpus",
     "tune": "tuning",
 }

@@ -9,13 +9,15 @@ from pathlib import Path
 from wordclass.errors import InputError
 
 _MOST_THREADS = 256
+_LARGEST = 2**63 - 1
 
 
-def check_int(name: str, value: object, lowest: int | None = None) -> None:
-    """Refuse what is no whole number, or one below the lowest."""
+def check_int(name: str, value: object, lowest: int | None = None, most: int = _LARGEST) -> None:
+    """Refuse what is no whole number; where there is a lowest one, also one out of these bounds."""
     is_int = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_int or (lowest is not None and value < lowest):  # type: ignore[operator]
-        expected = "an int" if lowest is None else f"an int from {lowest} up"
+    if not is_int or (lowest is not None and not lowest <= value <= most):  # type: ignore[operator]
+        up = f"up to {most:,}" if is_int and value > most else "up"  # type: ignore[operator]
+        expected = "an int" if lowest is None else f"an int from {lowest} {up}"
         raise InputError(f"{name} is {value!r}; expected {expected}")
 
 
@@ -43,7 +45,9 @@ def check_number(
         What the message says at its end, such as ", or None".
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if is_number else float("nan")  # type: ignore[arg-type]
+    number = float("nan")
+    with suppress(OverflowError):  # an int of hundreds of digits
+        number = float(value) if is_number else number  # type: ignore[arg-type]
     if number < below and (number >= 0 if above is None else number > above):
         return number
     start = "from 0" if above is None else f"above {above:g}"
@@ -53,14 +57,19 @@ def check_number(
     raise InputError(f"{name} is {value!r}; expected a number {start}{end}{hint}")
 
 
-def check_one_of(name: str, value: object, allowed: Collection[object]) -> None:
-    """Refuse what is none of the allowed values."""
+def check_one_of(name: str, value: object, allowed: Collection[object], hint: str = "") -> None:
+    """Refuse what is none of the allowed values; the message ends with the hint."""
     if not any(
         value is each or (isinstance(value, type(each)) and value == each) for each in allowed
     ):
         *others, last = (repr(each) for each in allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"{name} is {value!r}; expected {listed}")
+        raise InputError(f"{name} is {value!r}; expected {listed}{hint}")
+
+
+def is_auto(value: object) -> bool:
+    """Tell whether an option was left to us; an array is no reason to fail."""
+    return isinstance(value, str) and value == "auto"
 
 
 def n_threads(n_jobs: int | None) -> int:

@@ -1,55 +1,68 @@
 """Labelled texts: what a corpus is, and how one is read from a file, a folder or a data set."""
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wordclass import naming, storage
-from wordclass.errors import InputError
+from wordclass.checks import check_one_of
+from wordclass.errors import FormatError, InputError, some_of
 
 Label = str | int
 
 
 class Record(NamedTuple):
-    """One text, its labels in the order of the file, and its split where it has one."""
+    """One text, its labels in the order of the file, and its split where it has one.
+
+    `place` is where it stands in the file: the number of a line, or a name such as "row 5". `row`
+    has all its columns by name, where `ReadOptions.keep_rows` asks for them.
+    """
 
     text: str
     labels: list[Label]
     split: str | None = None
+    place: int | str | None = None
+    row: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LabelledCorpus:
     """Texts and what they are about, in the same order.
 
     `labels` holds one label per text, or, where `is_multilabel`, a list of labels (may be empty).
+    `rows` has the columns of each text, where `ReadOptions.keep_rows` asked for them.
     """
 
     texts: list[str]
     labels: list[Label] | list[list[Label]]
     is_multilabel: bool
+    rows: list[dict[str, Any]] = field(default_factory=list, compare=False)
 
     @classmethod
     def of(cls, records: Iterable[Record], is_multilabel: bool) -> "LabelledCorpus":
         """Make a corpus of records, which need exactly one label each unless it is multilabel."""
-        texts: list[str] = []
-        labels: list[Any] = []
-        for record in records:
-            texts.append(record.text)
-            labels.append(record.labels if is_multilabel else record.labels[0])
-        return cls(texts, labels, is_multilabel)
+        listed = [*records]
+        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in listed]
+        rows = [record.row for record in listed if record.row is not None]
+        return cls([record.text for record in listed], labels, is_multilabel, rows)
 
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __repr__(self) -> str:
+        kind = "multilabel" if self.is_multilabel else "single-label"
+        return f"LabelledCorpus({len(self):,} documents, {kind})"
+
     def part(self, chosen: Iterable[bool]) -> "LabelledCorpus":
         """Return the documents that are chosen (one flag per document)."""
-        kept = [k for k, is_chosen in enumerate(chosen) if is_chosen]
-        labels: list[Any] = [self.labels[k] for k in kept]
-        return LabelledCorpus([self.texts[k] for k in kept], labels, self.is_multilabel)
+        flags = [*chosen]
+        columns: list[list[Any]] = [self.texts, self.labels, self.rows]
+        texts, labels, rows = ([*compress(column, flags)] for column in columns)
+        return LabelledCorpus(texts, labels, self.is_multilabel, rows)
 
 
 @dataclass(frozen=True)
@@ -73,24 +86,48 @@ class ReadOptions:
 
     Parameters
     ----------
-    text_field, label_field : str, optional
-        Names of columns. By default `text`, and `labels`, else `label`.
-    label_separator : str, default=";"
-        What stands between several labels in one cell of a CSV or TSV file.
+    text_field, label_field : str or list of str, optional
+        Names of columns. By default `text`, and `labels`, else `label`. Several columns of text are
+        joined by line breaks; several columns of labels hold 0 and 1, and are the classes.
+    label_separator : str or None, default=";"
+        What stands between several labels in one cell of a CSV, TSV or XLSX file; None, or
+        "none": nothing, a cell is one label.
+    delimiter : str, optional
+        What stands between the cells of a CSV or TSV file, such as ";" or "tab". By default a tab
+        in TSV files; in CSV files that of `,` `;` tab and `|` which cuts the first lines into
+        most cells.
+    header : bool, default=True
+        Whether the first line of a CSV, TSV or XLSX file names the columns; else their names are
+        1, 2, 3, ...
     encoding : str, default="utf-8"
         Of text files. A byte order mark is dropped where it is UTF-8.
     format : str, optional
         The name of the format, where the ending does not tell.
     texts_only : bool, default=False
         Labels need not be there and are not read: all records have none.
+    keep_rows : bool, default=False
+        Records hold all their columns.
+    are_remembered : bool, default=False
+        The fields are those a model was trained with: a format that has none ignores them.
     """
 
-    text_field: str | None = None
-    label_field: str | None = None
-    label_separator: str = ";"
+    text_field: str | Sequence[str] | None = None
+    label_field: str | Sequence[str] | None = None
+    label_separator: str | None = ";"
+    delimiter: str | None = None
+    header: bool = True
     encoding: str = "utf-8"
     format: str | None = None
     texts_only: bool = False
+    keep_rows: bool = False
+    are_remembered: bool = False
+
+    def __post_init__(self) -> None:
+        for option in ("text_field", "label_field", "label_separator", "delimiter"):
+            given = getattr(self, option)
+            is_list = option.endswith("field") and isinstance(given, list | tuple)
+            if not all(isinstance(each, str | None) for each in (given if is_list else [given])):
+                raise InputError(f"{option} is {given!r:.60}; expected a str")
 
 
 def read_corpus(
@@ -98,9 +135,12 @@ def read_corpus(
     split: str | None = None,
     *,
     multilabel: bool | None = None,
-    text_field: str | None = None,
-    label_field: str | None = None,
-    label_separator: str = ";",
+    text_field: str | Sequence[str] | None = None,
+    label_field: str | Sequence[str] | None = None,
+    on_missing_label: str = "error",
+    label_separator: str | None = ";",
+    delimiter: str | None = None,
+    header: bool = True,
     encoding: str = "utf-8",
     format: str | None = None,
 ) -> LabelledCorpus:
@@ -109,21 +149,38 @@ def read_corpus(
     Parameters
     ----------
     path : path-like
-        By its ending: .txt or .ft (fastText), .jsonl, .csv, .tsv, .parquet, each also with .gz or
-        .zst behind it; or a folder with one folder per class.
+        By its ending: .txt or .ft (fastText), .jsonl, .json (an array of objects), .csv, .tsv,
+        .parquet, .xlsx, each also with .gz or .zst behind it; or a folder with one folder per
+        class.
     split : str, optional
         Keep the records whose field `split` has this value; None keeps all.
     multilabel : bool, optional
         True or False decides; None looks at the whole file, all splits: it is single-label where
-        every document has exactly one label.
-    text_field, label_field : str, optional
-    label_separator : str, default=";"
+        every document that has labels has exactly one.
+    on_missing_label : {"error", "skip", "empty"}, default="error"
+        What becomes of a document without labels ("", null, [] or a blank cell). "skip" leaves it
+        out. In a multilabel task it has an empty list; in a single-label task it is an error,
+        unless "empty" makes the task multilabel.
+    text_field, label_field : str or list of str, optional
+    label_separator : str or None, default=";"
+    delimiter : str, optional
+    header : bool, default=True
     encoding : str, default="utf-8"
     format : str, optional
         See `ReadOptions`.
     """
-    options = ReadOptions(text_field, label_field, label_separator, encoding, format)
-    return CorpusReader(Path(path), options, split, multilabel=multilabel).read()
+    options = ReadOptions(
+        text_field, label_field, label_separator, delimiter, header, encoding, format
+    )
+    reader = CorpusReader(
+        Path(path), options, split, multilabel=multilabel, on_missing_label=on_missing_label
+    )
+    return reader.read()
+
+
+def described_task(is_multilabel: bool, n_classes: int) -> str:
+    """Name a task, such as "single-label, 20 classes"."""
+    return f"{'multilabel' if is_multilabel else 'single-label'}, {n_classes:,} classes"
 
 
 @dataclass
@@ -142,13 +199,14 @@ class CorpusReader:
     usual_split : str, optional
         The split to keep where the records have splits and `split` is None.
     multilabel : bool, optional
-        As `read_corpus` has it.
+    on_missing_label : str, default="error"
+        As `read_corpus` has them.
 
     Attributes
     ----------
     n_docs, is_multilabel
-        How many texts were given; and `multilabel`, or where that is None, whether any record of
-        the file, of any split, has not exactly one label. Known when the iteration is over.
+        How many texts were given; and `multilabel`, or where that is None, what the labels of the
+        whole file, all splits, say. Known when the iteration is over.
     """
 
     path: Path
@@ -156,9 +214,15 @@ class CorpusReader:
     split: str | None = None
     usual_split: str | None = None
     multilabel: bool | None = None
+    on_missing_label: str = "error"
     n_docs: int = field(default=0, init=False)
     is_multilabel: bool = field(default=False, init=False)
-    _state: tuple[int, int] | None = field(default=None, init=False, repr=False)
+    _state: tuple[int, int, int] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_one_of("on_missing_label", self.on_missing_label, ("error", "skip", "empty"))
+        if self.multilabel is False and self.on_missing_label == "empty":
+            raise InputError("on_missing_label is 'empty', but the task is to be single-label")
 
     def __iter__(self) -> Iterator[tuple[list[str], list[list[Label]]]]:
         for block in self._unchanged_blocks():
@@ -169,13 +233,12 @@ class CorpusReader:
         records = [record for block in self._unchanged_blocks() for record in block]
         return LabelledCorpus.of(records, self.is_multilabel)
 
-    def texts(self) -> Iterator[list[str]]:
-        """Read texts alone, with labels or without, block by block.
+    def records(self) -> Iterator[list[Record]]:
+        """Read texts, labelled or not, with all columns they have and no labels, block by block.
 
         Of a file of lines (.txt, .ft) blank lines are texts too: what is made of line k is line k.
         """
-        for block in self._blocks(replace(self.options, texts_only=True)):
-            yield [record.text for record in block]
+        return self._blocks(replace(self.options, texts_only=True, keep_rows=True))
 
     def _unchanged_blocks(self) -> Iterator[list[Record]]:
         # what is read the second time must be what was read the first time
@@ -186,24 +249,27 @@ class CorpusReader:
 
     def _blocks(self, options: ReadOptions) -> Iterator[list[Record]]:
         """Give the records of the split, block by block, and look at the labels of all."""
-        self.n_docs, self.is_multilabel = 0, bool(self.multilabel)
+        self.n_docs, bare = 0, None  # the first record of the split that has no label
         splits: set[str | None] = set()
+        numbers: set[int] = set()  # of labels per record; several are 2
         storage.require(self.path)
         reader = naming.entry("corpus_formats", options.format or _format_of(self.path))
         for block in reader.read(self.path, options):
-            if self.multilabel is None and not self.is_multilabel:
-                self.is_multilabel = any(len(record.labels) != 1 for record in block)
             splits.update(record.split for record in block)
+            numbers.update(min(len(record.labels), 2) for record in block)
             chosen = self._chosen(block)
-            if self.multilabel is False:
-                self._check_single(chosen)
+            bare = bare or next((record for record in chosen if not record.labels), None)
+            if not options.texts_only:
+                chosen = self._checked(chosen)
             if chosen:
                 self.n_docs += len(chosen)
                 yield chosen
         if not self.n_docs:
-            known = ", ".join(sorted(map(repr, splits)))
-            missing = self.split or self.usual_split
-            raise InputError(f"no record is in split {missing!r}; there are: {known}")
+            known, missing = some_of(sorted(map(str, splits))), self.split or self.usual_split
+            no_split = f"no record is in split {missing!r}; there are: {known}"
+            raise InputError(f"{self.path}: no record has a label" if bare else no_split)
+        if not options.texts_only:
+            self._conclude(numbers, bare)
 
     def _chosen(self, block: list[Record]) -> list[Record]:
         has_splits = block[0].split is not None
@@ -214,13 +280,29 @@ class CorpusReader:
             raise InputError(f"there is no split {split!r}: the records have no field 'split'")
         return [record for record in block if record.split == split]
 
-    def _check_single(self, block: list[Record]) -> None:
+    def _checked(self, block: list[Record]) -> list[Record]:
+        """Return the records to be given; refuse several labels where there may be only one."""
+        if self.on_missing_label == "skip":
+            block = [record for record in block if record.labels]
         for number, record in enumerate(block, start=self.n_docs + 1):
-            if len(record.labels) != 1:
+            if len(record.labels) > 1 and self.multilabel is False:
                 raise InputError(
                     f"record {number} has {len(record.labels)} labels, but a single-label corpus "
                     "has exactly one per document; read it as multilabel"
                 )
+        return block
+
+    def _conclude(self, numbers: set[int], bare: Record | None) -> None:
+        """Decide between single-label and multilabel: only the last record settles it."""
+        self.is_multilabel = bool(self.multilabel)
+        if self.multilabel is None:
+            self.is_multilabel = 2 in numbers or (self.on_missing_label == "empty" and 0 in numbers)
+        if bare and not self.is_multilabel and self.on_missing_label == "error":
+            hint = "skip leaves such records out, empty makes the task multilabel"
+            reason = (
+                f"no label, in a single-label task; on_missing_label= (--on-missing-label) {hint}"
+            )
+            raise FormatError.at(self.path, bare.place, reason)
 
 
 def _format_of(path: Path) -> str:

@@ -1,6 +1,9 @@
 """The errors a user can meet. The commands catch `WordClassError` and print its one line."""
 
+from collections.abc import Collection
 from os import PathLike
+
+_MOST_NAMES, _MOST_CHARACTERS = 8, 60  # to be told in a message
 
 
 class WordClassError(Exception):
@@ -28,6 +31,13 @@ class FormatError(InputError):
         super().__init__(path, line, reason)
         self.path, self.line, self.reason = path, line, reason
 
+    @classmethod
+    def at(cls, path: str | PathLike[str], place: int | str | None, reason: str) -> "FormatError":
+        """Return the error of a place that has the number of a line, or a name such as "row 5"."""
+        if isinstance(place, str):
+            return cls(path, None, f"{place}: {reason}")
+        return cls(path, place, reason)
+
     def __str__(self) -> str:
         place = f"{self.path}, line {self.line}" if self.line is not None else f"{self.path}"
         return f"{place}: {self.reason}"
@@ -43,3 +53,15 @@ class StorageError(InputError, OSError):
 
 class MissingExtraError(WordClassError, ImportError):
     """An optional package is needed; the message holds the pip command that brings it."""
+
+
+def some_of(names: Collection[object]) -> str:
+    """List names for a message: the first few, none longer than a line, and how many there are.
+
+    Examples
+    --------
+    >>> some_of(["text", "label"]), some_of(range(20_000))
+    ("'text', 'label'", '0, 1, 2, 3, 4, 5, 6, 7, ... (20,000 in all)')
+    """
+    first = ", ".join(f"{name!r:.{_MOST_CHARACTERS}}" for name in [*names][:_MOST_NAMES])
+    return first + (f", ... ({len(names):,} in all)" if len(names) > _MOST_NAMES else "")

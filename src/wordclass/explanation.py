@@ -1,6 +1,7 @@
 """Which words made this label: exact for every classifier whose scores are sums over terms."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from wordclass.arrays import Floats32
 from wordclass.corpus import Label
 from wordclass.labels import Codeframe
 from wordclass.text.analyzer import Analyze, Analyzer
+
+_ACCOUNT = ("score", "intercept", "sum")
 
 
 class WordShare(NamedTuple):
@@ -70,6 +73,19 @@ class Explanation:
         order = sorted(range(len(self.terms)), key=lambda t: (-abs(added[t]), self.terms[t]))
         chosen = order if n is None else order[: max(n, 0)]
         return [(self.terms[t], float(added[t])) for t in chosen]
+
+    def account(self, label: Label) -> dict[str, float]:
+        """Return the score of a class: the intercept, and the sum of what all terms add."""
+        j = self.codeframe.column(label)
+        found = self.scores[j], self.intercept[j], self.contributions[:, j].sum()
+        return {name: round(float(each), 6) for name, each in zip(_ACCOUNT, found, strict=True)}
+
+    def tipping(self, given: Collection[str], true: Collection[str], n: int = 10) -> list[str]:
+        """Return the terms that did most for the classes that were given, and against true ones."""
+        names = [*map(str, self.codeframe.classes)]
+        signs = np.array([(name in given) - (name in true) for name in names], np.float32)
+        added = self.contributions @ signs
+        return [self.terms[t] for t in np.argsort(-added, kind="stable")[:n] if added[t] > 0]
 
     def per_word(self, label: Label) -> list[WordShare]:
         """Return what each word of the text adds to the score of a class, in the text's order.

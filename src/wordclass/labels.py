@@ -12,7 +12,7 @@ from scipy import sparse
 
 from wordclass.arrays import Flags, Sparse, to_sparse
 from wordclass.corpus import Label
-from wordclass.errors import InputError
+from wordclass.errors import InputError, some_of
 
 Kind = Literal["single", "multilabel", "matrix"]
 
@@ -247,7 +247,9 @@ def _checked(label: object, what: str) -> Label:
     """Return a label as a plain str or int; anything else is the user's mistake."""
     if isinstance(label, str):
         return str(label)
-    if isinstance(label, int | np.integer | np.bool_):  # True is the class 1
+    if isinstance(label, bool | np.bool_):
+        return bool(label)
+    if isinstance(label, int | np.integer):
         return int(label)
     if label is None or (isinstance(label, float | np.floating) and np.isnan(label)):
         raise InputError(f"{what} is {'None' if label is None else 'NaN'}; expected a str or int")
@@ -256,7 +258,7 @@ def _checked(label: object, what: str) -> Label:
 
 def _sorted_classes(classes: set[Label]) -> tuple[Label, ...]:
     if len({type(label) for label in classes}) > 1:
-        text = next(label for label in classes if isinstance(label, str))
-        number = next(label for label in classes if isinstance(label, int))
-        raise InputError(f"classes mix str and int: {text!r} and {number!r}; use one of the two")
+        examples = {type(label).__name__: label for label in classes}
+        kinds = " and ".join(sorted(examples, reverse=True))
+        raise InputError(f"classes mix {kinds}: {some_of(examples.values())}; use one of the two")
     return tuple(sorted(classes))

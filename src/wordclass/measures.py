@@ -3,19 +3,28 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
+from wordclass.checks import check_one_of
 from wordclass.corpus import Label
-from wordclass.errors import InputError
+from wordclass.errors import InputError, some_of
 from wordclass.labels import Codeframe, EncodedLabels, encode, with_columns
 
-Target = Literal["macro", "micro", "both"]
+Target = Literal["both", "macro_f1", "micro_f1", "accuracy"]
 _SUMS = ("true_positives", "n_true", "n_predicted", "n_docs", "n_exact", "n_dropped")
+_BLOCK = 1024  # documents whose classes are sorted at once
+
+
+def checked_target(given: str) -> Target:
+    """Return what is to be high; "macro" and "micro" are short for "macro_f1" and "micro_f1"."""
+    target: Any = {"macro": "macro_f1", "micro": "micro_f1"}.get(str(given), given)
+    check_one_of("target", target, get_args(Target))
+    return cast("Target", target)
 
 
 class DroppedLabelsWarning(UserWarning):
@@ -39,8 +48,10 @@ class Scores:
 
     The counts are sums over documents, so the scores of batches add up to the scores of all.
 
-    F1 is 2 tp / (2 tp + fp + fn). Where a class has none of the three, it is 1 in a multilabel
-    task, since rightly nothing was said, and 0 in a single-label one, as in scikit-learn.
+    F1 is 2 tp / (2 tp + fp + fn). Where a class has none of the three (0/0), it is 1 in a
+    multilabel task, since rightly nothing was said, and 0 in a single-label one, as in
+    scikit-learn. So classes without a true document may raise the macro F1 of a multilabel task,
+    where scikit-learn's `zero_division=0` lowers it; `macro_f1_with_positives` leaves them out.
     """
 
     classes: tuple[Label, ...]
@@ -68,16 +79,22 @@ class Scores:
         return float(self.f1.mean())
 
     @property
+    def macro_f1_with_positives(self) -> float:
+        """The mean F1 of the classes that some document has; NaN where there are none."""
+        has_positives = self.n_true > 0
+        return float(self.f1[has_positives].mean()) if has_positives.any() else float("nan")
+
+    @property
     def micro_f1(self) -> float:
         """F1 of all decisions together."""
         hits, all_positives = self.true_positives.sum(), (self.n_true + self.n_predicted).sum()
         return float(self._share(np.array([2 * hits]), np.array([all_positives]))[0])
 
     def of(self, target: Target) -> float:
-        """Return macro F1, micro F1, or the mean of the two."""
+        """Return macro F1, micro F1, the mean of the two ("both"), or accuracy."""
         if target == "both":
             return (self.macro_f1 + self.micro_f1) / 2
-        return self.macro_f1 if target == "macro" else self.micro_f1
+        return float(getattr(self, target))
 
     @property
     def accuracy(self) -> float:
@@ -114,7 +131,29 @@ def evaluate(
     classes : iterable of str or int, optional
         The codeframe. True labels outside it are dropped, with a warning, and counted in
         `n_dropped`; predicted ones are an error. None: the classes that occur in either.
+
+    Raises
+    ------
+    InputError
+        There are true labels, but not one of them is among `classes`.
     """
+    Y, decisions, codeframe, n_dropped = _aligned(true_labels, predicted_labels, classes)
+    if n_dropped and not Y.nnz:
+        known = some_of(codeframe.classes)
+        raise InputError(f"not one of the {n_dropped:,} true labels is among the classes {known}")
+    return score(Y, decisions, codeframe, n_dropped)
+
+
+def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:
+    """Tell for each document whether its predicted labels are the true ones; see `evaluate`."""
+    Y, decisions, _, _ = _aligned(true_labels, predicted_labels, classes)
+    return _are_equal(Y, decisions)
+
+
+def _aligned(
+    true_labels: object, predicted_labels: object, classes: Iterable[Label] | None
+) -> tuple[Sparse, Sparse, Codeframe, int]:
+    """Return true and predicted Y over one codeframe, and how many true labels are not in it."""
     encoded = encode(true_labels), encode(predicted_labels)
     true = _with_names_of(encoded[1], encoded[0], true_labels)
     predicted = _with_names_of(encoded[0], encoded[1], predicted_labels)
@@ -124,22 +163,22 @@ def evaluate(
         raise InputError("there are no labels to evaluate")
     union = true.codeframe | predicted.codeframe
     if classes is None or _are_matrices(true, predicted):
-        return score(true.over(union), predicted.over(union), union)
+        return true.over(union), predicted.over(union), union, 0
     codeframe = Codeframe(tuple(sorted(classes)), union.kind)
     known_true, n_dropped = _restricted(true, codeframe)
     if n_dropped:
         warnings.warn(
             f"{n_dropped} true labels are outside the codeframe and were left out",
             DroppedLabelsWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return score(known_true, predicted.over(codeframe), codeframe, n_dropped)
+    return known_true, predicted.over(codeframe), codeframe, n_dropped
 
 
 def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped: int = 0) -> Scores:
     """Compare two 0/1 matrices (n, m) over the same codeframe."""
     decisions = sparse.csr_matrix(predicted, dtype=np.float64)
-    hits, differences = Y.multiply(decisions), abs(Y - decisions)
+    hits = Y.multiply(decisions)
     true_positives, n_true, n_predicted = (
         np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions)
     )
@@ -150,9 +189,14 @@ def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped:
         n_true,
         n_predicted,
         n_docs=Y.shape[0],
-        n_exact=int((differences.sum(axis=1) == 0).sum()),
+        n_exact=int(_are_equal(Y, decisions).sum()),
         n_dropped=n_dropped,
     )
+
+
+def _are_equal(Y: Sparse, decisions: Sparse) -> Flags:
+    """Tell for each row of two 0/1 matrices whether it is the same in both."""
+    return np.asarray(abs(Y - decisions).sum(axis=1) == 0).ravel()
 
 
 def precision_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
@@ -211,11 +255,14 @@ def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, i
 
 def _ranked_hits(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> Floats:
     """Return (n, k) whether the classes are true, best score first, ties by class."""
-    values = np.asarray(scores, dtype=np.float64)
-    truth = to_sparse(Y).toarray()
+    values, truth = np.asarray(scores), to_sparse(Y)
     if truth.shape != values.shape:
         raise InputError(f"labels of shape {truth.shape} but scores of shape {values.shape}")
     if not 1 <= k <= values.shape[1]:
         raise InputError(f"k is {k}; expected a number from 1 to the {values.shape[1]} classes")
-    best = np.argsort(-values, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(truth, best, axis=1).astype(np.float64)
+    hits = np.empty((len(values), k))
+    for start in range(0, len(values), _BLOCK):  # the whole order would take as much as scores
+        rows = slice(start, start + _BLOCK)
+        best = np.argsort(-values[rows].astype(np.float64), axis=1, kind="stable")[:, :k]
+        hits[rows] = np.take_along_axis(truth[rows].toarray(), best, axis=1)
+    return hits

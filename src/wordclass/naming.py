@@ -39,7 +39,7 @@ def entry(catalogue: str, name: str) -> ModuleType:
     if module in sys.modules and str(name).isidentifier() and not str(name).startswith("_"):
         return sys.modules[module]
     known = names(catalogue)
-    if name not in known:
+    if str(name) not in known:  # of an array, `in` would ask every element
         close = difflib.get_close_matches(str(name), known, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         kind = catalogue.replace("_", " ").removesuffix("s")

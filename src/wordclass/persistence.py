@@ -1,21 +1,23 @@
 """Models as folders: a manifest that people can read, and arrays. Nothing in them is executed."""
 
 import json
+import os
 import platform
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
 from operator import methodcaller
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from wordclass import naming, storage
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.storage.facts import codeframe_of, restored
-from wordclass.storage.parts import Parts, digest
+from wordclass.storage.parts import Parts, digest, from_json
 
 MANIFEST, ARRAYS = "manifest.json", "model.safetensors"
 
@@ -47,7 +49,10 @@ def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN4
         make = naming.entry("classifiers", name).make
         if version > make.version:
             raise ValueError(f"version {version}; it knows {make.version}: {_newer(manifest)}")
-        return make.restore(options, codeframe, parts)
+        model = make.restore(options, codeframe, parts)
+        model.scores_ = manifest["scores"]
+        model.fields_ = dict(manifest.get("fields", {}))  # those of the corpus, for the commands
+        return model
 
 
 # --- writing --------------------------------------------------------------------------------
@@ -135,12 +140,15 @@ def read(folder: Path) -> tuple[dict[str, Any], Parts]:
     FormatError
         It is no model, or not complete, or damaged, or of a later version.
     """
-    manifest = read_manifest(folder)
-    path, expected = folder / ARRAYS, manifest["arrays"]
-    content = _content(path)
-    if len(content) != expected.get("bytes"):
-        told = f"{len(content):,} bytes; the manifest says {expected.get('bytes')}"
-        raise FormatError(path, None, f"{told}: cut or replaced")
+    path = folder / ARRAYS
+    with ExitStack() as stack:
+        described, arrays = _opened(stack, folder, MANIFEST, ARRAYS)
+        manifest = _manifest(folder, described)
+        expected, n_bytes = manifest["arrays"], os.fstat(arrays.fileno()).st_size
+        if n_bytes != expected.get("bytes"):
+            told = f"{n_bytes:,} bytes; the manifest says {expected.get('bytes')}"
+            raise FormatError(path, None, f"{told}: cut or replaced")
+        content = arrays.read()
     if digest(content, size=32) != expected.get("digest"):
         raise FormatError(path, None, "damaged: it does not match the checksum in the manifest")
     parts = Parts.from_bytes(path, _KIND, content, is_checked=True)
@@ -149,11 +157,28 @@ def read(folder: Path) -> tuple[dict[str, Any], Parts]:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a model, of which not a byte was changed; see `read`."""
-    storage.require(folder)
-    if not folder.is_dir():
-        raise FormatError(folder, None, "a file; expected the folder of a model")
-    path = folder / MANIFEST
-    content = _content(path)
+    with ExitStack() as stack:
+        return _manifest(folder, *_opened(stack, folder, MANIFEST))
+
+
+def _opened(stack: ExitStack, folder: Path, *names: str) -> list[BinaryIO]:
+    """Open files of a model, all of the same one also while another takes its place."""
+    place = storage.present(folder)
+    if (state := storage.state_of(place)) is None:
+        storage.require(folder)  # unless it got its place back
+        return _opened(stack, folder, *names)
+    with storage.accessing(folder):
+        try:
+            files = [stack.enter_context(storage.opened(place / name)) for name in names]
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if storage.state_of(place) == state:
+                told = f"{Path(error.filename).name} is missing; expected the folder of a model"
+                raise FormatError(folder, None, told) from error
+    return files if storage.state_of(place) == state else _opened(stack, folder, *names)
+
+
+def _manifest(folder: Path, file: BinaryIO) -> dict[str, Any]:
+    path, content = folder / MANIFEST, file.read()
     manifest = _parsed(path, content)
     _check_seal(path, content, manifest)
     for key, kind in _FIELDS.items():
@@ -165,18 +190,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _content(path: Path) -> bytes:
-    if not storage.is_there(path):
-        raise FormatError(
-            path.parent, None, f"not a model, or not complete: {path.name} is missing"
-        )
-    return storage.content_of(path)
-
-
 def _parsed(path: Path, content: bytes) -> dict[str, Any]:
     """Return what a manifest holds, sound or not; refuse what is no manifest of ours."""
     with storage.understanding(path, "damaged, or no manifest of a model"):
-        manifest = json.loads(content)
+        manifest = from_json(content)
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise FormatError(path, None, "damaged, or not the manifest of a wordclass model")
     return manifest

@@ -20,8 +20,25 @@ _listener: ContextVar[Listener] = ContextVar("listener", default=nobody)
 
 
 @contextmanager
-def told_to(listener: Listener) -> Iterator[None]:
-    """Tell this listener of all progress made inside the `with` block."""
+def on_progress(listener: Listener) -> Iterator[None]:
+    """Tell this listener of all progress made inside the `with` block.
+
+    Parameters
+    ----------
+    listener : callable
+        Is called with the step (str), how much of it is done (int), and how much there is (int, or
+        None where nobody knows); an empty step takes away what is shown. It should be quick; an
+        error that it raises ends the work.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> wce = wc.WordClassEmbeddings(min_docs=1)
+    >>> with wc.on_progress(lambda step, done, total: print(step, done, total)):
+    ...     _ = wce.fit(["a moon", "a rose"], ["space", "garden"])
+    counting words 0 1
+    counting words 1 1
+    """
     token = _listener.set(listener)
     try:
         yield
@@ -44,7 +61,7 @@ def over(items: Sequence[Item], step: str) -> Iterator[Item]:
 
     Examples
     --------
-    >>> with told_to(lambda step, done, total: print(step, done, total)):
+    >>> with on_progress(lambda step, done, total: print(step, done, total)):
     ...     for word in over(["a", "b"], "reading"):
     ...         pass
     reading 0 2

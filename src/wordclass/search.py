@@ -111,13 +111,12 @@ class Trial:
         return {name: chosen.get(name, value) for name, value in self.settings.items()}
 
     def score(self, target: str) -> float:
-        """Return how good it is: "macro" or "micro" F1, "both" (their mean) or "accuracy"."""
+        """Return how good it is: "macro_f1", "micro_f1", "both" (their mean) or "accuracy"."""
         if not self.is_done:
             return -math.inf
         if target == "both":
             return (self.macro_f1 + self.micro_f1) / 2
-        values = {"macro": self.macro_f1, "micro": self.micro_f1, "accuracy": self.accuracy}
-        return values[target.removesuffix("_f1")]
+        return float(getattr(self, target))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that is worth keeping, as JSON can hold it."""

@@ -16,6 +16,7 @@ from wordclass.measures import Scores, Target, score
 _FEW = 3  # a class with fewer positives has no threshold of its own
 _PULLS = (10.0, 0.0, 3.0, 50.0, np.inf)  # of equally good ones, the first
 _PRIOR = 1.0  # how strongly the sigmoid of a class is held to the one of all classes
+_NO_DIFFERENCE = 1e-4  # between documents, relative to their scores: an accident of the folds
 
 
 def decide(scores: Floats | Floats32, thresholds: Floats | None) -> Flags:
@@ -77,7 +78,7 @@ def tuned_thresholds(
     folds
         (n,) the fold of each document.
     target
-        What is to be high: macro F1, micro F1, or the mean of the two.
+        What is to be high: see `Scores.of`.
     least_pull
         Pull at least so strongly: where the scores to be decided on are those of a model that has
         learned more since, the details of these scores are accidents.
@@ -117,9 +118,9 @@ def _best_threshold(scores: Floats | Floats32, truth: Flags) -> float:
 class Calibration:
     """Stretches scores so that they become probabilities.
 
-    Where a document has one label, by a softmax of the scores times one slope: the most probable
-    class is the one with the highest score. Else by one sigmoid per class (Platt):
-    1 / (1 + exp(-(slope s + offset))).
+    Where a document has one label, by a softmax of slope s + offset, with one slope for all
+    classes; without offsets, the most probable class is the one with the highest score. Else by
+    one sigmoid per class (Platt): 1 / (1 + exp(-(slope s + offset))).
 
     Parameters
     ----------
@@ -133,14 +134,24 @@ class Calibration:
     is_single_label: bool
 
     @classmethod
-    def fit(cls, scores: Floats | Floats32, Y: Sparse, *, is_single_label: bool) -> "Calibration":
+    def fit(
+        cls, scores: Floats | Floats32, Y: Sparse, *, is_single_label: bool, shares: bool = False
+    ) -> "Calibration":
         """Fit to honest scores (n, m) of documents with labels Y (n, m), by likelihood.
 
         A class with few positives borrows: its sigmoid starts from the one of all classes
         together, which counts as much as a few documents of its own.
+
+        Parameters
+        ----------
+        shares
+            For single labels, and scores that do not tell how frequent the classes are: offsets,
+            so that the mean probability of a class is its share of the documents.
         """
         truth = Y.astype(np.bool_).toarray()  # never as floats: these are eight times as large
         n_classes = scores.shape[1]
+        if is_single_label and shares:
+            return cls(_softmax_with_shares(scores.astype(np.float64), truth), is_single_label)
         if is_single_label:
             slope = _softmax_slope(scores.astype(np.float64), truth)
             return cls(np.tile([slope, 0.0], (n_classes, 1)), is_single_label)
@@ -176,6 +187,36 @@ def _softmax_slope(scores: Floats, truth: Flags) -> float:
     size = np.log(spread)
     found = optimize.minimize_scalar(loss, bounds=(-7 - size, 7 - size), method="bounded")
     return float(np.exp(found.x))
+
+
+def _softmax_with_shares(scores: Floats, truth: Flags) -> Floats:
+    """Return slope and offset (m, 2) with which the softmax makes the labels most likely."""
+    n_docs, n_classes = scores.shape
+    doubt = 1 / (n_docs + 2)
+    share = (1 - doubt) * truth.mean(axis=0) + doubt / n_classes  # (m,)
+    # what is the same for all documents, or for all classes, is left to the offsets
+    center = scores.mean(axis=0)
+    varying = scores - center - (scores - center).mean(axis=1, keepdims=True)
+    size = float(varying.std())
+    if size <= _NO_DIFFERENCE * np.abs(scores).max():
+        size = np.inf
+    varying /= size
+    aim = (1 - doubt) * varying[truth].mean()
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        slope, offset = parameters[0], parameters[1:]
+        margin = slope * varying + offset
+        total = special.logsumexp(margin, axis=1, keepdims=True)
+        made = np.exp(margin - total)
+        slope_error = np.vdot(made, varying) / n_docs - aim
+        value = total.mean() - slope * aim - offset @ share
+        return float(value), np.array([slope_error, *(made.mean(axis=0) - share)])
+
+    bounds = [(0.0, np.exp(7)), *[(None, None)] * n_classes]
+    start = np.array([1.0, *np.log(share)])
+    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-6)
+    slope = found.x[0] / size
+    return np.column_stack([np.full(n_classes, slope), found.x[1:] - slope * center])
 
 
 def _fitted(

@@ -1,5 +1,6 @@
 """Model selection with a time budget: try settings, let held-out documents decide, fit the best."""
 
+import inspect
 import json
 import math
 import os
@@ -12,12 +13,12 @@ from functools import cached_property
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from wordclass import naming, progress, storage
-from wordclass.checks import check_lengths, check_number, check_one_of, list_texts
+from wordclass.checks import check_lengths, check_number, list_texts
 from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label
@@ -25,14 +26,12 @@ from wordclass.embedding.estimator import Labels
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, encode
-from wordclass.measures import evaluate
+from wordclass.measures import checked_target, evaluate
 from wordclass.search import Documents, Search, Settings
 from wordclass.search import Trial as Trial
 from wordclass.storage.facts import storable
-from wordclass.storage.parts import digest
+from wordclass.storage.parts import digest, from_json
 from wordclass.word_vectors import WordVectors
-
-TARGETS = ("both", "macro_f1", "micro_f1", "accuracy")
 
 _N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
 _MOST_FOLDS = 20  # the validation documents are so many of the twentieths, or of larger parts
@@ -142,7 +141,7 @@ def tune(
     seed : int, default=0
         Of the validation documents, the order of the trials, and the classifier.
     n_jobs : int, optional
-        For the classifier.
+        Number of threads of the classifier; None: its own default.
     clock : callable, default=time.monotonic
         Tells the seconds.
 
@@ -154,14 +153,12 @@ def tune(
     documents = Documents(list_texts(texts), encode(labels, class_names))
     check_lengths(documents.texts, documents.labels.Y.shape[0])
     check_class_count(documents.labels.codeframe)
-    wanted = f"{target}_f1" if target in ("macro", "micro") else target
-    check_one_of("target", wanted, TARGETS)
+    wanted = checked_target(target)
     if budget is not None and budget != math.inf:
         check_number("budget", budget, hint=" (seconds), or None")
     own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
-    shared: dict[str, Any] = {"seed": seed} | ({} if n_jobs is None else {"n_jobs": n_jobs})
-    if wanted != "accuracy":
-        shared["target"] = wanted.removesuffix("_f1")
+    shared: dict[str, Any] = {"seed": seed, "target": wanted}
+    shared |= {} if n_jobs is None else {"n_jobs": n_jobs}
     fixed = checked_options(classifier, own, shared)
     values, first = _grid(classifier, grid, {**fixed, **(start or {})}, options or {})
     search = Search(values, first, wanted, seed)
@@ -201,17 +198,21 @@ def _grid(
         if isinstance(choices, str) or not isinstance(choices, Sequence) or not choices:
             raise InputError(f"grid[{name!r}] is {choices!r}; expected a list of values")
     known = make_classifier(classifier).get_params(deep=False) | {**first}
-    start = {name: known[name] for name in values}
-    return {name: [_like(start[name], each) for each in values[name]] for name in values}, start
+    hints = inspect.signature(naming.entry("classifiers", classifier).make).parameters
+    start = {name: _as(hints[name].annotation, known[name]) for name in values}
+    tried = {name: [_as(hints[name].annotation, each) for each in values[name]] for name in values}
+    return tried, start
 
 
-def _like(start: object, value: object) -> object:
-    """Return 20 as 20.0 where the start is a float, so that the same is not tried twice.
+def _as(hint: object, value: object) -> object:
+    """Return 20 as 20.0 where the option is a float, so that the same is not tried twice.
 
-    Not the other way round: to some settings, 1 and 1.0 are different things.
+    Where an option may be an int or a float, 1 and 1.0 are different things.
     """
     plain = value.item() if isinstance(value, np.generic) else value
-    return float(plain) if isinstance(start, float) and type(plain) is int else plain
+    kinds = {hint, *get_args(hint)}
+    is_float = float in kinds and int not in kinds and type(plain) is int
+    return float(plain) if is_float and abs(plain) < 2**53 else plain  # type: ignore[arg-type]
 
 
 def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
@@ -400,15 +401,21 @@ class Journal:
         line = json.dumps({"key": key, **trial}) + "\n"
         with storage.accessing(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab", buffering=0) as file:  # one write: whole, or cut at its end
+            with self.path.open("ab") as file:  # whole, or cut at its end and an error
                 file.write(line.encode())
+                file.flush()
                 os.fsync(file.fileno())
 
 
 def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    with suppress(ValueError):
-        found = json.loads(line)
-        needed = {"key", "settings", "status", "seconds"}
-        if isinstance(found, dict) and needed <= found.keys():
+    with suppress(*storage.STRANGE):
+        found: dict[str, Any] = from_json(line)
+        is_failed = found["status"] == "failed"
+        trial = Trial.resumed({**found["settings"]}, found)
+        if trial.is_done != is_failed and isinstance(trial.message, str) and found["key"]:
+            measured = () if is_failed else ("macro_f1", "micro_f1", "accuracy")
+            for name in ("seconds", *measured):
+                check_number(name, getattr(trial, name))
+            hash((found["key"], *trial.resolved))
             return found
     raise FormatError(path, number, "no trial; choose another file for the trials")

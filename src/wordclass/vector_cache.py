@@ -20,17 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.arrays import Floats32
-from wordclass.storage import data_home, replacing, state_of
-from wordclass.storage.parts import digest
+from wordclass.storage import STRANGE, data_home, opened, replacing, state_of
+from wordclass.storage.parts import digest, from_json
 from wordclass.subwords import Subwords
 
 # the fields of `WordVectors`: terms, matrix, dimension_names, subwords
 Contents = tuple[Sequence[str], Floats32, tuple[str | int, ...] | None, Subwords | None]
 
-_VERSION = 2
+_VERSION = 3
 _WORTH_IT = 5_000_000  # bytes; a smaller file is read at once anyway
 _N_SAMPLES, _SAMPLE = 16, 1 << 14  # blocks of a file that are looked at, and their size
-_PAGE_WORDS = 512  # of 8 bytes, that the checksum adds up
+_PAGE_WORDS = 512  # of 8 bytes, that the checksum adds up, each times an odd number
+_FACTORS = np.arange(_PAGE_WORDS, dtype=np.uint64) * 2 * 0x9E3779B97F4A7C15 + 1
 _CHECKSUM, _SIZE = 16, 8  # bytes at the end of the file
 
 
@@ -50,11 +51,11 @@ def _state(path: Path) -> list[object] | None:
     if (state := state_of(path)) is None:
         return None
     last, blocks = max(0, state[0] - _SAMPLE), []
-    with path.open("rb") as file:
+    with opened(path) as file:
         for k in range(_N_SAMPLES):  # the first block, the last one, and some between
             file.seek(last * k // (_N_SAMPLES - 1))
             blocks.append(file.read(_SAMPLE))
-    return [*state, digest(*blocks)]
+    return [*state[:2], digest(*blocks)]
 
 
 def _places(path: Path) -> list[Path]:
@@ -67,9 +68,12 @@ def _places(path: Path) -> list[Path]:
 def find(path: Path, key: str) -> Contents | None:
     """Map the cache of a file; None where there is none, or not of this state of the file."""
     for place in _places(path):
-        with suppress(OSError, ValueError):  # there is none; it is empty
-            content = np.asarray(np.memmap(place, np.uint8, mode="r"))
-            if (found := _read(content, key)) is not None:
+        with suppress(OSError, *STRANGE):  # there is none; it is empty, or holds something else
+            # what was written after it, whatever its time was set to, is not what it was made of
+            is_later = place.stat().st_ctime_ns >= path.stat().st_ctime_ns
+            with opened(place) as file:
+                content = np.asarray(np.memmap(file, np.uint8, mode="r"))
+            if is_later and (found := _read(content, key)) is not None:
                 return found
     return None
 
@@ -79,12 +83,22 @@ def _read(content: NDArray[np.uint8], key: str) -> Contents | None:
     if content[-_CHECKSUM:].tobytes() != _checksum(body):
         return None
     start = -_SIZE - int.from_bytes(body[-_SIZE:].tobytes(), "little")
-    found_key, n_dims, names, lengths, terms = json.loads(body[start:-_SIZE].tobytes())
-    if found_key != key:
-        return None
+    found_key, n_dims, names, lengths, terms = from_json(body[start:-_SIZE].tobytes())
     rows: Floats32 = body[:start].view("<f4").reshape(-1, n_dims)
     subwords = Subwords(rows[len(terms) :], *lengths) if lengths else None
-    return terms, rows[: len(terms)], None if names is None else tuple(names), subwords
+    "".join(terms)  # they are str, or this fails
+    n_pieces = len(rows) - len(terms)
+    # whoever makes up a cache can make up its numbers: what is checked is that it can be used
+    is_sound = (
+        found_key == key
+        and isinstance(terms, list)
+        and (names is None or len(names) == n_dims)
+        and {*map(type, names or ())} <= {str, int}
+        and {*map(type, lengths or ())} <= {int}
+        and (n_pieces > 0 if lengths else n_pieces == 0)
+    )
+    found = terms, rows[: len(terms)], None if names is None else tuple(names), subwords
+    return found if is_sound else None
 
 
 def keep(path: Path, key: str, parts: Contents) -> None:
@@ -107,7 +121,11 @@ def keep(path: Path, key: str, parts: Contents) -> None:
 
 
 def _checksum(content: NDArray[np.uint8]) -> bytes:
-    """Hash the sums of the pages: all bytes count, at ten times the speed of hashing them."""
+    """Hash a product of each page with odd numbers, which takes a tenth of hashing all bytes.
+
+    No byte can change alone without changing it, and words that change places change it too.
+    """
     end = len(content) // (8 * _PAGE_WORDS) * (8 * _PAGE_WORDS)
-    sums = content[:end].view("<u8").reshape(-1, _PAGE_WORDS).sum(axis=1, dtype=np.uint64)
+    pages = content[:end].view("<u8").reshape(-1, _PAGE_WORDS)
+    sums = np.einsum("ij,j->i", pages, _FACTORS)
     return bytes.fromhex(digest(sums.tobytes(), content[end:].tobytes(), size=_CHECKSUM))

@@ -43,7 +43,11 @@ class TermCounts:
         return [self.terms[j] for j in places], places
 
 
-_LAYOUT = {"terms": "str terms", "doc_freq": "int64 terms", "term_freq": "int64 terms"}
+_LAYOUT = {
+    "terms": "sorted:str terms",
+    "doc_freq": "int64 terms >=0 <=vocabulary_docs",
+    "term_freq": "int64 terms >=0",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +133,9 @@ class Vocabulary(Mapping[str, int]):
     @classmethod
     def from_parts(cls, parts: Parts) -> "Vocabulary":
         """Return the vocabulary that was stored; its size is that of `terms` from then on."""
-        return cls(**parts.take(**_LAYOUT), n_docs=parts.facts["vocabulary_docs"])
+        n_docs = parts.sizes["vocabulary_docs"] = parts.facts["vocabulary_docs"]
+        check_int("vocabulary_docs", n_docs, 0, 1 << 53)
+        return cls(**parts.take(**_LAYOUT), n_docs=n_docs)
 
     def agrees_with(self, other: "Vocabulary") -> bool:
         """Whether X would be the same: equal terms and equal document frequencies."""
@@ -160,8 +166,8 @@ def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int |
     n_terms = int((doc_freq > 0).sum())
     if not n_terms:
         raise InputError(f"all {n_docs} documents are empty: none has a single token")
-    lowest = _n_docs(min_docs, n_docs, "min_docs")
-    highest = _n_docs(max_df, n_docs, "max_df")
+    lowest = bound_in_docs(min_docs, n_docs, "min_docs")
+    highest = bound_in_docs(max_df, n_docs, "max_df")
     kept: Flags = (doc_freq >= max(lowest, 1)) & (doc_freq <= highest)
     if not kept.any():
         raise InputError(
@@ -171,7 +177,7 @@ def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int |
     return kept
 
 
-def _n_docs(bound: int | float, n_docs: int, name: str) -> float:
+def bound_in_docs(bound: int | float, n_docs: int, name: str) -> float:
     """Turn a bound given as a number or as a share of the documents into a number."""
     is_share = isinstance(bound, float | np.floating)
     if isinstance(bound, bool) or not isinstance(bound, int | float | np.number):
@@ -180,4 +186,4 @@ def _n_docs(bound: int | float, n_docs: int, name: str) -> float:
         raise InputError(f"{name} is {bound!r}; a float is a share of all documents, from 0 to 1")
     if not is_share and bound < 1:
         raise InputError(f"{name} is {bound!r}; expected at least one document")
-    return bound * n_docs if is_share else bound
+    return bound * n_docs if is_share else min(bound, 2**53)

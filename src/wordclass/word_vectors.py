@@ -124,14 +124,14 @@ class WordVectors:
         """
         wanted = None if terms is None else frozenset(list_terms(terms))
         place = Path(path)
-        name = format or format_to_read(place)
-        reader = naming.entry("vector_formats", name)
         sources = [place, names_file(place)]
-        is_cached = cache and not hasattr(reader, "IS_QUICK")
-        key = vector_cache.key_of(name, sources) if is_cached else None
-        if key is not None and (kept := vector_cache.find(place, key)) is not None:
-            return cls(*kept)._only(wanted)
         with unchanged(*sources):
+            name = format or format_to_read(place)
+            reader = naming.entry("vector_formats", name)
+            is_cached = cache and not hasattr(reader, "IS_QUICK")
+            key = vector_cache.key_of(name, sources) if is_cached else None
+            if key is not None and (kept := vector_cache.find(place, key)) is not None:
+                return cls(*kept)._only(wanted)
             vectors: WordVectors = reader.read(place, wanted)
         if key is not None and wanted is None:
             vector_cache.keep(place, key, vectors._parts)
@@ -301,7 +301,7 @@ def names_file(path: Path) -> Path:
     >>> names_file(Path("news.vec.gz")).name
     'news.vec.classes.json'
     """
-    return path.with_name(uncompressed_name(path) + ".classes.json")
+    return path.parent / f"{uncompressed_name(path)}.classes.json"
 
 
 def format_to_read(path: Path) -> str:

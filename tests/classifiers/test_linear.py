@@ -131,7 +131,7 @@ def test_settings_are_tried_one_after_the_other_around_the_best(judged_by):
 def test_progress_of_the_search_is_told_to_its_end(judged_by):
     judged_by(lambda _: 0.5)
     told = []
-    with progress.told_to(lambda *what: told.append(what)):
+    with progress.on_progress(lambda *what: told.append(what)):
         wc.classifier("linear", probabilities=False).fit(TEXTS, LABELS)
     own = [each for each in told if each[0] == "choosing settings"]
     assert own == [("choosing settings", k, 6) for k in range(7)]
@@ -166,7 +166,7 @@ def test_settings_are_chosen_for_the_target(target, block_weight, judged_by):
     assert model.settings_["block_weight"] == block_weight
 
 
-@pytest.mark.parametrize("target", ["macro", "micro", "both"])
+@pytest.mark.parametrize("target", ["macro_f1", "micro_f1", "both", "accuracy"])
 def test_thresholds_are_tuned_for_the_target_on_documents_held_out(target, monkeypatch):
     asked = []
 
@@ -383,7 +383,15 @@ def test_a_saved_model_keeps_settings_and_trials(tmp_path):
         ({"C": 0}, "C is 0; expected a number above 0"),
         ({"shrinkage": -1}, "shrinkage is -1; expected a number from 0 up"),
         ({"block_weight": "high"}, "block_weight is 'high'"),
-        ({"target": "accuracy"}, "target is 'accuracy'"),
+        ({"target": "auc"}, "target is 'auc'"),
+        ({"C": np.ones(2)}, "C is array"),
+        ({"class_weight": np.ones(2)}, "class_weight is array"),
+        (
+            {"class_weight": "even"},
+            "class_weight is 'even'; expected 'balanced' or None, or a dict",
+        ),
+        ({"ngrams": np.ones((1, 2))}, "ngrams is array"),
+        ({"stop_words": 5}, "stop_words is 5; expected"),
         ({"class_weight": "equal"}, "class_weight is 'equal'"),
         ({"vectors": "glove.txt"}, "vectors is a str; expected WordVectors"),
         ({"seed": 1.5}, "seed is 1.5"),

@@ -73,3 +73,13 @@ def test_reuters_is_read_and_learned_whole(shared_data):
     # measured .472/.813; the paper's GPU networks are far away, chance even farther
     assert scores.micro_f1 > 0.75
     assert scores.macro_f1 > 0.42
+
+
+def test_a_rare_class_is_improbable_and_texts_that_are_all_alike_have_the_shares():
+    chance = np.random.default_rng(0)
+    words = [f"word{k}" for k in range(100)]
+    texts = [" ".join(chance.choice(words, 10)) for _ in range(1000)]
+    rare = wc.classifier("nearest", min_docs=1).fit(texts, ["rare"] + ["usual"] * 999)
+    assert rare.predict_proba(texts)[:, 0].max() < 0.05
+    alike = wc.classifier("nearest", min_docs=1).fit(["the same"] * 80, list("aaab") * 20)
+    np.testing.assert_allclose(alike.predict_proba(["the same"]), [[0.75, 0.25]], atol=0.01)

@@ -392,7 +392,7 @@ def test_epochs_of_huge_corpora_end_early_unless_asked_otherwise(monkeypatch, op
     monkeypatch.setattr(_network_classifier, "_HUGE", 31)
     monkeypatch.setattr(_network_classifier, "_HUGE_BATCHES", 2)
     told = {}
-    with progress.told_to(lambda step, _, total: told.update({step: total})):
+    with progress.on_progress(lambda step, _, total: told.update({step: total})):
         make(batch_size=8, max_epochs=1, **options).fit(TEXTS, LABELS)
         assert told["training: epoch 1"] == n_batches
         make(batch_size=8, max_epochs=1).fit(TEXTS[:35], LABELS[:35])

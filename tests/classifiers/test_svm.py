@@ -51,13 +51,13 @@ def matrix(texts):
 # --- the choice of C --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scoring", ["accuracy", "f1"])
+@pytest.mark.parametrize("target", ["accuracy", "macro_f1"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_single_labels_are_those_of_grid_search(seed, scoring, monkeypatch):
+def test_single_labels_are_those_of_grid_search(seed, target, monkeypatch):
     exact(monkeypatch)
     texts, labels = noisy(corpus(90, seed), seed)
-    ours = svm_of(scoring=scoring).fit(texts, labels)
-    theirs = grid_search({"accuracy": "accuracy", "f1": "f1_macro"}[scoring])
+    ours = svm_of(target=target).fit(texts, labels)
+    theirs = grid_search({"accuracy": "accuracy", "macro_f1": "f1_macro"}[target])
     theirs.fit(matrix(texts), labels)
     assert set(ours.C_) == {theirs.best_params_["C"]}
     X = matrix(texts)
@@ -75,22 +75,23 @@ def test_two_classes_are_one_problem_of_two_sides(monkeypatch):
     X = matrix(texts)
     ours, theirs = svm_of().fit(texts, labels), grid_search().fit(X, labels)
     assert set(ours.C_) == {theirs.best_params_["C"]}
-    made = ours.decision_function(texts)
-    np.testing.assert_allclose(made[:, 1], theirs.decision_function(X), atol=1e-2)
+    np.testing.assert_allclose(
+        ours.decision_function(texts), theirs.decision_function(X), atol=1e-2
+    )
+    made = ours.class_scores(texts)
     np.testing.assert_allclose(made[:, 0], -made[:, 1], atol=1e-2)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", None])
-@pytest.mark.parametrize("scoring", ["accuracy", "f1"])
-def test_every_class_of_a_multilabel_task_is_searched_on_its_own(
-    scoring, class_weight, monkeypatch
-):
+@pytest.mark.parametrize("target", ["accuracy", "macro_f1"])
+def test_every_class_of_a_multilabel_task_is_searched_on_its_own(target, class_weight, monkeypatch):
     exact(monkeypatch)
     texts, labels = noisy(multilabel_corpus(80), 1, 20)
     X, Y = matrix(texts), encode(labels).Y.toarray()
-    ours = svm_of(scoring=scoring, class_weight=class_weight, n_jobs=2).fit(texts, labels)
+    ours = svm_of(target=target, class_weight=class_weight, n_jobs=2).fit(texts, labels)
     made = ours.decision_function(texts)
     for j in range(3):
+        scoring = {"accuracy": "accuracy", "macro_f1": "f1"}[target]
         theirs = grid_search(scoring, class_weight).fit(X, Y[:, j])
         assert ours.C_[j] == theirs.best_params_["C"]
         np.testing.assert_allclose(made[:, j], theirs.decision_function(X), atol=1e-2)
@@ -155,7 +156,7 @@ def test_texts_are_held_out_as_soon_as_a_class_has_two(labels, n_validated, vali
 def test_progress_is_told_by_fold_or_by_class():
     for (texts, labels), n_steps in ((corpus(30), 5), (multilabel_corpus(30), 3)):
         told = []
-        with progress.told_to(lambda *what, told=told: told.append(what)):
+        with progress.on_progress(lambda *what, told=told: told.append(what)):
             svm_of(probabilities=False).fit(texts, labels)
         own = [each for each in told if each[0] == "choosing C"]
         assert own == [("choosing C", k, n_steps) for k in range(n_steps + 1)]
@@ -164,13 +165,16 @@ def test_progress_is_told_by_fold_or_by_class():
 def test_a_score_of_0_gives_no_class_and_a_class_never_given_has_an_f1_of_0():
     own = np.array([0, 1, 1])
     assert svm._quality(own, np.array([[0.0], [1.0], [0.0]]), "accuracy") == pytest.approx(2 / 3)
-    assert svm._quality(own, np.array([[0.0], [1.0], [0.0]]), "f1") == pytest.approx(2 / 3)
-    assert svm._quality(own, np.zeros((3, 1)), "f1") == 0.0
-    assert svm._quality(np.zeros(3, int), np.zeros((3, 1)), "f1") == 0.0  # nor is it true
+    assert svm._quality(own, np.array([[0.0], [1.0], [0.0]]), "macro_f1") == pytest.approx(2 / 3)
+    assert svm._quality(own, np.zeros((3, 1)), "macro_f1") == 0.0
+    assert svm._quality(np.zeros(3, int), np.zeros((3, 1)), "macro_f1") == 0.0  # nor is it true
     # 0.5 for class 0, nothing of class 1 is found, and class 2 is not there
     three = np.array([[2.0, 1.0, 0.0]] * 3)
-    assert svm._quality(own, three, "f1") == pytest.approx(0.25)
+    assert svm._quality(own, three, "macro_f1") == pytest.approx(0.25)
     assert svm._quality(own, three, "accuracy") == pytest.approx(1 / 3)
+    assert svm._quality(own, three, "micro_f1") == pytest.approx(1 / 3)
+    assert svm._quality(own, three, "both") == pytest.approx((0.25 + 1 / 3) / 2)
+    assert svm._quality(own, np.zeros((3, 1)), "micro_f1") == 0.0
 
 
 def test_the_number_of_threads_changes_no_bit():
@@ -313,12 +317,19 @@ def test_without_probabilities_a_given_penalty_needs_one_fit_only(monkeypatch):
             "vectors is a ndarray; expected Wor",
         ),
         ({"features": "vectors", "vectors": wc.WordVectors.of(["zz"], [[1]])}, "know none of the"),
-        ({"features": "wce", "wce": 3}, "wce is 3; expected WordClassEmbeddings"),
+        ({"features": "wce", "wce": 3}, "wce is 3; expected True, False, WordClassEmb"),
+        ({"features": "wce", "wce": False}, "features='wce' needs wce"),
         ({"features": "wce", "wce": {"shrink": 3}}, "no option 'shrink'"),
         ({"C": 0}, "C is 0; expected a number above 0"),
         ({"C": "best"}, "C is 'best'"),
+        ({"C": "search"}, "C is 'search'; expected a number above 0, or 'auto'"),
+        ({"C": np.ones(3)}, "C is array"),
+        ({"class_weight": np.ones(3)}, "class_weight is array"),
+        ({"weighting": np.ones(3)}, "unknown weighting array"),
+        ({"stop_words": 5}, "stop_words is 5; expected"),
+        ({"stop_words": np.ones((2, 2))}, "stop_words holds"),
         ({"C": float("nan")}, "C is nan"),
-        ({"scoring": "auc"}, "scoring is 'auc'"),
+        ({"target": "auc"}, "target is 'auc'; expected 'both', 'macro_f1'"),
         ({"class_weight": {0: 1}}, "class_weight is {0: 1}"),
         ({"thresholds": 0.5}, "thresholds is 0.5"),
     ],
@@ -326,3 +337,11 @@ def test_without_probabilities_a_given_penalty_needs_one_fit_only(monkeypatch):
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(wc.InputError, match=message):
         svm_of(**options).fit(*corpus())
+
+
+@pytest.mark.parametrize("C", ["auto", 1.0])
+def test_texts_that_are_all_alike_have_the_shares_of_the_classes(C):
+    for labels in (["a"] * 150 + ["b"] * 50, list("aaab") * 50):
+        alike = wc.classifier("svm", min_docs=1, C=C).fit(["the same text"] * 200, labels)
+        made = alike.predict_proba(["the same text"])
+        np.testing.assert_allclose(made, [[0.75, 0.25]], atol=0.01)

@@ -1,6 +1,8 @@
 """What every command has; the commands themselves are tested in the other files."""
 
 import io
+import json
+import os
 import subprocess
 import sys
 import time
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import wordclass as wc
 from wordclass import progress
 from wordclass.cli import command
 
@@ -77,3 +80,66 @@ def test_out_of_memory_is_one_line(tmp_path):
     assert done.stderr.startswith("wordclass: ")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out.wce").exists()
+
+
+def test_what_the_encoding_of_standard_output_lacks_is_escaped(tmp_path):
+    wc.WordClassEmbeddings(min_docs=1).fit(["aa bb", "cc"], ["mé€", "y"]).save(tmp_path / "a.wce")
+    asked = [sys.executable, "-m", "wordclass", "info", str(tmp_path / "a.wce")]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    shown = subprocess.run(asked, capture_output=True, check=True, env=ascii_only)
+    assert rb"m\xe9\u20ac" in shown.stdout
+    shown = subprocess.run([*asked, "--json"], capture_output=True, check=True, env=ascii_only)
+    assert json.loads(shown.stdout)["classes"] == ["mé€", "y"]
+
+
+def test_a_mistake_has_one_line_whatever_names_are_in_it(run, tmp_path):
+    name = "a\x1b[31m\nwordclass: fake" + "x" * 3000
+    for arguments in (["info", name], ["info", tmp_path / name[:100]], ["words", name, name]):
+        status, out, err = run(*arguments)
+        assert (status, out) == (1, "")
+        assert err.count("\n") == 1
+        assert "\x1b" not in err
+        assert len(err) <= 2001
+    status, _, err = run(f"--{name}")
+    assert status == 2
+    assert "\x1b" not in err
+    assert max(map(len, err.split("\n"))) <= 2000
+
+
+# what they work on is not there either, but the place comes first
+WRITERS = {
+    "demo": ("-o",),
+    "train": ("nothing.jsonl", "-o"),
+    "tune": ("nothing.jsonl", "-o"),
+    "fit": ("nothing.jsonl", "-o"),
+    "predict": ("nothing", "nothing.jsonl", "-o"),
+    "evaluate": ("nothing", "nothing.jsonl", "--confusion"),
+    "unseen": ("nothing.wce", "nothing.vec", "-o"),
+    "convert": ("nothing.vec",),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_place_that_cannot_be_written_is_told_before_any_work(run, tmp_path, name):
+    (tmp_path / "file").write_text("in the way")
+    ending = {"demo": "", "train": "", "tune": "", "fit": ".wce", "evaluate": ".png"}
+    output = f"out{ending.get(name, '.jsonl' if name == 'predict' else '.vec')}"
+    places = [tmp_path / "file" / output, Path("/proc", output)]
+    if ending.get(name) != "":
+        places.append(tmp_path / "missing" / output)
+    for place in places:
+        status, out, err = run(name, *WRITERS[name], place)
+        assert (status, out) == (1, "")
+        assert err.startswith(f"wordclass: {place}: cannot be written: ")
+        assert err.count("\n") == 1
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("name", ["fit", "predict", "evaluate", "unseen", "convert"])
+def test_a_folder_in_the_place_of_a_file_is_told_before_any_work(run, tmp_path, name):
+    output = tmp_path / "out.jsonl"
+    output.mkdir()
+    status, _, err = run(name, *WRITERS[name], output, "--force")
+    assert (status, err) == (
+        1, f"wordclass: {output} is a folder; expected a file, or a new name\n"
+    )  # fmt: skip

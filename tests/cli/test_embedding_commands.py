@@ -35,7 +35,7 @@ def test_fit_learns_from_the_training_part_and_says_so(run, data, tmp_path):
     output = tmp_path / "docs.wce"
     status, out, err = run("fit", data, "-o", output, "--shrinkage", "5", "--ngrams", "1,2")
     assert (status, out) == (0, "")
-    assert "from 60 documents of 3 classes" in err
+    assert "from 60 documents (single-label, 3 classes)" in err
     wce = wc.WordClassEmbeddings.load(output)
     assert wce.get_params()["shrinkage"] == 5
     assert wce.get_params()["ngrams"] == (1, 2)
@@ -97,6 +97,34 @@ def test_nothing_is_overwritten_without_force(run, data, tmp_path):
     assert output.read_text() == "precious"
     assert run("fit", data, "-o", output, "--force")[0] == 0
     assert wc.WordClassEmbeddings.load(output)
+
+
+def test_a_word_is_found_in_whatever_case(run, embeddings):
+    lower, upper = (run("profile", embeddings, word, "--json") for word in ("moon", "MOON"))
+    assert lower == upper
+    assert lower[0] == 0
+    lower, upper = (
+        run("nearest", embeddings, word, "--json", "-n", "3") for word in ("moon", "MOON")
+    )
+    assert lower == upper
+    found = json.loads(lower[1])
+    assert found["word"] == "moon"
+    assert [*map(tuple, found["nearest"])] == wc.WordVectors.load(embeddings).nearest("moon", 3)
+    status, _, err = run("nearest", embeddings, "nowhere")
+    assert (status, err) == (1, f"wordclass: {embeddings}: unknown word 'nowhere'\n")
+
+
+@pytest.mark.parametrize("ending", [".vec", ".npz", ".txt"])
+def test_the_ending_decides_what_fit_writes(run, data, embeddings, tmp_path, ending):
+    output = tmp_path / f"vectors{ending}"
+    assert run("fit", data, "-o", output, "--min-docs", "2")[0] == 0
+    assert run("fit", data, "-o", tmp_path / "plain", "--min-docs", "2")[0] == 0
+    vectors, expected = wc.WordVectors.load(output), wc.WordClassEmbeddings.load(tmp_path / "plain")
+    assert [*vectors.terms] == expected.terms_
+    np.testing.assert_allclose(vectors.matrix, expected.vectors_, rtol=1e-6)
+    status, _, err = run("fit", "nowhere", "-o", tmp_path / "x.doc")
+    assert status == 1
+    assert "x.doc: its ending names no vector format" in err
 
 
 def test_words_and_profile_show_the_best_first(run, embeddings):
@@ -258,4 +286,4 @@ def test_a_surrogate_in_a_class_can_be_shown(run, tmp_path):
     for arguments in (["info"], ["info", "--json"]):
         status, out, _ = run(*arguments, tmp_path / "a.wce")
         assert status == 0
-        assert "x?" in out
+        assert r"x\ud800" in out

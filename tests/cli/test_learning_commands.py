@@ -51,10 +51,28 @@ def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
         "--set", "ngrams=1,2", "--set", "stop_words=english", "--seed", "3",
     )  # fmt: skip
     assert (status, out) == (0, "")
-    assert "nearest, from 60 documents of 3 classes" in err
+    assert "nearest, from 60 documents (single-label, 3 classes)" in err
     options = wc.load(output).get_params()
     assert (options["min_docs"], options["ngrams"], options["seed"]) == (2, (1, 2), 3)
     assert options["stop_words"] == "english"
+
+
+def test_options_of_the_embeddings_are_set_by_their_names(run, splits, tmp_path):
+    given = ("--classifier", "svm", "--set", "features=wce", "--set", "min_docs=2", "--set", "C=1")
+    nested = ("--set", "wce.correlation=chi_square", "--set", "wce.ngrams=1,2")
+    assert run("train", splits, "-o", tmp_path / "model", *given, *nested)[0] == 0
+    model = wc.load(tmp_path / "model")
+    assert model.wce == {"correlation": "chi_square", "ngrams": (1, 2)}
+    assert any(" " in term for term in model.scorer_.vectorizer.get_feature_names_out())
+    for wrong, message in (
+        (("--set", "wce.corelation=dot"), "WordClassEmbeddings has no option 'corelation'"),
+        (("--set", "wce=true", *nested), "--set wce.correlation: wce is True already"),
+        (("--set", "stop_words=5"), "stop_words is 5; expected"),
+    ):
+        status, _, err = run("train", splits, "-o", tmp_path / "other", *given, *wrong)
+        assert status == 1
+        assert message in err
+        assert err.count("\n") == 1
 
 
 def test_train_keeps_a_part_aside_that_evaluate_finds_again(run, data, tmp_path):
@@ -136,7 +154,7 @@ def test_train_makes_a_network_and_info_tells_how_it_was_trained(run, splits, ve
     command = [*network(splits, output, channels=16, max_epochs=2), "--vectors", vectors]
     status, out, err = run(*command)
     assert (status, out) == (0, "")
-    assert err.startswith(f"{output}: cnn, from 60 documents of 3 classes, in ")
+    assert err.startswith(f"{output}: cnn, from 60 documents (single-label, 3 classes), in ")
     assert os.listdir(output.parent) == ["model"]
     loaded = wc.load(output)
     assert (loaded.channels, len(loaded.history_)) == (16, 2)
@@ -175,7 +193,7 @@ def test_after_ctrl_c_it_says_how_to_go_on(run, splits, tmp_path, stop):
     assert (status, out) == (130, "")
     assert f"is kept in {output}.checkpoint. To go on from there:" in err
     assert f"  wordclass train {splits} -o {output} --classifier cnn --set channels=4" in err
-    assert err.endswith("wordclass: stopped; run the same command again to go on\n")
+    assert err.endswith("\nwordclass: stopped\n")
     stop(100, Killed)
     status, _, err = run(*network(splits, output), "--quiet")
     assert (status, err) == (0, "")
@@ -320,6 +338,18 @@ def test_a_search_that_was_killed_goes_on_where_it_was(run, data, tmp_path):
     )
     arrays = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "other")]
     assert arrays[0] == arrays[1]
+
+
+def test_ctrl_c_before_the_first_trial_is_over_promises_nothing(run, data, tmp_path, monkeypatch):
+    def stop(*_given, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nearest.NearestClassifier, "fit", stop)
+    status, out, err = run("tune", data, "-o", tmp_path / "model", *USUAL)
+    assert (status, out) == (130, "")
+    assert err.endswith("wordclass: stopped\n")
+    assert "go on" not in err
+    assert os.listdir(tmp_path) == []
 
 
 def test_ctrl_c_says_how_to_go_on(run, data, tmp_path, monkeypatch):

@@ -3,10 +3,12 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 from made_up import corpus, multilabel_corpus
 
@@ -181,13 +183,68 @@ def test_a_text_of_any_kind_is_answered(run, model, stdin):
     assert len(lines_of(out)) == 6
 
 
+def test_evaluate_refuses_documents_that_share_no_label_with_the_model(run, model, tmp_path):
+    texts, _ = corpus(6)
+    data = write(tmp_path / "other.jsonl", texts, ["sports", "war", "law"] * 2)
+    status, out, err = run("evaluate", model, data)
+    assert (status, out) == (1, "")
+    assert "not one of the 6 true labels is among the classes 'garden', 'music', 'space'" in err
+
+
+# --- evaluate --errors ----------------------------------------------------------------------
+
+ERRORS = [("moon orbit rose", "garden", "x7"), ("moon orbit", "space", "x8"), ("rose", "war", "x9")]
+
+
+@pytest.mark.parametrize("name", ["errors.jsonl", "errors.csv", "errors.parquet"])
+def test_evaluate_writes_what_was_wrong_and_why(run, model, tmp_path, name):
+    rows = [{"id": id, "text": text, "label": label} for text, label, id in ERRORS]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    errors = tmp_path / name
+    status, _, err = run("evaluate", model, tmp_path / "docs.jsonl", "--errors", errors)
+    assert status == 0
+    assert f"{errors}: 2 documents whose labels are not exactly right\n" in err
+    read = {"l": pl.read_ndjson, "v": pl.read_csv, "t": pl.read_parquet}[name[-1]]
+    first, second = read(errors).to_dicts()
+    assert [*first] == ["id", "text", "true", "predicted", "probability", "words"]
+    assert (first["id"], first["text"]) == ("x7", "moon orbit rose")
+    assert (first["true"], first["predicted"]) == ("garden", "space")
+    assert 0 < first["probability"] < 1
+    words = first["words"].split(";") if isinstance(first["words"], str) else first["words"]
+    assert {*words} == {"moon", "orbit"}
+    assert second["true"] == "war"
+    status, _, err = run("evaluate", model, tmp_path / "docs.jsonl", "--errors", errors)
+    assert (status, err) == (1, f"wordclass: {errors} exists; --force overwrites it\n")
+
+
+def test_errors_of_a_multilabel_model_have_lists(run, multilabel_model, tmp_path):
+    texts, labels = multilabel_corpus()
+    data = write(tmp_path / "docs.jsonl", texts, [["music"] for _ in labels])
+    run("evaluate", multilabel_model, data, "--errors", tmp_path / "errors.jsonl")
+    rows = pl.read_ndjson(tmp_path / "errors.jsonl").to_dicts()
+    predicted = wc.load(multilabel_model).predict(texts)
+    assert [row["id"] for row in rows] == [
+        k for k, each in enumerate(predicted, start=1) if each != ("music",)
+    ]
+    assert [*map(tuple, (row["predicted"] for row in rows))] == [
+        each for each in predicted if each != ("music",)
+    ]
+    assert all(len(row["probability"]) == len(row["predicted"]) for row in rows)
+
+
+def test_errors_in_a_file_of_no_known_ending_are_refused_before_any_work(run, tmp_path):
+    status, _, err = run("evaluate", "nowhere", "nowhere", "--errors", tmp_path / "errors.txt")
+    assert status == 1
+    assert "its ending names no format of rows" in err
+
+
 # --- explain, info --------------------------------------------------------------------------
 
 
 def test_explain_shows_the_words_that_made_the_label(run, model, stdin):
     status, out, err = run("explain", model, "The Moon, a rose", "-n", "1")
     assert (status, err) == (0, "")
-    assert out.startswith("space  0.")
+    assert out.startswith("space  probability 0.")
     assert "moon" in out
     assert "\x1b" not in out
     found = json.loads(run("explain", model, "The Moon, a rose", "--json")[1])
@@ -198,7 +255,59 @@ def test_explain_shows_the_words_that_made_the_label(run, model, stdin):
     assert "\x1b[" in out
     assert "[bold]" in out
     stdin(b"The moon\nand an orbit\n")
-    assert run("explain", model)[1].startswith("space  0.")
+    assert run("explain", model)[1].startswith("space  probability 0.")
+
+
+def test_explain_shows_what_sums_to_the_score(run, model, multilabel_model):
+    for each in (model, multilabel_model):
+        found = json.loads(run("explain", each, "The Moon, a rose", "--json", "-n", "99")[1])
+        for label, account in found["accounts"].items():
+            added = sum(value for _, value in found["terms"][label])
+            assert account["sum"] == pytest.approx(added, abs=1e-5)
+            assert account["score"] == pytest.approx(account["intercept"] + added, abs=1e-5)
+            assert 0 < found["scores"][label] < 1
+        out = run("explain", each, "The Moon, a rose")[1]
+        assert f"score {account['score']:.4f} = intercept {account['intercept']:.4f} + " in out
+
+
+def test_explain_tells_why_a_class_was_not_given(run, model):
+    status, out, _ = run("explain", model, "The Moon, a rose", "--class", "garden")
+    assert status == 0
+    assert out.startswith("predicted: space\ngarden  probability 0.")
+    assert "\nrose " in out
+    found = json.loads(run("explain", model, "Moon, rose", "--class", "garden", "--json")[1])
+    assert (found["labels"], [*found["accounts"]]) == (["space"], ["garden"])
+    status, _, err = run("explain", model, "The Moon", "--class", "gardens")
+    assert (status, err) == (1, "wordclass: unknown class 'gardens'; close: garden\n")
+
+
+@pytest.mark.parametrize(("value", "is_colored"), [("1", False), ("", True)])
+def test_explain_honors_no_color(run, model, monkeypatch, value, is_colored):
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True, raising=False)
+    assert ("\x1b[" in run("explain", model, "The Moon")[1]) is is_colored
+    assert "\x1b[" in run("explain", model, "The Moon", "--color")[1]
+
+
+HOSTILE = "a\x1b[31m\x9b\u202eb\nwordclass: fake\ud800"
+
+
+def test_nothing_in_a_class_or_a_text_controls_the_terminal(run, tmp_path):
+    texts, labels = corpus(60)
+    names = [HOSTILE if label == "space" else label for label in labels]
+    model = tmp_path / "model"
+    wc.classifier("nearest", min_docs=2).fit(texts, names).save(model)
+    for options in ([], ["--json"], ["--color"]):
+        for command in (["explain", model, f"moon {HOSTILE} orbit", *options], ["info", model]):
+            status, out, err = run(*command)
+            assert (status, err) == (0, "")
+            if "--color" in options:
+                out = re.sub("\x1b\\[[0-9;]*m", "", out)
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", out)
+            assert not re.search("^wordclass", out, re.MULTILINE) or "--color" in options
+    found = json.loads(run("explain", model, "moon orbit", "--json")[1])
+    assert found["labels"] == [HOSTILE]
 
 
 def test_explain_says_where_no_word_is_known(run, model, multilabel_model):
@@ -215,6 +324,19 @@ def test_info_tells_what_a_model_is(run, model):
     assert "nearest" in out
     assert "garden, music, space" in out
     assert json.loads(run("info", model, "--json")[1])["documents"] == 60
+
+
+def test_info_tells_what_was_chosen(run, tmp_path):
+    texts, labels = multilabel_corpus()
+    linear = wc.classifier("linear").fit(texts, labels)
+    linear.save(tmp_path / "linear")
+    found = json.loads(run("info", tmp_path / "linear", "--json")[1])
+    for name, value in linear.settings_.items():
+        assert found[f"chosen {name}"] == (list(value) if name == "ngrams" else value)
+    assert found["thresholds"] == pytest.approx(linear.thresholds_.tolist(), rel=1e-3)
+    svm = wc.classifier("svm").fit(texts, labels)
+    svm.save(tmp_path / "svm")
+    assert json.loads(run("info", tmp_path / "svm", "--json")[1])["chosen C"] == svm.C_.tolist()
 
 
 # --- mistakes -------------------------------------------------------------------------------
@@ -327,3 +449,116 @@ def test_a_name_too_long_is_one_line(run, data):
         status, _, err = run(*arguments)
         assert status == 1
         assert err == f"wordclass: {'a' * 300}: cannot be read: File name too long\n"
+
+
+# --- predict: files as people have them -----------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("id;text;labels;scores\n7;moon orbit;x;0.5\n8;rose soil;y;0.25\n")
+    return path
+
+
+def test_predict_writes_what_the_ending_says_and_keeps_all_columns(run, model, table, tmp_path):
+    expected = {"id": "7", "text": "moon orbit", "given_labels": "x", "given_scores": "0.5"}
+    for ending, read in {
+        "csv": lambda path: pl.read_csv(path, infer_schema=False).to_dicts(),
+        "jsonl": lambda path: lines_of(path.read_text()),
+        "parquet": lambda path: pl.read_parquet(path).to_dicts(),
+    }.items():
+        assert run("predict", model, table, "-o", tmp_path / f"out.{ending}")[0] == 0
+        rows = read(tmp_path / f"out.{ending}")
+        assert expected.items() <= rows[0].items()
+        assert [row["labels"] for row in rows] in ([["space"], ["garden"]], ["space", "garden"])
+        assert list(rows[0])[-2:] == ["labels", "scores"]
+    (printed, _) = lines_of(run("predict", model, table)[1])
+    assert expected.items() <= printed.items()
+
+
+def test_predict_refuses_an_unknown_ending_before_any_work(run, table, tmp_path):
+    status, _, err = run("predict", tmp_path / "no model", table, "-o", tmp_path / "out.xyz")
+    assert (status, "names no format" in err) == (1, True)
+
+
+def test_a_threshold_decides_which_labels_are_given(run, model, multilabel_model, table):
+    given = [each["labels"] for each in lines_of(run("predict", model, table)[1])]
+    for threshold, expected in ((0, given), (1, [[], []])):
+        out = run("predict", model, table, "--threshold", threshold)[1]
+        assert [each["labels"] for each in lines_of(out)] == expected
+    every = lines_of(run("predict", multilabel_model, table, "--threshold", "0", "--proba")[1])
+    assert all(set(each["labels"]) == set(each["scores"]) for each in every)
+    middle = sorted(every[0]["scores"].values())[1]
+    out = run("predict", multilabel_model, table, "--threshold", middle - 1e-6)[1]
+    assert len(lines_of(out)[0]["labels"]) == len(every[0]["scores"]) - 1
+    assert run("predict", model, table, "--threshold", "2")[0] == 2
+
+
+def test_json_lines_are_recognised_on_standard_input(run, model, stdin):
+    stdin(b'{"id": 7, "text": "moon orbit", "labels": "x"}\n\n{"id": 8, "text": "rose soil"}\n')
+    first, second = lines_of(run("predict", model, "-")[1])
+    assert (first["id"], first["labels"], first["given_labels"]) == (7, ["space"], "x")
+    assert (second["id"], second["labels"]) == (8, ["garden"])
+    stdin(b'{"body": "moon orbit"}\n')
+    assert (
+        "standard input, line 1: no field 'text'; there are: 'body'"
+        in (run("predict", model, "-")[2])
+    )
+    stdin(b'{"body": "moon orbit"}\n')
+    assert run("predict", model, "-", "--text-field", "body")[0] == 0
+
+
+def test_predict_never_asks_for_labels(run, model, tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\nmoon orbit,space\nrose soil,\n")
+    assert run("predict", model, tmp_path / "a.csv")[0] == 0
+    status, _, err = run("evaluate", model, tmp_path / "a.csv")
+    assert (status, "a.csv, line 3: no label" in err) == (1, True)
+    found = run("evaluate", model, tmp_path / "a.csv", "--on-missing-label", "skip", "--json")[1]
+    assert json.loads(found)["n_docs"] == 1
+
+
+def test_a_model_remembers_the_fields_it_was_trained_with(run, tmp_path):
+    texts, labels = corpus(60)
+    rows = [f"{k};{labels[k]};{text};none" for k, text in enumerate(texts)]
+    path, trained = tmp_path / "a.csv", tmp_path / "model"
+    path.write_text("\n".join(rows))
+    how = ["--no-header", "--text-field", "4", "--text-field", "3", "--label-field", "2"]
+    how += ["--delimiter", ";", "--label-separator", "none"]
+    options = ["--classifier", "nearest", "--set", "min_docs=2", "--holdout", "0.3"]
+    status, _, err = run("train", path, "-o", trained, *how, *options)
+    assert status == 0, err
+    assert "(single-label, 3 classes)" in err
+    found = lines_of(run("predict", trained, path)[1])
+    assert (len(found), found[0]["1"], found[0]["2"]) == (60, "0", labels[0])
+    held_out = json.loads(run("evaluate", trained, path, "--holdout", "--json")[1])
+    aside = lines_of(run("predict", trained, path, "--holdout")[1])
+    assert 0 < len(aside) == held_out["n_docs"] < 60
+    accuracy = sum(each["labels"] == [each["2"]] for each in aside) / len(aside)
+    assert held_out["accuracy"] == pytest.approx(accuracy, abs=1e-6)
+    (tmp_path / "b.txt").write_text("moon orbit\n")
+    assert run("predict", trained, tmp_path / "b.txt")[0] == 0  # which has no fields
+    (tmp_path / "c.csv").write_text("text,label\nmoon orbit,space\n")
+    other = ["--header", "--delimiter", ",", "--text-field", "text"]
+    assert len(lines_of(run("predict", trained, tmp_path / "c.csv", *other)[1])) == 1
+    status, _, err = run("predict", trained, tmp_path / "c.csv", "--header")
+    assert (status, "no field '4'" in err) == (1, True)
+
+
+def test_predict_holdout_needs_a_model_with_one(run, model, data):
+    status, _, err = run("predict", model, data, "--holdout")
+    assert (status, "trained without --holdout" in err) == (1, True)
+
+
+def test_cells_that_look_strange_are_a_warning_of_the_command(run, tmp_path):
+    rows = "".join(f'"moon {k}",Sales; Returns\n"rose {k}",Support\n' for k in range(20))
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
+    options = ["--classifier", "nearest", "--set", "min_docs=1", "--force"]
+    status, _, err = run("train", tmp_path / "a.csv", "-o", tmp_path / "m", *options)
+    assert status == 0
+    assert err.startswith("warning: ")
+    assert "'Sales; Returns' was read as several labels" in err
+    assert "(multilabel, 3 classes)" in err
+    whole = ["--label-separator", "none"]
+    status, _, err = run("train", tmp_path / "a.csv", "-o", tmp_path / "m", *options, *whole)
+    assert (status, "warning" in err, "(single-label, 2 classes)" in err) == (0, False, True)

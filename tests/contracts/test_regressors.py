@@ -33,6 +33,13 @@ def test_the_regressors_of_the_task_are_all_there():
     assert NAMES == ["network", "ridge"]
 
 
+def test_it_can_be_shown_before_and_after_it_has_learned(name):
+    made = regressor(name)
+    shown = repr(made)
+    assert type(made).__name__ in shown
+    assert repr(made.fit(U, S)) == shown
+
+
 def test_fit_returns_the_object_and_predict_a_row_a_term(name):
     made = regressor(name)
     assert made.fit(U, S) is made

@@ -1,6 +1,8 @@
 import csv as standard_csv
+import io
 
 import pytest
+import written
 from columns import columns_of
 
 from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
@@ -122,30 +124,114 @@ def test_a_cell_may_be_longer_than_the_limit_of_the_standard_module(tmp_path):
         standard_csv.field_size_limit(before)
 
 
-@pytest.mark.parametrize("label", ["a;b", "", " a", "a\n"])
-def test_a_label_that_a_cell_cannot_hold_is_refused_before_anything_is_written(tmp_path, label):
-    with pytest.raises(InputError, match="record 2"):
-        csv.write(tmp_path / "x.csv", LabelledCorpus(["x", "y"], ["a", label], False))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_int_label_is_refused_because_it_would_come_back_as_a_str(tmp_path):
-    with pytest.raises(InputError, match="not of type str; JSONL holds str and int"):
-        csv.write(tmp_path / "x.csv", LabelledCorpus(["x"], [5], False))
-
-
-def test_what_is_written_is_read_by_the_standard_module(tmp_path):
-    texts = ['a "b", c', "d\re", "f\r\ng", " h "]
-    csv.write(tmp_path / "x.csv", LabelledCorpus(texts, [["i", "j"], [], ["k"], ["k"]], True))
-    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(standard_csv.DictReader(file))
-    assert [row["text"] for row in rows] == texts
-    assert [row["labels"] for row in rows] == ["i;j", "", "k", "k"]
-
-
 def test_a_truncated_gzip_file_is_an_error(tmp_path):
     path = tmp_path / "x.csv.gz"
-    csv.write(path, LabelledCorpus([f"text {k}" for k in range(500)], ["a"] * 500, False))
+    written.write("csv", path, written.of([f"text {k}" for k in range(500)]))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(FormatError, match="cut short"):
         read_corpus(path)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found_out(tmp_path, delimiter):
+    rows = [["id", "text", "label"], *([str(k), "a, b; c | d\te", "x"] for k in range(3))]
+    file = io.StringIO()
+    standard_csv.writer(file, delimiter=delimiter).writerows(rows)
+    records = read(tmp_path, file.getvalue())
+    assert (records.texts, records.labels) == (["a, b; c | d\te"] * 3, [["x"]] * 3)
+
+
+def test_a_delimiter_that_is_given_decides(tmp_path):
+    content = "text;label\nx,y;a\n"
+    assert read(tmp_path, content).texts == ["x,y"]
+    assert refusal(tmp_path, content, delimiter=",")[0] == 1
+    assert read(tmp_path, "text\tlabel\nx\ta\n", delimiter="tab").texts == ["x"]
+    assert read(tmp_path, "text~label\nx~a\n", delimiter="~").texts == ["x"]
+    for bad in ("ab", '"', "\n"):
+        with pytest.raises(InputError, match="expected one character"):
+            read(tmp_path, content, delimiter=bad)
+
+
+def test_without_a_header_columns_are_named_by_numbers(tmp_path):
+    content = "a,x y\nb,z\n"
+    records = read(tmp_path, content, header=False, text_field="2", label_field="1")
+    assert (records.texts, records.labels) == (["x y", "z"], [["a"], ["b"]])
+    assert "there are: '1', '2'" in refusal(tmp_path, content, header=False)[1]
+
+
+def test_several_texts_are_joined_by_line_breaks(tmp_path):
+    records = read(tmp_path, "title,body,label\nt,b,a\n,c,a\n", text_field=["title", "body"])
+    assert records.texts == ["t\nb", "\nc"]
+    with pytest.raises(InputError, match="field 'body' is chosen twice"):
+        read(tmp_path, "title,body\nt,b\n", text_field=["title", "body"], label_field="body")
+
+
+def test_columns_of_0_and_1_are_classes(tmp_path):
+    content = "text,sci,art\nx,1,0\ny,1,1\nz,0.0,False\nu,,TRUE\n"
+    records = read(tmp_path, content, label_field=["sci", "art"])
+    assert records.labels == [["sci"], ["sci", "art"], [], ["art"]]
+    line, reason = refusal(tmp_path, "text,sci,art\nx,1,maybe\n", label_field=["sci", "art"])
+    assert (line, "'art' is 'maybe'; of several label fields, each is 0 or 1" in reason) == (
+        2,
+        True,
+    )
+    path = tmp_path / "docs.csv"
+    path.write_text("text,sci,art\nx,1,0\ny,0,1\n")
+    one_each = LabelledCorpus(["x", "y"], ["sci", "art"], False)
+    assert read_corpus(path, label_field=["sci", "art"]) == one_each
+    assert read_corpus(path, label_field="sci").labels == ["1", "0"]
+
+
+@pytest.mark.parametrize("separator", [None, "none"])
+def test_cells_are_one_label_where_nothing_separates_labels(tmp_path, separator):
+    records = read(tmp_path, "text,label\nx, a; b \ny,\n", label_separator=separator)
+    assert records.labels == [["a; b"], []]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["Sales; Returns", "Support"], "'Sales; Returns' was read as several labels, which occur"),
+        (["a;b", "c;d", "e"], "which occur in no other cell"),
+        (["a|b", "a", "b|c", "c"], r"looks like several labels, separated by '\|'"),
+        (["a, b", "a", "b"], "looks like several labels, separated by ','"),
+    ],
+)
+def test_cells_that_look_otherwise_separated_are_told(tmp_path, cells, message):
+    rows = "".join(f'x,"{cell}"\n' for cell in cells * 4)
+    with pytest.warns(UserWarning, match=f"docs.csv: .*{message}.*label_separator="):
+        read(tmp_path, f"text,label\n{rows}")
+    read(tmp_path, f"text,label\n{rows}", label_separator=None)  # without a warning
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["a;b", "a", "b"],
+        ["a;b", "b;c", "a;c"],
+        ["animal;cat", "animal;dog", "plant;rose", "plant;oak"],
+        ["Food, Drinks", "Home, Garden", "Home, Kitchen", "Toys"],  # one name each
+        ["a;b;c"],
+        [""],
+    ],
+)
+def test_cells_as_they_usually_are_give_no_warning(tmp_path, cells):
+    n_times = 1 if cells == ["a;b;c"] else 4
+    rows = "".join(f'x,"{cell}"\n' for cell in cells * n_times)
+    read(tmp_path, f"text,label\n{rows}")  # a warning would be an error
+
+
+@pytest.mark.parametrize("name", ["reuters21578_modapte", "goemotions", "20ng_bydate_stripped"])
+def test_real_corpora_give_no_warning(shared_data, tmp_path, name):
+    corpus = read_corpus(shared_data(f"{name}.jsonl.zst"))
+    labels = [given if corpus.is_multilabel else [given] for given in corpus.labels]
+    rows = "".join(f'x,"{";".join(map(str, given))}"\n' for given in labels)
+    assert read(tmp_path, f"text,label\n{rows}").labels == [[*map(str, each)] for each in labels]
+
+
+def test_a_message_lists_a_few_of_many_columns(tmp_path):
+    _, reason = refusal(tmp_path, ",".join(f"column {k}" for k in range(20_000)) + "\n")
+    assert "'column 0', 'column 1'" in reason
+    assert "(20,000 in all)" in reason
+    assert len(reason) < 400
+    assert len(refusal(tmp_path, "x" * 100_000 + ",y\n")[1]) < 400

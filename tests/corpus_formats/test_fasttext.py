@@ -1,7 +1,7 @@
 import pytest
 from columns import columns_of
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus import ReadOptions
 from wordclass.corpus_formats import fasttext
 from wordclass.errors import FormatError, InputError
 
@@ -51,32 +51,3 @@ def test_names_of_fields_are_refused(tmp_path, option):
 def test_a_file_of_blank_lines_has_no_records(tmp_path):
     with pytest.raises(FormatError, match="no records"):
         read(tmp_path, "\n\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "labels", "reason"),
-    [
-        ("two\nlines", ["a"], "line break"),
-        ("a\r", ["a"], "line break"),
-        ("x", ["a b"], "white space"),
-        ("x", ["a\n"], "white space"),
-        ("x", [""], "white space"),
-        ("", [], "empty"),
-        (" x", ["a"], "begins with"),
-        ("__label__b x", ["a"], "begins with"),
-        ("\ufeffx", [], "begins with"),
-        ("\udc80", ["a"], r"'\\udc80' .* surrogates not allowed"),
-        ("x", [5], r"not of type str; JSONL holds str and int \(its labels: \[5\]"),
-    ],
-)
-def test_what_a_line_cannot_hold_is_refused_and_nothing_is_written(tmp_path, text, labels, reason):
-    with pytest.raises(InputError, match=f"record 2 cannot be written: .*{reason}"):
-        fasttext.write(tmp_path / "x.txt", LabelledCorpus(["ok", text], [["a"], labels], True))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_lines_written_are_those_fasttext_reads(tmp_path):
-    corpus = LabelledCorpus(["to the moon ", "none"], [["a", "b"], []], True)
-    fasttext.write(tmp_path / "x.ft", corpus)
-    assert (tmp_path / "x.ft").read_bytes() == b"__label__a __label__b to the moon \nnone\n"
-    assert read_corpus(tmp_path / "x.ft") == corpus

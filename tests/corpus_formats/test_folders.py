@@ -1,8 +1,9 @@
 import gzip
+import os
 
 import pytest
 
-from wordclass.corpus import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus import ReadOptions, read_corpus
 from wordclass.corpus_formats import folders
 from wordclass.errors import FormatError, InputError, StorageError
 
@@ -94,19 +95,6 @@ def test_names_of_fields_are_refused(tmp_path, option):
         list(folders.read(lay_out(tmp_path, {"a/1": "x"}), ReadOptions(**{option: "body"})))
 
 
-@pytest.mark.parametrize("label", ["", ".", "..", ".hidden", "a/b", "../a", "a\0", "a\\b"])
-def test_a_label_that_cannot_be_a_folder_is_refused_and_nothing_is_written(tmp_path, label):
-    with pytest.raises(InputError, match="record 2 cannot be written"):
-        folders.write(tmp_path / "x", LabelledCorpus(["x", "y"], ["a", label], False))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_text_that_would_lose_its_first_character_is_refused(tmp_path):
-    with pytest.raises(InputError, match="byte order mark"):
-        folders.write(tmp_path / "x", LabelledCorpus(["\ufeffx"], ["a"], False))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_cannot_be_listed_is_a_storage_error(monkeypatch, tmp_path):
     lay_out(tmp_path, {"a/1": "x"})
 
@@ -118,31 +106,8 @@ def test_a_folder_that_cannot_be_listed_is_a_storage_error(monkeypatch, tmp_path
         read_corpus(tmp_path)
 
 
-@pytest.mark.parametrize("labels", [[], ["a", "b"]])
-def test_texts_without_exactly_one_label_are_refused(tmp_path, labels):
-    with pytest.raises(InputError, match=f"{len(labels)} labels"):
-        folders.write(tmp_path / "x", LabelledCorpus(["x"], [labels], True))
-
-
-def test_an_existing_folder_is_left_as_it_is(tmp_path):
-    lay_out(tmp_path, {"x/a/1": "mine"})
-    with pytest.raises(StorageError, match="exists already"):
-        folders.write(tmp_path / "x", LabelledCorpus(["y"], ["a"], False))
-    assert read_corpus(tmp_path / "x").texts == ["mine"]
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path, monkeypatch):
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.write_bytes", fail)
-    with pytest.raises(StorageError, match="No space left"):
-        folders.write(tmp_path / "x", LabelledCorpus(["y"], ["a"], False))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_more_texts_than_the_file_numbers_sort_by_still_keep_their_order(tmp_path):
-    texts = [str(k) for k in range(120)]
-    folders.write(tmp_path / "x", LabelledCorpus(texts, ["a"] * 120, False))
-    assert read_corpus(tmp_path / "x").texts == texts
+def test_a_pipe_among_the_files_is_refused_and_not_waited_for(tmp_path):
+    lay_out(tmp_path, {"a/1": "x"})
+    os.mkfifo(tmp_path / "a" / "2")
+    with pytest.raises(FormatError, match="2: neither a file nor a folder"):
+        read_corpus(tmp_path)

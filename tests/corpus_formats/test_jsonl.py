@@ -79,7 +79,8 @@ def test_a_text_that_is_no_string_is_an_error_and_never_turned_into_one(tmp_path
 @pytest.mark.parametrize(
     ("value", "labels"),
     [('["a", "b"]', ["a", "b"]), ('["b", "a", "b"]', ["b", "a"]), ("[3, 1, 3]", [3, 1]),
-     ('"a"', ["a"]), ("7", [7]), ("[]", []), ('[1, "1"]', [1, "1"]), ('""', [""]),
+     ('"a"', ["a"]), ("7", [7]), ("[]", []), ('[1, "1"]', [1, "1"]), ('""', []),
+     ("null", []), ('" "', []), ('[""]', []),
      (f"[{10**30}]", [10**30])],
 )  # fmt: skip
 def test_labels_are_a_list_or_one_alone_and_each_is_kept_once_in_order(tmp_path, value, labels):
@@ -93,12 +94,6 @@ def test_labels_of_another_type_are_refused(tmp_path, value):
     line, reason = refusal(tmp_path, GOOD, f'{{"text": "x", "labels": {value}}}')
     assert line == 2
     assert "expected strings or whole numbers" in reason
-
-
-def test_null_labels_are_refused_with_the_advice_to_write_an_empty_list(tmp_path):
-    line, reason = refusal(tmp_path, GOOD, '{"text": "x", "labels": null}')
-    assert line == 2
-    assert "write []" in reason
 
 
 def test_a_field_that_is_not_there_is_named_with_the_fields_there_are(tmp_path):
@@ -169,26 +164,6 @@ def test_lone_surrogates_are_legal_and_come_back(tmp_path):
     assert read(tmp_path, r'{"text": "a\udc80", "label": "b"}').texts == ["a\udc80"]
     records = read(tmp_path, r'{"text": "a\udc80 \\udc80 é", "label": "\udfff"}')
     assert (records.texts, records.labels) == (["a\udc80 \\udc80 é"], [["\udfff"]])
-    corpus = LabelledCorpus(["a\udc80 \\udc80 é", "\ud800x"], ["\udfff", "b"], False)
-    jsonl.write(tmp_path / "out.jsonl", corpus)
-    assert read_corpus(tmp_path / "out.jsonl") == corpus
-
-
-def test_two_surrogates_that_would_come_back_as_one_character_are_refused(tmp_path):
-    with pytest.raises(InputError, match="record 2 cannot be written: two surrogates"):
-        jsonl.write(tmp_path / "x.jsonl", LabelledCorpus(["x", "\ud83d\ude00"], ["a", "b"], False))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_int_labels_come_back_as_ints(tmp_path):
-    corpus = LabelledCorpus(["x", "y"], [[1, "1"], [10**30]], True)
-    jsonl.write(tmp_path / "out.jsonl", corpus)
-    assert read_corpus(tmp_path / "out.jsonl") == corpus
-
-
-def test_text_is_written_as_it_is_and_not_as_escapes(tmp_path):
-    jsonl.write(tmp_path / "out.jsonl", LabelledCorpus(["日本"], ["é"], False))
-    assert (tmp_path / "out.jsonl").read_bytes() == '{"text": "日本", "label": "é"}\n'.encode()
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
@@ -215,3 +190,33 @@ def test_the_published_corpora_have_their_sizes(
         train.labels if not is_multilabel else [name for names in train.labels for name in names]
     )
     assert len(set(labels)) == n_classes
+
+
+def test_a_file_may_be_one_array_of_objects(tmp_path):
+    path = tmp_path / "docs.json"
+    path.write_text(
+        json.dumps([{"text": "x", "label": "a"}, {"text": "y", "label": "b"}], indent=1)
+    )
+    assert read_corpus(path) == LabelledCorpus(["x", "y"], ["a", "b"], False)
+    path.write_text('\n[{"text": "x", "label": "a"},\n {"text": "y", "label": null}]\n')
+    with pytest.raises(FormatError, match=r"docs\.json: record 2: no label"):
+        read_corpus(path)
+    path.write_text('\n[{"text": "x", "label": "a"},\n {"text": }]\n')
+    with pytest.raises(FormatError, match=r"docs\.json, line 3: not JSON"):
+        read_corpus(path)
+    path.write_text("[1]")
+    with pytest.raises(FormatError, match="record 1: the number 1, expected an object"):
+        read_corpus(path)
+    path.write_text(GOOD + "\n" + GOOD)
+    assert read_corpus(path).texts == ["x", "x"]
+
+
+def test_texts_of_several_fields_may_be_null_and_flags_are_0_or_1(tmp_path):
+    line = '{"title": null, "body": "b", "n": 5, "sci": true, "art": 0.0, "law": 1}'
+    records = read(
+        tmp_path, line, text_field=["title", "body", "n"], label_field=["sci", "art", "law"]
+    )
+    assert (records.texts, records.labels) == (["\nb\n5"], [["sci", "law"]])
+    flags = {"text_field": "body", "label_field": ["sci", "n"]}
+    assert "field 'n' is the number 5" in refusal(tmp_path, line, **flags)[1]
+    assert "field 'n' is a list" in refusal(tmp_path, line.replace("5", "[5]"), **flags)[1]

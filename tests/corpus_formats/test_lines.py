@@ -104,7 +104,7 @@ def test_where_the_chunks_end_does_not_matter(encoding, content, chunk):
             return super().read1(chunk)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage, "reading", lambda _: Drops(content.encode(encoding)))
+        patch.setattr(storage, "reading", lambda _, **_options: Drops(content.encode(encoding)))
         found = list(decoded("x", encoding))
     assert found == [f"{line}\n" for line in content.split("\n")[:-1]] + [
         content.split("\n")[-1]
@@ -118,4 +118,25 @@ def test_a_bad_byte_from_a_pipe_is_told_without_waiting_for_more(tmp_path):
     with pytest.raises(FormatError, match="byte 0xff is not valid") as caught:
         list(decoded(tmp_path / "pipe", "utf-8"))
     writer.join()
-    assert caught.value.line is None
+    assert caught.value.line == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_file_without_the_mark_that_its_encoding_needs_is_an_error(tmp_path, encoding):
+    with pytest.raises(FormatError, match="--encoding") as caught:
+        lines_of(tmp_path, b"text,label\nx,a\n", encoding)
+    assert caught.value.line == 1
+
+
+def test_white_space_without_end_is_refused_soon(tmp_path):
+    assert len(lines_of(tmp_path, b"\n" * 1_000_000)) == 1_000_000
+    path = tmp_path / "x.txt.gz"
+    with storage.writing(path) as file:
+        file.write(b"a\n" + b" \n" * 1_000_000)
+    with pytest.raises(FormatError, match="more than 1,048,576 blanks in a row"):
+        list(decoded(path, "utf-8"))
+
+
+def test_a_pipe_that_nobody_writes_to_is_empty(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert list(decoded(tmp_path / "pipe", "utf-8")) == []

@@ -184,7 +184,7 @@ def test_documents_are_sorted_and_progress_is_told(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setattr(_docstring_prose.sysconfig, "get_paths", lambda: {"stdlib": str(tmp_path)})
     told = []
-    with progress.told_to(lambda *step: told.append(step)):
+    with progress.on_progress(lambda *step: told.append(step)):
         found = _docstring_prose.read_all(("zoo", "ape"))
     assert [doc.text for doc in found] == ["Ape.", "A.", "B."]
     assert told[-1] == ("reading docstrings", 2, 2)

@@ -90,7 +90,7 @@ def names(folder):
 
 def test_a_file_is_fetched_once(tmp_path, server, file):
     told = []
-    with progress.told_to(lambda *step: told.append(step)):
+    with progress.on_progress(lambda *step: told.append(step)):
         path = fetch(file, tmp_path / "new" / "folder")
     assert path.read_bytes() == CONTENT
     assert names(path.parent) == ["corpus.tar.gz"]
@@ -215,11 +215,12 @@ def test_a_part_of_somebody_who_is_still_writing_is_left_alone(tmp_path, file):
     assert part.read_bytes() == b"theirs"
 
 
-def test_a_part_of_somebody_who_was_killed_is_taken_over(tmp_path, server, file):
-    part = tmp_path / ".corpus.tar.gz.part-0123"
-    part.write_bytes(CONTENT[:1000])
+def test_parts_of_somebody_who_was_killed_are_taken_over(tmp_path, server, file):
     hour_ago = time.time() - 3600
-    os.utime(part, (hour_ago, hour_ago))
+    for name in ("0123", "4567"):
+        part = tmp_path / f".corpus.tar.gz.part-{name}"
+        part.write_bytes(CONTENT[:1000])
+        os.utime(part, (hour_ago, hour_ago))
     assert fetch(file, tmp_path).read_bytes() == CONTENT
     assert server.asked == ["bytes=1000-"]
     assert names(tmp_path) == ["corpus.tar.gz"]

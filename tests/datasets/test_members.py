@@ -134,7 +134,7 @@ def test_a_file_that_is_gone_is_an_error_of_storage(tmp_path):
 def test_progress_is_told(tmp_path, write_zip):
     paths = [write_zip(tmp_path / f"{k}.zip", FILES) for k in range(3)]
     told = []
-    with progress.told_to(lambda *step: told.append(step)):
+    with progress.on_progress(lambda *step: told.append(step)):
         list(_members.read(paths, is_wanted, "reading zips"))
     assert told[0] == ("reading zips", 0, 3)
     assert told[-1] == ("reading zips", 3, 3)

@@ -20,6 +20,20 @@ def wce():
     return wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
 
 
+def test_a_word_is_looked_up_as_the_analyzer_writes_it():
+    wce = wc.WordClassEmbeddings(min_docs=1, ngrams=(1, 2))
+    wce.fit(["the SCSI drive 42", "a red rose 17"], ["hardware", "garden"])
+    assert wce.profile("SCSI") == wce.profile("scsi")
+    assert wce.profile("SCSI", 1)[0][0] == "hardware"
+    assert wce.profile("SCSI Drive") == wce.profile("scsi drive")
+    assert wce.written("1984") == wce.written("7")
+    assert wce.written("1984") in wce
+    assert (wce.written("SCSI rose drive"), wce.written("?")) == ("SCSI rose drive", "?")
+    # a key is exact
+    assert "SCSI" not in wce
+    assert not wce["SCSI"].any()
+
+
 def test_the_whole_way_equals_slow_loops(wce):
     terms = reference.vocabulary(TEXTS, 2)
     X = reference.tfidf(TEXTS, terms)

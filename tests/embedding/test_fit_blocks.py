@@ -124,7 +124,7 @@ def test_a_large_file_is_fitted_block_by_block_with_the_same_result(
         )
         with pytest.raises(SystemExit):
             cli.main()
-        assert "from 60 documents of 3 classes" in capsys.readouterr().err
+        assert "from 60 documents (single-label, 3 classes)" in capsys.readouterr().err
     streamed, whole = (
         wc.WordClassEmbeddings.load(tmp_path / f"{name}.wce") for name in ("streamed", "whole")
     )

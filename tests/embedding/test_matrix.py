@@ -126,6 +126,8 @@ def test_nothing_is_predicted_where_no_term_is_unseen(wce):
     known = wc.WordVectors.of(["moon"], [[1, 2]])  # too few to learn from, too
     made = wc.EmbeddingMatrix.of(known, wce, unseen="ridge")
     np.testing.assert_array_equal(made.matrix, wc.EmbeddingMatrix.of(known, wce).matrix)
+    with pytest.raises(wc.InputError, match="unknown regressor 'rigde'"):
+        wc.EmbeddingMatrix.of(known, wce, unseen="rigde")
 
 
 def test_what_cannot_be_predicted_is_refused(wce):

@@ -14,6 +14,7 @@ from made_up import corpus, multilabel_corpus
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
+from wordclass import storage  # noqa: E402
 from wordclass.classifiers import _network_classifier  # noqa: E402
 from wordclass.network import checkpoint  # noqa: E402
 from wordclass.network.checkpoint import Checkpoint, CheckpointError, State  # noqa: E402
@@ -243,11 +244,10 @@ def test_no_file_is_a_beginning_and_nothing_is_written_without_a_path(tmp_path):
 
 def test_removing_takes_what_a_killed_process_left_and_nothing_else(tmp_path):
     path = tmp_path / "m.checkpoint"
-    kept = ["m", "mXcheckpoint", ".m.checkpoint.tmp", f".other.{'a' * 32}.tmp"]
-    for name in [*kept, path.name, f".m.checkpoint.{'0f' * 16}.tmp"]:
+    unfinished = f"{storage._MACHINE}-{'0f' * 8}.tmp"
+    kept = ["m", "mXcheckpoint", ".m.checkpoint.tmp", f".other.{unfinished}"]
+    for name in [*kept, path.name, f".m.checkpoint.{unfinished}", f".state.{unfinished}"]:
         (tmp_path / name).write_text("")
-    (tmp_path / f".state.{'1' * 32}.tmp").write_text("")
-    make(checkpoint=tmp_path / "state").fit(TEXTS, LABELS)
     make(checkpoint=tmp_path / "state").fit(TEXTS, LABELS)  # this one finds what was left
     checkpoint.remove(tmp_path / "state")
     checkpoint.remove(path)

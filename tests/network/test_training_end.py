@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from network.small_trainings import (
+    Judged,
     assert_same_weights,
     documents,
     honest,
@@ -51,6 +52,19 @@ def test_training_ends_when_patience_does_and_the_best_weights_come_back(options
     )  # fmt: skip
     short.run()
     np.testing.assert_array_equal(run.validation_scores, short.validation_scores)
+
+
+@pytest.mark.parametrize(("target", "best"), [("macro_f1", 2), ("micro_f1", 3)])
+def test_the_target_tells_the_best_epoch(target, best):
+    training, validation = two_parts()
+    left = iter([(0.1, 0.1), (0.9, 0.2), (0.5, 0.8), (0.4, 0.7)])
+
+    def judge(_scores, _Y):
+        macro, micro = next(left)
+        return Judged(macro_f1=macro, micro_f1=micro)
+
+    schedule = Schedule(batch_size=8, max_epochs=4, target=target)
+    assert Training(network_of(), training, validation, schedule, judge).run().best_epoch == best
 
 
 def test_without_validation_texts_all_epochs_are_done():

@@ -40,12 +40,12 @@ def test_progress_tells_loss_and_score_and_how_much_is_left_if_nothing_gets_bett
     training, validation = two_parts()
     schedule = Schedule(batch_size=8, max_epochs=5, patience=2)
     told = []
-    with progress.told_to(lambda *what: told.append(what)):
+    with progress.on_progress(lambda *what: told.append(what)):
         Training(network_of(), training, validation, schedule, judge_of([0.5, 0.7, 0.6, 0.6])).run()
     steps = list(dict.fromkeys(step for step, _, _ in told))
     assert steps[0] == "training: epoch 1"
     assert re.fullmatch(
-        r"training: epoch 4, loss \d\.\d{3}, best macro F1 0\.700 of epoch 2", steps[3]
+        r"training: epoch 4, loss \d\.\d{3}, best macro_f1 0\.700 of epoch 2", steps[3]
     )
     assert steps[4] == "last epoch: with the validation texts"
     assert len(steps) == 5  # validation texts are scored, but not told of

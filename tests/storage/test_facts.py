@@ -50,6 +50,11 @@ def test_a_number_of_processes_is_not_stored():
     assert storable({}) == {}
 
 
+def test_a_number_of_processes_and_a_checkpoint_in_a_file_are_ignored():
+    stored = {"n_jobs": 10**9, "checkpoint": "/etc/passwd", "seed": 3}
+    assert restored("here", stored, {}) == {"n_jobs": None, "checkpoint": None, "seed": 3}
+
+
 def test_word_vectors_are_described_and_come_back_as_none():
     vectors = wc.WordVectors.of(["moon"], np.zeros((1, 3), np.float32))
     stored = storable({"vectors": vectors})

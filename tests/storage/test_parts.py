@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from wordclass.errors import FormatError
-from wordclass.storage.parts import Parts, digest
+from wordclass.storage.parts import Parts, digest, from_json
 
 MATRIX = sparse.csr_matrix(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
 PARTS = Parts.of(
@@ -17,6 +17,8 @@ LAYOUT = {
     "weights": "float32 terms classes",
     "joint": "csr:float64 terms classes",
     "thresholds": "float64? classes",
+    "docs": "int64? terms >=0 <=classes",
+    "bounds": "infinite:float64? terms",
 }
 
 
@@ -44,7 +46,9 @@ def test_parts_are_put_together_and_the_later_ones_count():
     both = PARTS | Parts.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
     assert both.facts == {"n_docs": 4, "loss": "softmax"}
     assert both.arrays.keys() == {*PARTS.arrays, "C"}
-    assert both.under("joint.").keys() == {"data", "indices", "indptr", "shape"}
+    assert {name for name in both.arrays if name.startswith("joint.")} == {
+        "joint.data", "joint.indices", "joint.indptr", "joint.shape",
+    }  # fmt: skip
 
 
 def test_fields_are_those_of_the_layout():
@@ -65,12 +69,20 @@ def test_fields_are_those_of_the_layout():
         ({"term_ends": np.array([4, 99])}, "does not cut terms"),
         ({"term_ends": np.array([5, 9], np.int32)}, "term_ends is int32"),
         ({"terms": np.array([255] * 9, np.uint8)}, "codec can't decode"),
-        ({"joint__indices": np.array([1, 0, 3], np.int32)}, "indices"),
+        ({"joint__indices": np.array([1, 0, 3], np.int32)}, "joint.indices .* >=0 <=2"),
+        ({"joint__indices": np.array([1, 2, 2], np.int32)}, "joint has two values in one place"),
+        ({"joint__indices": np.array([1, 0, 2], np.int8)}, "joint.indices is int8"),
+        ({"joint__indptr": np.array([0, 1, 3], np.int8)}, "joint.indptr is int8"),
+        ({"joint__data": np.array([1, np.inf, 2])}, "joint.data holds numbers that are not finite"),
+        ({"weights": np.full((2, 3), np.nan, np.float32)}, "weights holds numbers that are not"),
+        ({"docs": np.array([1, -1])}, "docs holds numbers that are not finite >=0 <=classes"),
+        ({"docs": np.array([1, 4])}, "docs holds numbers that are not finite >=0 <=classes"),
+        ({"bounds": np.array([np.nan, 0])}, "bounds holds numbers"),
         ({"joint__indices": np.array([1, -1, 2], np.int32)}, "indices"),
         ({"joint__indices": np.array([1, 0], np.int32)}, "ind"),
         ({"joint__indptr": np.array([0, 4, 3], np.int32)}, "ind"),
         ({"joint__indptr": np.array([1, 2, 3], np.int32)}, "ind"),
-        ({"joint__data": np.ones(3, np.float32)}, "joint is float32"),
+        ({"joint__data": np.ones(3, np.float32)}, "joint.data is float32"),
         ({"joint__shape": np.array([2, 4])}, r"joint is float64 \(2, 4\); expected"),
         ({"joint__shape": np.array([2])}, r"joint.shape is int64 \(1,\)"),
     ],
@@ -78,6 +90,61 @@ def test_fields_are_those_of_the_layout():
 def test_what_is_not_as_the_layout_says_is_refused(arrays, message):
     with pytest.raises(ValueError, match=message):
         changed(**arrays).take(**LAYOUT)
+
+
+def test_unsorted_indices_are_sorted():
+    swapped = {
+        "joint__indices": np.array([1, 2, 0], np.int32),
+        "joint__data": np.array([2.0, 3, 1]),
+    }
+    found = changed(**swapped).take(**LAYOUT)["joint"]
+    assert found.has_sorted_indices
+    np.testing.assert_array_equal(found.toarray(), MATRIX.toarray())
+
+
+def test_infinities_are_allowed_where_the_layout_says_so():
+    bounds = np.array([-np.inf, np.inf])
+    assert changed(bounds=bounds).take(**LAYOUT)["bounds"] is bounds
+
+
+def test_strings_may_have_to_be_distinct_or_sorted():
+    words = {"sorted": ["a", "b"], "unsorted": ["b", "a"], "twice": ["a", "a"]}
+    parts = Parts.of(**words)
+    assert parts.take(sorted="sorted:str n", unsorted="distinct:str n").keys() == {
+        "sorted", "unsorted",
+    }  # fmt: skip
+    for layout in (
+        {"unsorted": "sorted:str n"},
+        {"twice": "sorted:str n"},
+        {"twice": "distinct:str n"},
+    ):
+        with pytest.raises(ValueError, match="or some are there twice"):
+            parts.take(**layout)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        "[-Infinity]",
+        "1e999",
+        "9" * 400,
+        "9" * 5000,
+        "[" * 10**5,
+        '{"a":' * 10**5,
+        "",
+        b"\xff",
+    ],
+)
+def test_json_that_no_file_of_ours_holds_is_refused(text):
+    with pytest.raises((ValueError, RecursionError), match=r"finite|Expecting|codec|recursion"):
+        from_json(text)
+
+
+def test_other_json_is_parsed():
+    text = '{"a": [1, -2, 0.5, -1e3, null, true], "b": 18446744073709551616}'
+    assert from_json(text) == {"a": [1, -2, 0.5, -1000.0, None, True], "b": 2**64}
+    assert [type(each) for each in from_json(text)["a"][:4]] == [int, int, float, float]
 
 
 def test_a_size_may_be_a_number_or_known_before():

@@ -82,9 +82,12 @@ def test_an_analyzer_can_be_pickled_after_use():
     [
         ({"ngrams": (2, 1)}, "ngrams is (2, 1)"),
         ({"ngrams": (0, 1)}, "ngrams is (0, 1)"),
+        ({"ngrams": (1, 10**9)}, "ngrams is (1, 1000000000)"),
         ({"ngrams": 3}, "ngrams is 3"),
         ({"ngrams": "ab"}, "ngrams is 'ab'"),
         ({"stop_words": "french"}, "stop_words is 'french'"),
+        ({"stop_words": 5}, "stop_words is 5; expected 'english', a collection of words, or None"),
+        ({"stop_words": [["a"]]}, "stop_words holds ['a']"),
         ({"stop_words": [1]}, "stop_words holds 1"),
         ({"strip_accents": "yes"}, "strip_accents is 'yes'"),
         ({"token_pattern": "("}, "no regular expression"),

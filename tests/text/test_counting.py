@@ -43,7 +43,7 @@ def test_blocks_and_processes_change_nothing(monkeypatch):
 def test_progress_is_told_block_by_block(monkeypatch):
     monkeypatch.setattr(counting, "_BLOCK", 2)
     heard = []
-    with progress.told_to(lambda *told: heard.append(told)):
+    with progress.on_progress(lambda *told: heard.append(told)):
         counting.count(["a"] * 5, str.split)
     assert heard == [("counting words", done, 3) for done in range(4)]
 

@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -132,7 +134,7 @@ def test_the_names_of_dimensions_have_a_file_of_their_own(tmp_path):
 
 def test_names_of_other_vectors_that_cannot_be_removed_are_an_error(tmp_path):
     (tmp_path / "out.txt.classes.json").mkdir()
-    with pytest.raises(StorageError, match="names other vectors; remove it"):
+    with pytest.raises(StorageError, match=r"cannot be removed.*names other vectors"):
         glove_text.write(tmp_path / "out.txt", WordVectors.of(["a"], [[1.0, 2.0]]))
 
 
@@ -158,7 +160,7 @@ def test_progress_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(_text, "_BLOCK_BYTES", 1 << 16)
     heard = []
     path = file_of(tmp_path, "".join(f"t{k} 1\n" for k in range(20_000)))
-    with progress.told_to(lambda *told: heard.append(told)):
+    with progress.on_progress(lambda *told: heard.append(told)):
         glove_text.read(path)
     done = [n_lines for _, n_lines, _ in heard]
     assert {(step, total) for step, _, total in heard} == {("reading vectors.txt", None)}
@@ -184,3 +186,17 @@ def test_real_vectors_are_read_in_seconds(shared_data, tmp_path):
     assert time.process_time() - start < 0.5  # .04 on a quiet machine
     assert again.terms == vectors.terms
     assert again.matrix.tobytes() == vectors.matrix.tobytes()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
+def test_beside_a_pipe_no_names_are_written(tmp_path):
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    glove_text.write(pipe, WordVectors.of(["a"], [[1.0, 2.0]], ["x", "y"]))
+    reader.join(60)
+    assert found == [b"a 1.0 2.0\n"]
+    assert os.listdir(tmp_path) == ["pipe"]
+    with pytest.raises(FormatError, match="a pipe or a device"):
+        WordVectors.load(pipe)

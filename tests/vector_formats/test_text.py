@@ -59,7 +59,7 @@ def outcome(kind, content, n_dims, wanted, cuts=()):
     blocks = [b"".join(whole[start:end]) for start, end in pairwise(edges)]
     heard = []
     try:
-        with read_by(kind), progress.told_to(lambda *told: heard.append(told)):
+        with read_by(kind), progress.on_progress(lambda *told: heard.append(told)):
             vectors = _text.read(PATH, blocks, n_dims, wanted)
     except FormatError as error:
         return error.line, error.reason

@@ -76,7 +76,7 @@ def test_spaces_become_underscores_and_may_not_collide(tmp_path):
 def test_progress_is_reported(tmp_path):
     heard = []
     path = file_of(tmp_path, b"10000 1\n", [(b"%d" % k, [1.0]) for k in range(10_000)])
-    with progress.told_to(lambda *told: heard.append(told)):
+    with progress.on_progress(lambda *told: heard.append(told)):
         word2vec_binary.read(path)
     assert heard == [("reading vectors.bin", 10_000, 10_000)]
 

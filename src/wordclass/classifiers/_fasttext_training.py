@@ -222,7 +222,7 @@ class WordAverage:
     @classmethod
     def from_parts(cls, analyze: Analyze, parts: Parts) -> "WordAverage":
         """Return what was stored; the analyzer comes from elsewhere."""
-        words = parts.take(words="str words")["words"]
+        words = parts.take(words="sorted:str words")["words"]
         return cls(analyze, fixed_vocabulary(words), **parts.take(**_LAYOUT))
 
 

@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of, list_texts, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, is_auto, list_texts, n_threads
 from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
-from wordclass.measures import Scores, score
+from wordclass.measures import Scores, checked_target, score
 from wordclass.network import export, machine
 from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.embedding_layer import (
@@ -108,9 +108,10 @@ class NetworkClassifier(TextClassifier):
     ----------
     vectors : WordVectors, optional
         Pretrained word vectors.
-    wce : bool or WordClassEmbeddings, default=True
+    wce : bool, WordClassEmbeddings or dict, default=True
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
-        cloned, then fitted on the training texts. False: none.
+        cloned, then fitted on the training texts; or a dict of just the options that are not to be
+        the defaults. False: none.
     random_dims : int, optional
         How many random dimensions; None is 200 where there are no other vectors, else 0.
     trainable : bool or dict, default=False
@@ -131,9 +132,12 @@ class NetworkClassifier(TextClassifier):
     lr : float, default=0.001
     batch_size, max_epochs, patience : int, default=100, 200, 10
         Of the training: see `Schedule`. One fifth of the texts, at most 20,000, are kept aside to
-        validate on; training ends after `patience` epochs without a better macro F1 there, and the
+        validate on; training ends after `patience` epochs without a better one there, and the
         best weights come back. Then these texts are learned from too, in one more epoch: together
         with all others, or alone in the paper's protocol.
+    target : str, default="macro_f1"
+        By what the best epoch is told, on the validation texts: "macro_f1", as the paper's runs
+        did, "micro_f1", "both", the mean of these two, or "accuracy".
     protocol : "clean" or "paper", default="clean"
         "clean": word-class vectors never see the labels of the text that they read in training,
         nor those of the validation texts; batches are shuffled anew in every epoch; padding is
@@ -158,7 +162,7 @@ class NetworkClassifier(TextClassifier):
     seed : int, default=0
         Of all random numbers. The same seed on the same machine makes the same weights.
     n_jobs : int, optional
-        Number of threads; None is one. Another number may change the last digits.
+        Number of threads; None is one, -1 all cores. Another number may change the last digits.
 
     Attributes
     ----------
@@ -174,7 +178,7 @@ class NetworkClassifier(TextClassifier):
     """
 
     vectors: WordVectors | None = None
-    wce: bool | WordClassEmbeddings = True
+    wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
     random_dims: int | None = None
     trainable: Trainable = False
     supervised_dropout: Rates = 0.5
@@ -185,6 +189,7 @@ class NetworkClassifier(TextClassifier):
     max_epochs: int = 200
     patience: int = 10
     batches_per_epoch: int | Literal["auto"] | None = "auto"
+    target: str = "macro_f1"
     protocol: Literal["clean", "paper"] = "clean"
     unseen: str | None = None
     keep_unseen: bool = True
@@ -223,10 +228,11 @@ class NetworkClassifier(TextClassifier):
 
     # --- options, checked before any work is done -------------------------------------------
 
-    def _check(self) -> None:
+    def _check_options(self) -> None:
         check_one_of("protocol", self.protocol, ("clean", "paper"))
+        checked_target(self.target)
         sizes = ["batch_size", "max_epochs", "patience", "max_length", self._SIZE]
-        if self.batches_per_epoch not in (None, "auto"):
+        if self.batches_per_epoch is not None and not is_auto(self.batches_per_epoch):
             sizes.append("batches_per_epoch")
         for name in sizes:
             check_int(name, getattr(self, name), 1)
@@ -241,25 +247,26 @@ class NetworkClassifier(TextClassifier):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
         dropout_rates("supervised_dropout", BLOCKS, rates)
         trained_blocks(BLOCKS, self.trainable)
-        self._check_vectors()
+        if not isinstance(self.wce, bool | WordClassEmbeddings):
+            raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
+
+    def _check_machine_and_vectors(self) -> None:
         if not isinstance(self.checkpoint, str | PathLike | None):
             raise InputError(f"checkpoint is {self.checkpoint!r}; expected a path, or None")
         machine.device_of(self.device)
 
     def _check_vectors(self) -> None:
-        vectors, wce = self.vectors, self.wce
+        vectors, wce = self.vectors, own_embeddings(self.wce, {})
         if vectors is not None and not isinstance(vectors, WordVectors):
             raise InputError(
                 f"vectors is a {type(vectors).__name__}; expected WordVectors, as WordVectors.load "
                 "returns them"
             )
-        if not isinstance(wce, bool | WordClassEmbeddings):
-            raise InputError(f"wce is {wce!r}; expected True, False or WordClassEmbeddings")
-        if isinstance(wce, WordClassEmbeddings) and wce.analyzer is None and wce.ngrams != (1, 1):
+        if wce is not None and wce.analyzer is None and wce.ngrams != (1, 1):
             raise InputError(f"networks read single words; wce has ngrams={wce.ngrams}")
-        if vectors is None and wce is False and self.random_dims == 0:
+        if vectors is None and wce is None and self.random_dims == 0:
             raise InputError("there are no vectors: give vectors, wce or random_dims")
-        if self.unseen is not None and (vectors is None or wce is False):
+        if self.unseen is not None and (vectors is None or wce is None):
             raise InputError("unseen needs both pretrained and word-class vectors")
         if self.unseen is not None and not self.keep_unseen:
             raise InputError("unseen gives vectors to words that keep_unseen=False leaves out")
@@ -313,12 +320,12 @@ class NetworkClassifier(TextClassifier):
 
     def _word_options(self) -> dict[str, Any]:
         """Return which words there are: those of embeddings that were given, or of our options."""
-        source = self.wce if isinstance(self.wce, WordClassEmbeddings) else self
         names = ("min_docs", "mask_numbers", "analyzer", "stop_words")
-        return {"n_jobs": self.n_jobs, **{name: getattr(source, name) for name in names}}
+        given = own_embeddings(self.wce, {name: getattr(self, name) for name in names}) or self
+        return {"n_jobs": self.n_jobs, **{name: getattr(given, name) for name in names}}
 
     def _analyzer(self) -> Analyze:
-        return DocumentVectorizer(**self._word_options()).build_analyzer()
+        return DocumentVectorizer(**self._word_options()).checked().build_analyzer()
 
     def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""
@@ -343,7 +350,8 @@ class NetworkClassifier(TextClassifier):
     # --- learning ---------------------------------------------------------------------------
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        self._check()
+        self._check_options()
+        self._check_machine_and_vectors()
         data = self._data(texts, labels, sample_weight)
         E, codeframe = data.E, labels.codeframe
         n_classes = len(codeframe.classes)
@@ -389,8 +397,8 @@ class NetworkClassifier(TextClassifier):
         return {"random": given} if len(E.blocks) > 1 else 0.0
 
     def _schedule(self, n_texts: int) -> Schedule:
-        limit = self.batches_per_epoch
-        if limit == "auto":
+        limit: Any = self.batches_per_epoch
+        if is_auto(limit):
             limit = _HUGE_BATCHES if n_texts > _HUGE else None
         return Schedule(
             lr=self.lr,
@@ -402,6 +410,7 @@ class NetworkClassifier(TextClassifier):
             last_rate=_LAST_RATE if self._is_clean else 1.0,
             ties_count=not self._is_clean,
             averages=self._AVERAGES and self._is_clean,
+            target=checked_target(self.target),
         )
 
     def _judge(self, codeframe: Codeframe, scores: Floats32, Y: Sparse) -> Scores:
@@ -439,10 +448,10 @@ class NetworkClassifier(TextClassifier):
 
     # --- using ------------------------------------------------------------------------------
 
-    def decision_function(self, texts: Iterable[str]) -> Floats32:
-        """Return the logit (n, m) of each class; also for two classes, unlike scikit-learn."""
+    def class_scores(self, X: Iterable[str]) -> Floats32:
+        """Return the logit (n, m) of each class, also where there are two."""
         check_is_fitted(self)
-        listed = list_texts(texts)
+        listed = list_texts(X)
         return self._logits(self.embedding_.sequences(listed, self.max_length, n_jobs=self.n_jobs))
 
     def _logits(self, texts: Sequences) -> Floats32:
@@ -511,10 +520,15 @@ class NetworkClassifier(TextClassifier):
         return self.embedding_.to_parts() | Parts.of(told, **self.network_.packed())
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
+        self.history_, self.best_epoch_ = list(parts.facts["history"]), parts.facts["best_epoch"]
         E = EmbeddingMatrix.from_parts(self._analyzer(), parts)
-        network = self._around(EmbeddingLayer(E, False, None), len(self.classes_))
-        network.unpack(parts.arrays)
-        self.history_, self.best_epoch_ = parts.facts["history"], parts.facts["best_epoch"]
+        n_classes = len(self.classes_)
+        n_weights, _ = self._numbers(getattr(self, self._SIZE), E.n_dims, n_classes)
+        if n_weights > sum(array.size for array in parts.arrays.values()):
+            raise ValueError(f"its weights are fewer than the {n_weights} that its options ask for")
+        network = self._around(EmbeddingLayer(E, False, None), n_classes)
+        network.unpack(parts)
         self._adopt(E, network)
 
 

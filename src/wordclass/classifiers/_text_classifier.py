@@ -1,7 +1,7 @@
 """What all classifiers of texts share: how labels go in, how they come out, scikit-learn's manners.
 
 A kind of classifier defines `_learn` and `_from_parts`, and has a scorer (`LinearScorer` is the
-usual one); or it defines `decision_function`, `_contributions` and `_to_parts` by itself.
+usual one); or it defines `class_scores`, `_contributions` and `_to_parts` by itself.
 """
 
 from abc import abstractmethod
@@ -27,11 +27,11 @@ from wordclass.explanation import Explanation
 from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
-from wordclass.measures import evaluate
+from wordclass.measures import exactly_right
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze, choose_analyzer
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator
 from wordclass.thresholds import Calibration, decide
 from wordclass.vocabulary import Vocabulary
 
@@ -40,10 +40,10 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 _BLOCK = 8192  # documents scored at once
 _FINGERPRINTS = "training.fingerprints"
 _LAYOUT = {
-    "thresholds": "float64? classes",
     "calibration": "float64? classes 2",
     _FINGERPRINTS: "uint64 texts",
 }
+_THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
 
@@ -60,7 +60,7 @@ class Scorer(Protocol):
         """Return what is stored of it."""
 
 
-class TextClassifier(ClassifierMixin, BaseEstimator):
+class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     """A classifier that takes texts.
 
     Attributes
@@ -74,6 +74,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         the class with the highest score is given.
     calibration_ : Calibration, or None
         What turns scores into probabilities.
+    scores_ : dict
+        What was saved of its quality with the model that this one was loaded from; else empty.
     """
 
     name: ClassVar[str]  # in the catalogue
@@ -83,12 +85,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     codeframe_: Codeframe
     thresholds_: Floats | None
     calibration_: Calibration | None
+    scores_: Mapping[str, object]
     scorer_: Any  # a `Scorer`, of the kind that the classifier tells
 
     def fit(
         self,
-        texts: Iterable[str],
-        labels: Labels,
+        X: Iterable[str],
+        y: Labels,
         *,
         class_names: Iterable[Label] | None = None,
         sample_weight: ArrayLike | None = None,
@@ -97,10 +100,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        texts : iterable of str
-        labels : iterable or matrix
-            One str or int per text; or a list, set or tuple of them, which may be empty; or a 0/1
-            matrix.
+        X : iterable of str
+            The texts.
+        y : iterable or matrix
+            The labels: one str or int per text; or a list, set or tuple of them, which may be
+            empty; or a 0/1 matrix.
         class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         sample_weight : array of shape (n,), optional
@@ -108,8 +112,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
         A fit that fails, or is interrupted, leaves the classifier as it was.
         """
-        listed = list_texts(texts)
-        encoded = encode(labels, class_names)
+        listed = list_texts(X)
+        encoded = encode(y, class_names)
         check_lengths(listed, encoded.Y.shape[0])
         check_class_count(encoded.codeframe)
         weights = checked_sample_weight(sample_weight, len(listed))
@@ -117,7 +121,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         try:
             self._learn(listed, encoded, weights)
             self._set_codeframe(encoded.codeframe)
-            self.training_ = TrainingData.of(listed)
+            self.training_, self.scores_ = TrainingData.of(listed), {}
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise
@@ -132,24 +136,35 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         scorer: Scorer = self.scorer_
         return scorer
 
-    def decision_function(self, texts: Iterable[str]) -> Floats32:
-        """Return the score (n, m) of each class; also for two classes, unlike scikit-learn."""
+    def class_scores(self, X: Iterable[str]) -> Floats32:
+        """Return the score (n, m) of each class, also where there are two."""
         if not hasattr(self, "codeframe_"):  # much quicker to see than by scikit-learn
             check_is_fitted(self)
-        return self._scorer.scores(texts)
+        return self._scorer.scores(X)
 
-    def predict(self, texts: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
+    def decision_function(self, X: Iterable[str]) -> Floats32:
+        """Return the score (n, m) of each class; for single labels and two classes (n,).
+
+        These are half the difference of the scores of `classes_[1]` and `classes_[0]`: above 0
+        where `predict` gives `classes_[1]`.
+        """
+        scores = self.class_scores(X)
+        if self.codeframe_.is_multilabel or scores.shape[1] > 2:
+            return scores
+        return (scores[:, 1] - scores[:, 0]) / np.float32(2)
+
+    def predict(self, X: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
         """Return labels in the form in which they were given to `fit`."""
-        decisions = self.decide(self.decision_function(texts))
+        decisions = self.decide(self.class_scores(X))
         return self.codeframe_.to_labels(decisions)
 
-    def predict_proba(self, texts: Iterable[str]) -> Floats:
+    def predict_proba(self, X: Iterable[str]) -> Floats:
         """Return how probable each class is (n, m).
 
         In a single-label task the probabilities of a text sum to 1; in a multilabel one each class
         has its own.
         """
-        return self.calibrated(self.decision_function(texts))
+        return self.calibrated(self.class_scores(X))
 
     def decide(self, scores: Floats | Floats32) -> Flags:
         """Turn scores (n, m) into decisions: the highest one, or all above their threshold."""
@@ -161,11 +176,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"the classifier {self.name!r} was fitted without probabilities")
         return self.calibration_.probabilities(scores)
 
-    def score(self, X: Iterable[str], y: Any, sample_weight: None = None) -> float:  # noqa: ANN401
-        """Return the share of texts whose labels are exactly right."""
-        if sample_weight is not None:
-            raise InputError("score counts all texts the same: leave sample_weight out")
-        return evaluate(y, self.predict(X), self.classes_.tolist()).accuracy
+    def score(self, X: Iterable[str], y: Labels, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of texts whose labels are exactly right, each with its weight."""
+        is_right = exactly_right(y, self.predict(X), self.classes_.tolist())
+        weights = checked_sample_weight(sample_weight, len(is_right))
+        return float(np.average(is_right, weights=weights))
 
     def explain(self, text: str, n: int | None = 10) -> dict[Label, list[tuple[str, float]]]:
         """Return, for each label of a text, the terms that made it and what each added.
@@ -180,7 +195,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def explanation(self, text: str) -> Explanation:
         """Return what each term of a text adds to the score of each class; see `explain`."""
         check_is_fitted(self)
-        scores = self.decision_function([text])
+        scores = self.class_scores([text])
         (decisions,) = self.decide(scores)
         predicted = tuple(self.codeframe_.classes[j] for j in np.flatnonzero(decisions))
         contributions = self._contributions(text)
@@ -208,7 +223,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         path : str or path
             The folder. A model that is there already is replaced; anything else is not.
         scores : dict, optional
-            What is known of the model's quality, to be kept with it.
+            What is known of the model's quality, to be kept with it; by default `scores_`.
         """
         check_is_fitted(self)
         codeframe, training, calibration = self.codeframe_, self.training_, self.calibration_
@@ -225,19 +240,22 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             "classes": codeframe.classes,
             "matrix_columns": codeframe.matrix_columns,
             "training": {"n_docs": training.n_docs, "fingerprint": training.fingerprint},
-            "scores": dict(scores or {}),
+            "scores": dict(self.scores_ if scores is None else scores),
+            "fields": getattr(self, "fields_", {}),
         }
         persistence.write(Path(path), about, parts, self.packages)
 
     @classmethod
     def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
         """Return the classifier that was saved; see `wordclass.load`."""
+        check_class_count(codeframe)
         classifier = cls(**options)
         classifier._set_codeframe(codeframe)
         parts.sizes["classes"] = len(codeframe.classes)
         classifier._from_parts(parts)
-        found = parts.take(**_LAYOUT)
-        classifier.thresholds_, calibration = found["thresholds"], found["calibration"]
+        thresholds = {"thresholds": _THRESHOLDS} if codeframe.is_multilabel else {}
+        found = parts.take(**_LAYOUT, **thresholds)
+        classifier.thresholds_, calibration = found.get("thresholds"), found["calibration"]
         classifier.calibration_ = None
         if calibration is not None:
             classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)
@@ -256,22 +274,25 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.codeframe_ = codeframe
         self.classes_ = np.array(codeframe.classes)
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.classifier_tags.multi_label = True
-        return tags
-
 
 def own_embeddings(
-    wce: bool | WordClassEmbeddings, options: dict[str, Any]
+    wce: bool | WordClassEmbeddings | Mapping[str, Any], options: dict[str, Any]
 ) -> WordClassEmbeddings | None:
-    """Return embeddings to fit: a clone of those given; for True, ones with these options."""
+    """Return embeddings to fit: a clone of those given, or ones with these options.
+
+    Options that `wce` has itself, as a dict, come before these; where it is False, there are none.
+    """
     if isinstance(wce, WordClassEmbeddings):
         embeddings: WordClassEmbeddings = clone(wce)
         return embeddings
-    return WordClassEmbeddings(**options) if wce else None
+    if not isinstance(wce, bool | Mapping):
+        raise InputError(
+            f"wce is {wce!r}; expected True, False, WordClassEmbeddings or a dict of its options"
+        )
+    own = {} if isinstance(wce, bool) else {**wce}
+    if strange := sorted(own.keys() - WordClassEmbeddings().get_params().keys()):
+        raise InputError(f"WordClassEmbeddings has no option {strange[0]!r}")
+    return None if wce is False else WordClassEmbeddings(**options | own)
 
 
 def checked_sample_weight(given: ArrayLike | None, n_docs: int) -> Floats | None:

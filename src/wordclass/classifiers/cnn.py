@@ -37,8 +37,8 @@ class CnnClassifier(NetworkClassifier):
     _DROPOUT: ClassVar[float] = 0.5
     _AVERAGES: ClassVar[bool] = True
 
-    def _check(self) -> None:
-        super()._check()
+    def _check_options(self) -> None:
+        super()._check_options()
         check_windows(self.windows)
 
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:

@@ -76,9 +76,10 @@ class FastTextClassifier(TextClassifier):
     vectors : WordVectors, optional
         Pretrained vectors, with which the words of the training texts start. Words seen in none
         of them keep theirs when predicting.
-    wce : bool or WordClassEmbeddings, default=False
+    wce : bool, WordClassEmbeddings or dict, default=False
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
-        cloned, then fitted on the training texts.
+        cloned, then fitted on the training texts; or a dict of just the options that are not to be
+        the defaults.
     random_dims : int, optional
         How many random dimensions; None is 50 where there are no other vectors, else 0.
     lr : float, optional
@@ -114,7 +115,8 @@ class FastTextClassifier(TextClassifier):
     seed : int, default=0
         Of all random numbers.
     n_jobs : int or None, default=1
-        Number of threads; with more than one, no two models are quite the same.
+        Number of threads; None is one, -1 all cores. With more than one, no two models are quite
+        the same.
 
     Attributes
     ----------
@@ -123,7 +125,7 @@ class FastTextClassifier(TextClassifier):
     """
 
     vectors: WordVectors | None = None
-    wce: bool | WordClassEmbeddings = False
+    wce: bool | WordClassEmbeddings | Mapping[str, Any] = False
     random_dims: int | None = None
     lr: float | None = None
     epochs: int | None = None
@@ -149,27 +151,27 @@ class FastTextClassifier(TextClassifier):
             raise InputError("fastText weighs all texts the same: leave sample_weight out")
         naming.extra("fasttext", "for the classifier 'fasttext'")
         is_multilabel = labels.codeframe.is_multilabel
-        self._check_options(is_multilabel)
+        self._check_options()
+        if is_multilabel and self.loss == "softmax":
+            raise InputError("loss='softmax' gives one label per text; several need 'ova'")
+        if self.random_dims is not None and self.vectors is None and self.wce is False:
+            check_int("random_dims", self.random_dims, 1)
         documents = Documents(texts, labels)
         loss = self.loss or ("ova" if is_multilabel else "softmax")
         self.thresholds_ = self._thresholds(documents, loss) if is_multilabel else None
         self.model_ = self._trained(documents, loss)
         self.loss_, self.calibration_ = loss, None
 
-    def _check_options(self, is_multilabel: bool) -> None:
+    def _check_options(self) -> None:
         check_one_of("loss", self.loss, ("softmax", "ova", None))
-        if is_multilabel and self.loss == "softmax":
-            raise InputError("loss='softmax' gives one label per text; several need 'ova'")
         check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
         if self.lr is not None:
             check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
-        if not isinstance(self.wce, bool | WordClassEmbeddings):
-            raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
+        own_embeddings(self.wce, {})  # refuses what is none
         if self.epochs is not None:
             check_int("epochs", self.epochs, 1)
-        has_others = self.vectors is not None or self.wce is not False
         if self.random_dims is not None:
-            check_int("random_dims", self.random_dims, 0 if has_others else 1)
+            check_int("random_dims", self.random_dims, 0)
         check_int("min_count", self.min_count, 1)
         check_int("seed", self.seed)
 
@@ -241,7 +243,7 @@ class FastTextClassifier(TextClassifier):
         self, initial: tuple[Ints, Floats32] | None, loss: str, n_words: int
     ) -> dict[str, Any]:
         """Return what fastText is to do, by its own names."""
-        variant = "word_class" if self.wce else "pretrained" if initial else "random"
+        variant = "word_class" if self.wce is not False else "pretrained" if initial else "random"
         lr, epochs = _CHOSEN[variant, loss]
         if epochs > _FEWEST_EPOCHS:
             epochs = int(np.clip(_MOST_WORDS // max(n_words, 1), _FEWEST_EPOCHS, epochs))
@@ -275,8 +277,10 @@ class FastTextClassifier(TextClassifier):
         return self.model_.to_parts() | Parts.of({"loss": self.loss_})
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
         self.model_ = WordAverage.from_parts(self._analyzer(), parts)
         self.loss_ = parts.facts["loss"]
+        check_one_of("loss", self.loss_, ("softmax", "ova"))
 
 
 def _starts(E: EmbeddingMatrix, words: list[str]) -> tuple[Ints, Floats32]:

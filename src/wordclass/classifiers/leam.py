@@ -35,8 +35,8 @@ class LeamClassifier(NetworkClassifier):
     _SIZE: ClassVar[str] = "batch_size"
     _DROPOUT: ClassVar[float] = 0.5
 
-    def _check(self) -> None:
-        super()._check()
+    def _check_options(self) -> None:
+        super()._check_options()
         check_window(self.window)
 
     def _encoder_options(self, n_classes: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of, check_table, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, check_table, is_auto, n_threads
 from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
@@ -18,10 +18,10 @@ from wordclass.errors import InputError
 from wordclass.folds import stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features, OneVsRest
-from wordclass.measures import Target
+from wordclass.measures import checked_target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.storage.parts import Parts
-from wordclass.text.analyzer import Analyze
+from wordclass.text.analyzer import Analyze, checked_ngrams
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
@@ -97,13 +97,14 @@ class LinearClassifier(TextClassifier):
         "balanced": errors on a small class weigh more; None: all the same; or a weight for each
         class that is not to have 1.
     target : str, default="both"
-        What the settings and thresholds are chosen for: "macro" F1, "micro" F1, or "both".
+        What the settings and thresholds are chosen for: "macro_f1", "micro_f1", "both", the mean
+        of these two, or "accuracy".
     probabilities : bool, default=True
         Whether `predict_proba` is to work, which costs a little.
     seed : int, default=0
         For the folds.
     n_jobs : int, optional
-        Threads; None is one. The result does not depend on it.
+        Number of threads; None is one, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
@@ -126,7 +127,7 @@ class LinearClassifier(TextClassifier):
     analyzer: Analyze | None = None
     stop_words: str | Collection[str] | None = None
     class_weight: Literal["balanced"] | Mapping[Label, float] | None = "balanced"
-    target: Target = "both"
+    target: str = "both"
     probabilities: bool = True
     seed: int = 0
     n_jobs: int | None = None
@@ -155,7 +156,7 @@ class LinearClassifier(TextClassifier):
 
     def _choices(self) -> dict[str, tuple[Any, ...]]:
         """Check the options, and list the values that each setting may take."""
-        check_one_of("target", self.target, ("macro", "micro", "both"))
+        checked_target(self.target)
         check_int("seed", self.seed)
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
             raise InputError(
@@ -165,10 +166,10 @@ class LinearClassifier(TextClassifier):
         choices = {**_CHOICES}
         for name in choices:
             given = getattr(self, name)
-            if isinstance(given, str) and given == "auto":
+            if is_auto(given):
                 continue
-            if name == "ngrams":  # the vectorizer checks it
-                choices[name] = (tuple(given) if isinstance(given, list) else given,)
+            if name == "ngrams":
+                choices[name] = (checked_ngrams(given),)
             else:
                 above = 0.0 if name == "C" else None
                 choices[name] = (check_number(name, given, above=above),)
@@ -194,7 +195,7 @@ class LinearClassifier(TextClassifier):
         """Choose settings by trials on documents held out; return the features of the best, too."""
         values = {name: choices[name] for name in choices if name != "C"}
         penalties, first = choices["C"], _first(choices)
-        search = Search(values, first, self.target)
+        search = Search(values, first, checked_target(self.target))
         n_steps = 1 + sum(len(each) - 1 for each in values.values())
         kept: dict[tuple[int, int], LinearFeatures] = {}
         for step, settings in enumerate(search.proposals()):
@@ -230,7 +231,8 @@ class LinearClassifier(TextClassifier):
             # the documents that were held out together, unless all were
             folds = features.folds[rows]
             groups = folds // 2 if features.n_rotations(many) > 1 else folds
-            self.thresholds_ = tuned_thresholds(scores, Y, groups, self.target)
+            target = checked_target(self.target)
+            self.thresholds_ = tuned_thresholds(scores, Y, groups, target)
         if self.probabilities:
             self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
 
@@ -254,16 +256,10 @@ class LinearClassifier(TextClassifier):
 
     def _class_weights(self, codeframe: Codeframe) -> Floats | None:
         """Return a cost for each class (m,); None: balanced."""
-        if self.class_weight == "balanced":
-            return None
         weights = np.ones(len(codeframe.classes))
-        if self.class_weight is None:
-            return weights
         if not isinstance(self.class_weight, Mapping):
-            raise InputError(
-                f"class_weight is {self.class_weight!r}; expected 'balanced', None or a mapping "
-                "from class to weight"
-            )
+            check_one_of("class_weight", self.class_weight, ("balanced", None), ", or a dict")
+            return weights if self.class_weight is None else None
         for label, weight in self.class_weight.items():
             weights[codeframe.column(label)] = check_number("class_weight", weight, above=0.0)
         return weights
@@ -281,6 +277,8 @@ class LinearClassifier(TextClassifier):
         self.settings_ = {**facts["settings"], "ngrams": tuple(facts["settings"]["ngrams"])}
         self.trials_ = [{**trial, "ngrams": tuple(trial["ngrams"])} for trial in facts["trials"]]
         vectorizer = self._vectorizer(self.settings_["ngrams"])
+        self._choices()
+        self._class_weights(self.codeframe_)
         self.scorer_ = LinearScorer.from_parts(vectorizer, parts)
 
 

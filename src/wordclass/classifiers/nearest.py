@@ -88,7 +88,9 @@ class NearestClassifier(TextClassifier):
             if is_multilabel:
                 self.thresholds_ = best_thresholds(scores, Y)
             if self.probabilities:
-                self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
+                self.calibration_ = Calibration.fit(
+                    scores, Y, is_single_label=not is_multilabel, shares=True
+                )
         else:
             embeddings.fit(texts, labels)
         self.embeddings_ = embeddings
@@ -98,10 +100,10 @@ class NearestClassifier(TextClassifier):
         del options["probabilities"]
         return WordClassEmbeddings(max_dims=None, **options)
 
-    def decision_function(self, texts: Iterable[str]) -> Floats32:
-        """Return the score (n, m) of each class; also for two classes, unlike scikit-learn."""
+    def class_scores(self, X: Iterable[str]) -> Floats32:
+        """Return the score (n, m) of each class, also where there are two."""
         check_is_fitted(self)
-        return self.embeddings_.transform(texts)
+        return self.embeddings_.transform(X)
 
     @property
     def _scorer(self) -> LinearScorer:

@@ -6,24 +6,24 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_number, check_one_of, n_threads
-from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
+from wordclass.checks import check_number, check_one_of, is_auto, n_threads
+from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
-from wordclass.labels import EncodedLabels
+from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.newton import DenseOneVsRest, in_threads
 from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
+from wordclass.measures import checked_target
 from wordclass.search import Split, held_out_scores
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
@@ -34,7 +34,7 @@ from wordclass.word_vectors import WordVectors
 
 # what `tune` chooses from; what matters most comes first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
-    {"ngrams": ((1, 1), (1, 2)), "min_docs": (2, 3, 5), "scoring": ("accuracy", "f1")}
+    {"ngrams": ((1, 1), (1, 2)), "min_docs": (2, 3, 5)}
 )
 FEATURES = ("tfidf", "vectors", "vectors+wce", "wce")
 VALUES_OF_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # the paper's
@@ -63,16 +63,18 @@ class SvmClassifier(TextClassifier):
         and probabilities learned on these are too sure; the classifier "linear" does better.
     vectors : WordVectors, optional
         Pretrained vectors; terms they do not know count as zeros.
-    wce : WordClassEmbeddings or dict, optional
-        Word-class embeddings with options of your own, which are cloned, or just these options;
-        None: the paper's. Embeddings bring their own options on words.
-    C : float or "search", default="search"
-        How much errors weigh against the size of the weights; or "search": chosen from
+    wce : bool, WordClassEmbeddings or dict, default=True
+        The word-class embeddings of `features` with "wce". True: the paper's. Or embeddings with
+        options of your own, which are cloned, those on words too; or a dict of just the options
+        that are not to be the defaults.
+    C : float or "auto", default="auto"
+        How much errors weigh against the size of the weights; or "auto": chosen from
         `VALUES_OF_C` by five-fold cross-validation, for each class on its own in a multilabel task
         (1 where it has fewer than five texts), else for all classes together.
-    scoring : str, default="accuracy"
-        What the search looks at: "accuracy", as the paper's runs did, or "f1", in a single-label
-        task the mean over classes.
+    target : str, default="accuracy"
+        What C is chosen for: "accuracy", as the paper's runs did, "macro_f1", "micro_f1", or
+        "both", the mean of these two. In a multilabel task each class has a C, and all but
+        "accuracy" mean its F1.
     class_weight : "balanced" or None, default="balanced"
         "balanced": errors on small classes weigh more. None: all the same.
     thresholds : str, default="zero"
@@ -91,7 +93,7 @@ class SvmClassifier(TextClassifier):
     seed : int, default=0
         Of the random projector, where the word-class embeddings have one.
     n_jobs : int, optional
-        Number of threads; the result does not depend on it.
+        Number of threads; None is one, -1 all cores. The result does not depend on it.
 
     Attributes
     ----------
@@ -103,9 +105,9 @@ class SvmClassifier(TextClassifier):
 
     features: str = "tfidf"
     vectors: WordVectors | None = None
-    wce: WordClassEmbeddings | Mapping[str, Any] | None = None
-    C: float | str = "search"
-    scoring: str = "accuracy"
+    wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
+    C: float | Literal["auto"] = "auto"
+    target: str = "accuracy"
     class_weight: str | None = "balanced"
     thresholds: str = "zero"
     probabilities: bool = True
@@ -122,6 +124,7 @@ class SvmClassifier(TextClassifier):
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         self._check_options()
+        self._check_vectors()
         Y, is_multilabel = labels.Y, labels.codeframe.is_multilabel
         documents = SvmDocuments(
             *self._weighted_terms(texts, labels),
@@ -132,12 +135,13 @@ class SvmClassifier(TextClassifier):
         )
         is_tuned = is_multilabel and self.thresholds == "tuned"
         needs_scores = self.probabilities or is_tuned
-        default = _DEFAULT_C if self.C == "search" else float(self.C)
+        default = _DEFAULT_C if is_auto(self.C) else float(self.C)
         C, scores = np.full(Y.shape[1], default), None
-        if self.C == "search" or needs_scores:
-            grid = np.array(VALUES_OF_C if self.C == "search" else [default])
+        if is_auto(self.C) or needs_scores:
+            grid = np.array(VALUES_OF_C if is_auto(self.C) else [default])
             search = _search_each if is_multilabel else _search_all
-            C, scores = search(documents, Y, C, grid, self.scoring, n_threads(self.n_jobs))
+            target = checked_target(self.target)
+            C, scores = search(documents, Y, C, grid, target, n_threads(self.n_jobs))
         scorer = documents.scorer(Y, C, n_threads(self.n_jobs))
         if needs_scores and scores is None:  # too few texts to hold any out
             scores = scorer.scores(texts)
@@ -147,7 +151,9 @@ class SvmClassifier(TextClassifier):
         if scores is not None and is_tuned:
             self.thresholds_ = best_thresholds(scores, Y)
         if scores is not None and self.probabilities:
-            self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
+            self.calibration_ = Calibration.fit(
+                scores, Y, is_single_label=not is_multilabel, shares=True
+            )
 
     def _weighted_terms(
         self, texts: list[str], labels: EncodedLabels
@@ -169,13 +175,10 @@ class SvmClassifier(TextClassifier):
         return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
 
     def _embeddings(self) -> WordClassEmbeddings:
-        if isinstance(self.wce, WordClassEmbeddings):
-            embeddings: WordClassEmbeddings = clone(self.wce)
-            return embeddings
-        given = dict(self.wce or {})
-        if strange := sorted(given.keys() - WordClassEmbeddings().get_params().keys()):
-            raise InputError(f"WordClassEmbeddings has no option {strange[0]!r}")
-        return WordClassEmbeddings(**{**self._word_options(), "seed": self.seed, **given})
+        embeddings = own_embeddings(self.wce, {**self._word_options(), "seed": self.seed})
+        if embeddings is None:
+            raise InputError(f"features={self.features!r} needs wce, which is False")
+        return embeddings
 
     def _vectorizer(self) -> DocumentVectorizer:
         """Return what makes X, unfitted."""
@@ -193,13 +196,14 @@ class SvmClassifier(TextClassifier):
 
     def _check_options(self) -> None:
         check_one_of("features", self.features, FEATURES)
-        check_one_of("scoring", self.scoring, ("accuracy", "f1"))
+        checked_target(self.target)
         check_one_of("class_weight", self.class_weight, ("balanced", None))
         check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
-        if self.C != "search":
-            check_number("C", self.C, above=0.0, hint=", or 'search'")
-        if not isinstance(self.wce, WordClassEmbeddings | Mapping | None):
-            raise InputError(f"wce is {self.wce!r}; expected WordClassEmbeddings, options or None")
+        if not is_auto(self.C):
+            check_number("C", self.C, above=0.0, hint=", or 'auto'")
+        own_embeddings(self.wce, {})  # refuses what is none, also where it is of no use
+
+    def _check_vectors(self) -> None:
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
             raise InputError(
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, such as "
@@ -210,12 +214,22 @@ class SvmClassifier(TextClassifier):
                 f"features={self.features!r} needs vectors, such as WordVectors.load(path)"
             )
 
+    @classmethod
+    def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
+        """Return the classifier that was saved, by version 0.1.0 with other names of options."""
+        if "scoring" in options:
+            C, wce = options["C"], options["wce"]
+            options |= {"C": "auto" if C == "search" else C, "wce": True if wce is None else wce}
+            options["target"] = "macro_f1" if options.pop("scoring") == "f1" else "accuracy"
+        return super().restore(options, codeframe, parts)
+
     def _to_parts(self) -> Parts:
         return super()._to_parts() | Parts.of(C=self.C_)
 
     def _from_parts(self, parts: Parts) -> None:
+        self._check_options()
         self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
-        self.C_ = parts.take(C="float64 machines")["C"]
+        self.C_ = parts.take(C="float64 classes >=0")["C"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +301,7 @@ class SvmDocuments:
 
 
 def _search_all(
-    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, scoring: str, n_threads: int
+    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, target: str, n_threads: int
 ) -> tuple[Floats, Floats32 | None]:
     """Choose one C for all classes of a single-label task.
 
@@ -299,12 +313,12 @@ def _search_all(
     if not splits:
         return default, None
     shown = progress.over(splits, "choosing C")
-    C, scores = _searched(documents, Y, own, grid, scoring, shown, n_threads)
+    C, scores = _searched(documents, Y, own, grid, target, shown, n_threads)
     return np.full(Y.shape[1], C), scores
 
 
 def _search_each(
-    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, scoring: str, n_threads: int
+    documents: SvmDocuments, Y: Sparse, default: Floats, grid: Floats, target: str, n_threads: int
 ) -> tuple[Floats, Floats32 | None]:
     """Choose a C for each class, or the default where it has fewer documents than folds.
 
@@ -320,7 +334,7 @@ def _search_each(
         alone = by_class[:, [j]].tocsr()
         truth = alone.toarray().ravel().astype(np.int64)
         tried = grid if truth.sum() >= _N_FOLDS else default[:1]
-        return _searched(documents, alone, truth, tried, scoring, _splits(truth), 1)
+        return _searched(documents, alone, truth, tried, target, _splits(truth), 1)
 
     progress.report("choosing C", 0, n_classes)
     # the limits that solvers set are those of the whole process: here they have one frame
@@ -339,7 +353,7 @@ def _searched(
     Y: Sparse,
     own: Ints,
     grid: Floats,
-    scoring: str,
+    target: str,
     splits: Iterable[Split],
     n_threads: int,
 ) -> tuple[float, Floats32]:
@@ -351,7 +365,7 @@ def _searched(
 
     def validate(rows: Ints, held_out: Ints) -> Floats32:
         made = documents.validate(Y, grid, rows, held_out, n_threads)
-        quality.append([_quality(own[held_out], each, scoring) for each in made])
+        quality.append([_quality(own[held_out], each, target) for each in made])
         return made
 
     tested, made = held_out_scores(validate, splits)
@@ -360,14 +374,19 @@ def _searched(
     return float(grid[best]), made[best][np.argsort(tested)]
 
 
-def _quality(own: Ints, scores: Floats32, scoring: str) -> float:
-    """Return how good scores (n, m) are: accuracy, or the F1 of the class or the mean of all."""
+def _quality(own: Ints, scores: Floats32, target: str) -> float:
+    """Return how good scores (n, m) are; of one class alone, by its accuracy or its F1."""
     is_alone = scores.shape[1] == 1
     predicted = (scores[:, 0] > 0).astype(np.int64) if is_alone else scores.argmax(axis=1)
-    if scoring == "accuracy":
-        return float(np.mean(own == predicted))
+    accuracy = float(np.mean(own == predicted))
+    if target == "accuracy":
+        return accuracy
     average = "binary" if is_alone else "macro"
-    return float(f1_score(own, predicted, average=average, zero_division=0.0))
+    f1 = float(f1_score(own, predicted, average=average, zero_division=0.0))
+    if is_alone or target == "macro_f1":
+        return f1
+    # the micro F1 of single labels is their accuracy
+    return accuracy if target == "micro_f1" else (f1 + accuracy) / 2
 
 
 def _splits(classes: Ints) -> list[Split]:

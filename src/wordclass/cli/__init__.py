@@ -2,6 +2,7 @@
 
 import sys
 
+from wordclass.cli.terminal import say
 from wordclass.errors import WordClassError
 
 
@@ -12,16 +13,17 @@ def main() -> None:
         from wordclass import naming
 
         naming.extra("typer", "for the commands")
-        from wordclass.cli.app import app
+        from wordclass.cli.app import run
 
-        app(prog_name="wordclass")
+        status = run()
     except WordClassError as error:
-        sys.stderr.write(f"wordclass: {error}\n")
-        sys.exit(1)
+        say(f"wordclass: {error}")
+        status = 1
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's own
             raise
         reason = str(error).partition("\n")[0]
         fewer = "fewer documents, classes or terms (a higher min_docs, shorter n-grams) would fit"
-        sys.stderr.write(f"wordclass: out of memory: {reason}; {fewer}\n")
-        sys.exit(1)
+        say(f"wordclass: out of memory: {reason}; {fewer}")
+        status = 1
+    sys.exit(status)

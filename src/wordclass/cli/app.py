@@ -7,11 +7,11 @@ import typer
 
 from wordclass import naming
 from wordclass.cli import embedding_commands, learning_commands, model_commands  # noqa: F401
-from wordclass.cli.command import Settings, app, command
+from wordclass.cli.command import Settings, app, command, run
 from wordclass.errors import InputError
 from wordclass.storage import data_home
 
-__all__ = ["app"]
+__all__ = ["run"]
 
 
 @app.callback(invoke_without_command=True)
@@ -50,7 +50,7 @@ def demo(
     ] = None,
 ) -> None:
     """Do the main job end to end on a corpus that is always there, and write a report."""
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
 
     from wordclass.report import demo
     from wordclass.report.demo_report import to_text

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from wordclass.corpus import Label
 from wordclass.errors import InputError
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
@@ -35,6 +36,16 @@ def stop_words(given: str | None, encoding: str) -> str | list[str] | None:
     return "".join(decoded(Path(given), encoding)).split()
 
 
+def class_named(name: str, classes: Sequence[Label]) -> Label:
+    """Find a class: on the command line it is a str, also where it is an int in the file."""
+    from wordclass.labels import unknown_name
+
+    as_text = {str(each): each for each in classes}
+    if name not in as_text:
+        raise InputError(unknown_name("class", name, classes))
+    return as_text[name]
+
+
 def beside(output: Path, ending: str) -> Path:
     """Return the name of a file beside the folder of a model, which holds no others.
 
@@ -51,17 +62,26 @@ def named_values(given: Sequence[str]) -> dict[str, Any]:
     """Read options of a classifier, given as `name=value`.
 
     A value is JSON, or none, true or false in any case; `1,2` is a tuple of numbers; anything
-    else is a str.
+    else is a str. `name.key=value` is one value of an option that is a dict.
 
     Examples
     --------
     >>> named_values(["shrinkage=20", "ngrams=1,2", "stop_words=english", "analyzer=None"])
     {'shrinkage': 20, 'ngrams': (1, 2), 'stop_words': 'english', 'analyzer': None}
+    >>> named_values(["wce.correlation=chi_square", "wce.max_dims=none"])
+    {'wce': {'correlation': 'chi_square', 'max_dims': None}}
     """
     pairs = [_named(each, "--set", "name=value") for each in given]
     if "vectors" in dict(pairs):
         raise InputError("vectors are a file: give it by --vectors, not by --set")
-    return {name: _value_of(name, value) for name, value in pairs}
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        outer, _, key = name.partition(".")
+        inside = values.setdefault(outer, {}) if key else values
+        if not isinstance(inside, dict):
+            raise InputError(f"--set {name}: {outer} is {inside!r} already; give one of the two")
+        inside[key or name] = _value_of(key or name, value)
+    return values
 
 
 def named_choices(given: Sequence[str]) -> dict[str, list[Any]] | None:
@@ -98,7 +118,7 @@ def seconds(given: str) -> float | None:
 
 def _named(given: str, option: str, expected: str) -> tuple[str, str]:
     name, is_pair, value = given.partition("=")
-    if not is_pair or not name.strip().isidentifier():
+    if not is_pair or not name.strip().replace(".", "_", 1).isidentifier():
         raise typer.BadParameter(f"{option} {given!r}: expected {expected}")
     return name.strip(), value.strip()
 
@@ -118,7 +138,7 @@ def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say
     if given.lower() in _WORDS:
         return _WORDS[given.lower()]
     for written in (given, f"[{given}]"):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             value = json.loads(written)
             return value if written == given else tuple(value) or given
     return given

@@ -2,11 +2,13 @@
 
 import functools
 import inspect
+import io
 import json
 import os
 import shlex
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -19,9 +21,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from wordclass import progress, storage
-from wordclass.errors import InputError, StorageError
+from wordclass.cli import terminal
+from wordclass.errors import InputError, StorageError, WordClassError
+from wordclass.report.printable import escaped, one_line
 
 _PATIENCE = 1.0  # seconds before a bar appears
+_UsageError: Any = typer.BadParameter.__base__  # which typer does not export
 
 app = typer.Typer(
     help="Word-class embeddings: word vectors whose every dimension is a class of your own task.",
@@ -45,16 +50,22 @@ class Settings:
         bool, typer.Option("--json", help="Print one JSON object on standard output.")
     ] = False
 
-    def check_output(self, path: Path | None) -> None:
-        """Refuse to overwrite, before any work is done; None is no file."""
-        if path is not None and storage.is_there(path) and not self.force:
-            raise InputError(f"{path} exists; --force overwrites it")
+    def check_output(self, path: Path | None, *, is_folder: bool = False) -> None:
+        """Refuse what is not to be overwritten, or cannot be written, before any work is done.
 
-    def say(self, message: str) -> None:
-        """Tell the user something that is not a result: on standard error."""
+        None is no file.
+        """
+        if path is None:
+            return
+        if storage.is_there(path) and not self.force:
+            raise InputError(f"{path} exists; --force overwrites it")
+        storage.check_writable(path, is_folder=is_folder)
+
+    def say(self, *lines: str) -> None:
+        """Tell the user something that is not a result: on standard error, line by line."""
         if not self.quiet:
             progress.pause()  # lines that are written above a bar are folded
-            sys.stderr.write(message + "\n")
+            terminal.say(*lines)
 
     def tell(self, result: dict[str, Any], message: str) -> None:
         """Tell what was written: people by a message, programs by JSON where they asked for it."""
@@ -64,10 +75,13 @@ class Settings:
 
     def show(self, result: dict[str, Any], text: str) -> None:
         """Print a result on standard output: as JSON where that was asked for, else as text."""
-        written = json.dumps(result, ensure_ascii=False, default=str) if self.as_json else text
-        # a lone surrogate in a term cannot be printed, and must not end in a traceback
         with standard_output() as stream:
-            stream.write(written.encode("utf-8", "replace").decode("utf-8") + "\n")
+            if not self.as_json:
+                stream.write(terminal.joined(text.split("\n")))
+                return
+            is_unicode = (stream.encoding or "").lower().startswith("utf")
+            written = json.dumps(result, ensure_ascii=not is_unicode, default=str)
+            stream.write(escaped(written) + "\n")
 
 
 def command(run: Callable[..., None]) -> Callable[..., None]:
@@ -93,11 +107,14 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         try:
-            with ProgressBar(is_shown=not given["settings"].quiet).listening():
+            bar, say = ProgressBar(not given["settings"].quiet), given["settings"].say
+            with bar.listening(), warnings.catch_warnings():
+                warnings.simplefilter("default", UserWarning)
+                warnings.showwarning = lambda text, *_: say(f"warning: {text}")
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there
-            sys.stderr.write("wordclass: stopped; run the same command again to go on\n")
+            terminal.say("wordclass: stopped")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # whoever read our output (`| head`) has seen enough
@@ -107,6 +124,22 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
     vars(wrapper)["__signature__"] = inspect.Signature(parameters)
     wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
     return app.command()(wrapper)
+
+
+def run() -> int:
+    """Run the command that was given, and return its exit status."""
+    try:
+        status: int | None = app(prog_name="wordclass", standalone_mode=False)
+    except _UsageError as error:
+        said = io.StringIO()
+        error.show(said)
+        terminal.say(*said.getvalue().splitlines())
+        return int(error.exit_code)
+    except OSError as error:
+        if isinstance(error, WordClassError) or error.filename is not None:
+            raise  # it was not --help that could not be printed
+        raise _cannot_print(error) from error
+    return status or 0
 
 
 def same_command() -> str:
@@ -125,15 +158,20 @@ def standard_output() -> Iterator[TextIO]:
     """
     if sys.stdout is None:  # closed by whoever started us
         raise StorageError("standard output is closed; -o writes to a file")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is escaped
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         yield sys.stdout
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        _forget_output()
-        reason = error.strerror or error
-        raise StorageError(f"standard output: cannot be written: {reason}") from error
+        raise _cannot_print(error) from error
+
+
+def _cannot_print(error: OSError) -> StorageError:
+    _forget_output()
+    return StorageError(f"standard output: cannot be written: {error.strerror or error}")
 
 
 def _forget_output() -> None:
@@ -156,7 +194,7 @@ class ProgressBar:
     def listening(self) -> Iterator[None]:
         """Show the progress of the `with` block, on standard error."""
         try:
-            with progress.told_to(self._update):
+            with progress.on_progress(self._update):
                 yield
         finally:
             self._end()
@@ -170,7 +208,8 @@ class ProgressBar:
             self._begin(name, total)
         if self._bar is not None:
             task = self._bar.task_ids[0]
-            self._bar.update(task, description=escape(step), completed=done, total=total)
+            shown = escape(one_line(step))
+            self._bar.update(task, description=shown, completed=done, total=total)
         if total is not None and done >= total:
             self._end()
 
@@ -185,7 +224,7 @@ class ProgressBar:
             console=self._console,
             transient=True,
         )
-        self._bar.add_task(step, total=total)
+        self._bar.add_task(escape(one_line(step)), total=total)
         self._timer = threading.Timer(_PATIENCE, self._show, [self._bar])
         self._timer.daemon = True
         self._timer.start()

@@ -1,7 +1,6 @@
-"""The commands about vectors of words: fit, words, profile, unseen, convert."""
+"""The commands about vectors of words: fit, words, profile, nearest, unseen, convert."""
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +11,9 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus, Multilabel
-from wordclass.corpus import Label
+from wordclass.corpus import described_task
 from wordclass.errors import InputError
+from wordclass.storage import uncompressed_name
 
 Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
 
@@ -42,12 +42,19 @@ def fit(
     ] = False,
     multilabel: Multilabel = None,
 ) -> None:
-    """Learn word-class embeddings from labelled texts."""
+    """Learn word-class embeddings from labelled texts.
+
+    A .wce file keeps everything; another ending, such as .vec, the vectors in that format.
+    """
     settings.check_output(output)
     start = time.perf_counter()
 
     from wordclass.embedding.estimator import WordClassEmbeddings
+    from wordclass.word_vectors import format_to_write
 
+    is_wce = output.suffix == "" or uncompressed_name(output).lower().endswith(".wce")
+    if not is_wce:
+        format_to_write(output, None)
     embeddings = WordClassEmbeddings(
         correlation=correlation,
         weighting=weighting,
@@ -63,13 +70,14 @@ def fit(
         keep_documents=keep_documents,
         n_jobs=settings.jobs,
     )
-    n_docs = _fit(embeddings, corpus, settings.encoding, multilabel)
-    embeddings.save(output)
+    n_docs, is_multilabel = _fit(embeddings, corpus, settings.encoding, multilabel)
+    (embeddings if is_wce else embeddings.to_word_vectors()).save(output)
     seconds = time.perf_counter() - start
     result = {
         "output": str(output),
         "n_docs": n_docs,
         "n_classes": len(embeddings.classes_),
+        "is_multilabel": is_multilabel,
         "n_terms": len(embeddings),
         "n_dims": embeddings.vectors_.shape[1],
         "seconds": round(seconds, 3),
@@ -77,7 +85,8 @@ def fit(
     settings.tell(
         result,
         f"{output}: {len(embeddings):,} terms by {result['n_dims']} dimensions, from "
-        f"{n_docs:,} documents of {result['n_classes']} classes, in {seconds:.1f} s",
+        f"{n_docs:,} documents ({described_task(is_multilabel, len(embeddings.classes_))}), "
+        f"in {seconds:.1f} s",
     )
 
 
@@ -86,16 +95,16 @@ def _fit(
     corpus: Corpus,
     encoding: str,
     is_multilabel: bool | None,
-) -> int:
-    """Fit, a large file block by block; return the number of documents."""
+) -> tuple[int, bool]:
+    """Fit, a large file block by block; return how many documents, and whether multilabel."""
     needs_all = embeddings.structural_problems or embeddings.keep_documents
     if corpus.is_large and not needs_all:
         blocks = corpus.blocks("train", encoding, is_multilabel)
         embeddings.fit_blocks(blocks)
-        return blocks.n_docs
+        return blocks.n_docs, blocks.is_multilabel
     documents = corpus.read("train", encoding, is_multilabel)
     embeddings.fit(documents.texts, documents.labels)
-    return len(documents)
+    return len(documents), documents.is_multilabel
 
 
 @command
@@ -109,7 +118,7 @@ def words(
     from wordclass.report.tables import scored_lines
 
     loaded = _load(embeddings)
-    best = loaded.top_terms(_class_named(name, loaded.columns_), n)
+    best = loaded.top_terms(arguments.class_named(name, loaded.columns_), n)
     settings.show({"class": name, "words": best}, scored_lines(best))
 
 
@@ -125,10 +134,30 @@ def profile(
     from wordclass.report.tables import scored_lines
 
     loaded = _load(embeddings)
-    if word not in loaded:
+    term = loaded.written(word)
+    if term not in loaded:
         raise InputError(unknown_name("word", word, loaded.terms_))
-    classes = loaded.profile(word, n)
-    settings.show({"word": word, "classes": classes}, scored_lines(classes))
+    classes = loaded.profile(term, n)
+    settings.show({"word": term, "classes": classes}, scored_lines(classes))
+
+
+@command
+def nearest(
+    settings: Settings,
+    vectors: Annotated[Path, typer.Argument(metavar="FILE", help="Vectors in any known format.")],
+    word: Annotated[str, typer.Argument(help="A term of the file, or its lower case.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
+) -> None:
+    """Show the words whose vectors are nearest to that of a word, by their cosine."""
+    from wordclass.report.tables import scored_lines
+    from wordclass.word_vectors import WordVectors
+
+    loaded = WordVectors.load(vectors)
+    term = word if word in loaded else word.lower()
+    if term not in loaded:
+        raise InputError(f"{vectors}: unknown word {word!r}")
+    best = loaded.nearest(term, n)
+    settings.show({"word": term, "nearest": best}, scored_lines(best))
 
 
 @command
@@ -160,7 +189,7 @@ def unseen(
     if output is not None:
         format_to_write(output, None)
     wce = _load(embeddings)
-    chosen = None if name is None else _class_named(name, wce.classes_)
+    chosen = None if name is None else arguments.class_named(name, wce.classes_)
     found = UnseenTerms.predict(WordVectors.load(vectors), wce, regressor, seed=settings.seed)
     if not len(found):
         raise InputError(f"{vectors}: all its terms are in the vocabulary of {embeddings}")
@@ -216,13 +245,3 @@ def _load(path: Path) -> Any:  # noqa: ANN401 - WordClassEmbeddings, which is sl
     from wordclass.embedding.estimator import WordClassEmbeddings
 
     return WordClassEmbeddings.load(path)
-
-
-def _class_named(name: str, classes: Sequence[Label]) -> Label:
-    """Find a class: on the command line it is a str, also where it is an int in the file."""
-    from wordclass.labels import unknown_name
-
-    as_text = {str(each): each for each in classes}
-    if name not in as_text:
-        raise InputError(unknown_name("class", name, classes))
-    return as_text[name]

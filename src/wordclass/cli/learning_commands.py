@@ -14,7 +14,7 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
 from wordclass.cli.corpora import Corpus, Multilabel
-from wordclass.corpus import LabelledCorpus
+from wordclass.corpus import LabelledCorpus, described_task
 from wordclass.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def train(
     A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
     same command goes on from there, whatever ended it.
     """
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
     start = time.perf_counter()
 
     from wordclass import persistence
@@ -68,6 +68,7 @@ def train(
     scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
     if not _is_ours_to_save(made):
         return
+    made.fields_ = corpus.fields
     made.save(output, scores=scores)
     _forget_checkpoint(made)
     seconds = time.perf_counter() - start
@@ -77,17 +78,21 @@ def train(
         "classifier": classifier,
         "n_docs": n_docs,
         "n_classes": n_classes,
+        "is_multilabel": documents.is_multilabel,
         "seconds": round(seconds, 3),
         **scores,
     }
     message = (
-        f"{output}: {classifier}, from {n_docs:,} documents of {n_classes:,} classes, "
-        f"in {seconds:.1f} s"
+        f"{output}: {classifier}, from {n_docs:,} documents "
+        f"({described_task(documents.is_multilabel, n_classes)}), in {seconds:.1f} s"
     )
     if found := scores.get("holdout"):
+        from wordclass.report.evaluation import accuracy_name
+
         message += (
             f"; on {found['n_docs']:,} documents kept aside: macro F1 {found['macro_f1']:.4f}, "
-            f"micro F1 {found['micro_f1']:.4f}, accuracy {found['accuracy']:.4f}"
+            f"micro F1 {found['micro_f1']:.4f}, {accuracy_name(documents.is_multilabel)} "
+            f"{found['accuracy']:.4f}"
         )
     settings.tell(result, message)
 
@@ -160,10 +165,8 @@ def _saying_how_to_go_on(path: Path, settings: Settings) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if storage.is_there(path):
-            settings.say(
-                f"\nThe training up to its last epoch, or minute, is kept in {path}. To go on from "
-                f"there:\n  {same_command()}"
-            )
+            kept = f"The training up to its last epoch, or minute, is kept in {path}."
+            settings.say("", f"{kept} To go on from there:", f"  {same_command()}")
         raise
 
 
@@ -209,7 +212,7 @@ def tune(
     Each trial is added to OUTPUT.trials.jsonl as soon as it is over; the same command goes on from
     there, whatever ended it.
     """
-    settings.check_output(output)
+    settings.check_output(output, is_folder=True)
     start = time.perf_counter()
     n_seconds = arguments.seconds(budget)
 
@@ -242,11 +245,15 @@ def tune(
             n_jobs=settings.jobs,
         )
     except KeyboardInterrupt:
-        settings.say(
-            f"\n{len(told)} finished trials are kept in {journal}. To go on from there:\n"
-            f"  {same_command()}\nWith --budget 0s, the best of them becomes the model."
-        )
+        if told:
+            settings.say(
+                "",
+                f"{len(told)} finished trials are kept in {journal}. To go on from there:",
+                f"  {same_command()}",
+                "With --budget 0s, the best of them becomes the model.",
+            )
         raise
+    tuned.model.fields_ = corpus.fields
     tuned.model.save(output, scores={"tuning": tuned.to_dict()})
     result = {
         "output": str(output),
@@ -254,6 +261,7 @@ def tune(
         "classifier": classifier,
         "n_docs": len(documents),
         "n_classes": len(tuned.model.classes_),
+        "is_multilabel": documents.is_multilabel,
         "seconds": round(time.perf_counter() - start, 3),
         **tuned.to_dict(),
         "trials": [trial.to_dict() for trial in tuned.trials],
@@ -277,13 +285,16 @@ def _as_set(options: dict[str, Any]) -> str:
 
 
 def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
+    from wordclass.report.evaluation import accuracy_name
     from wordclass.report.tables import aligned
 
     best = tuned.ranked[0]
     rows = {
+        "task": described_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
         "chosen": _as_set(tuned.best),
-        "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, accuracy "
-        f"{best.accuracy:.4f} on {tuned.n_validation:,} documents",
+        "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, "
+        f"{accuracy_name(tuned.model.codeframe_.is_multilabel)} {best.accuracy:.4f} on "
+        f"{tuned.n_validation:,} documents",
         "trials": f"{len(tuned.trials)}, kept in {journal}",
         "ended": tuned.ended,
         "model": f"{output}, fitted on all {tuned.n_train + tuned.n_validation:,} documents",

@@ -1,30 +1,33 @@
 """The commands that use models: evaluate, predict, explain, export."""
 
-import codecs
-import io
-import json
+import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from wordclass import naming, storage
+from wordclass import naming
+from wordclass.cli import arguments, terminal
 from wordclass.cli.command import Settings, command, standard_output
-from wordclass.cli.corpora import Corpus, Split, TextField
-from wordclass.corpus_formats._lines import codec_of
-from wordclass.errors import FormatError, InputError
+from wordclass.cli.corpora import Corpus, Texts
+from wordclass.corpus import Label, ReadOptions, Record
+from wordclass.corpus_formats._lines import line_blocks
+from wordclass.errors import InputError
+from wordclass.report.printable import escaped
 
 if TYPE_CHECKING:
     from wordclass.explanation import Explanation
+    from wordclass.folds import Holdout
 
 Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
 
-_CHUNK = 1 << 16  # bytes of standard input
 _FOR, _AGAINST = (0, 130, 60), (190, 40, 40)  # red, green and blue of a word at its strongest
 _GRAY = 140  # of each, where a word adds nothing
 _FAINT = 0.15  # of the strongest: what is below stays uncolored
@@ -48,26 +51,37 @@ def evaluate(
     confusion: Annotated[
         Path | None, typer.Option(help="Draw which classes are taken for which: FILE.png.")
     ] = None,
+    errors: Annotated[
+        Path | None, typer.Option(help="Write what was wrong, and why: a .csv, .jsonl, .parquet.")
+    ] = None,
 ) -> None:
-    """Measure a model on labelled texts."""
+    """Measure a model on labelled texts.
+
+    F1 of a class is 2 tp / (2 tp + fp + fn). Where all three are 0, it is 1 in a multilabel task,
+    and 0 in a single-label one, as in scikit-learn; a second macro F1 is that of the classes alone
+    that have test documents.
+    """
     settings.check_output(confusion)
+    settings.check_output(errors)
 
     from wordclass import persistence
-    from wordclass.folds import Holdout
-    from wordclass.report.evaluation import evaluate_model
+    from wordclass.report.evaluation import evaluate_model, write_errors
+    from wordclass.report.row_files import check_ending
 
-    aside = persistence.read_manifest(model)["scores"].get("holdout") if holdout else None
-    if holdout and aside is None:
-        raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
+    if errors is not None:
+        check_ending(errors)
+    aside = _kept_aside(model) if holdout else None
     loaded = persistence.load(model)
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
     usual_split = "test" if aside is None else "train"
-    documents = corpus.read(usual_split, settings.encoding, is_multilabel)
+    keep_rows = errors is not None
+    documents = corpus.read(
+        usual_split, settings.encoding, is_multilabel, loaded, keep_rows=keep_rows
+    )
     if aside is not None:
-        is_aside = Holdout(aside["share"], aside["seed"]).contains(documents.texts)
-        documents = documents.part(is_aside)
+        documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
     if found.n_shared:
         settings.say(
@@ -84,17 +98,32 @@ def evaluate(
         from wordclass.report.pictures import draw_confusion
 
         draw_confusion(confusion, found.true, found.predicted, found.scores.classes)
+    if errors is not None:
+        n_errors = write_errors(errors, loaded, documents, found)
+        settings.say(f"{errors}: {n_errors:,} documents whose labels are not exactly right")
     n_shown = len(found.scores.classes) if per_class else n
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
+
+
+def _kept_aside(model: Path) -> "Holdout":
+    """Return which documents training with --holdout kept aside."""
+    from wordclass import persistence
+    from wordclass.folds import Holdout
+
+    aside = persistence.read_manifest(model)["scores"].get("holdout")
+    if aside is None:
+        raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
+    return Holdout(aside["share"], aside["seed"])
 
 
 @command
 def predict(
     settings: Settings,
     model: Model,
-    data: Annotated[str, typer.Argument(help="A corpus, labelled or not; - reads lines.")],
+    corpus: Texts,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write; else it is printed.")
+        Path | None,
+        typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; else printed."),
     ] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Scores of so many classes, best first.")
@@ -102,25 +131,46 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Probabilities of all classes, or of the -k best.")
     ] = False,
-    split: Split = None,
-    text_field: TextField = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Labels are the classes at least so probable."),
+    ] = None,
+    holdout: Annotated[
+        bool, typer.Option("--holdout", help="Only what training with --holdout kept aside.")
+    ] = False,
 ) -> None:
-    """Predict the labels of texts: one JSON object per text."""
+    """Predict the labels of texts: one JSON object per text, or a row of a table.
+
+    For DATA, - reads standard input: JSON lines, or one text per line. All columns are kept; those
+    named labels or scores, as the prediction is, as given_labels and given_scores.
+    """
     settings.check_output(output)
 
     from wordclass import persistence
-    from wordclass.report.predictions import predictions
+    from wordclass.report.predictions import beside, predictions
+    from wordclass.report.row_files import check_ending, rows_to
 
+    if output is not None:
+        check_ending(output)
+    aside = _kept_aside(model) if holdout else None
     loaded = persistence.load(model)
-    corpus = Corpus(data, split, text_field)
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
-    with nullcontext(made.append) if is_one_object else _lines_to(output) as write:
-        for texts in _texts(corpus, settings.encoding):
+    writer = (
+        nullcontext(made.extend if is_one_object else _print) if output is None else rows_to(output)
+    )
+    reader = corpus.blocks("train" if holdout else None, settings.encoding, None, loaded)
+    blocks = _input_records(reader.options) if corpus.data == "-" else corpus.records(reader)
+    with writer as write:
+        for records in blocks:
+            if aside is not None:
+                is_aside = aside.contains(record.text for record in records)
+                records = [*compress(records, is_aside)]
+            texts = [record.text for record in records]
+            found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
+            write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
             n_docs += len(texts)
-            for each in predictions(loaded, texts, k, proba=proba):
-                write(each)
     if output is not None:
         result = {"output": str(output), "n_docs": n_docs}
         settings.tell(result, f"{output}: predictions for {n_docs:,} documents")
@@ -128,61 +178,36 @@ def predict(
         settings.show({"predictions": made}, "")
 
 
-@contextmanager
-def _lines_to(output: Path | None) -> Iterator[Callable[[dict[str, Any]], object]]:
-    """Give a function that writes one JSON object per line: to a file, or to standard output.
+def _print(rows: list[dict[str, Any]]) -> None:
+    from wordclass.report.row_files import json_line
 
-    The file appears when it is complete; what is printed is printed at once.
-    """
-    if output is None:
-        yield _print
-        return
-    with storage.writing(output) as file:
-        yield lambda result: file.write(_line(result))
-
-
-def _print(result: dict[str, Any]) -> None:
     with standard_output() as stream:
-        stream.write(_line(result).decode())
+        stream.writelines(escaped(json_line(row).decode()) for row in rows)
 
 
-def _line(result: dict[str, Any]) -> bytes:
-    # a lone surrogate in a class cannot be written
-    return json.dumps(result, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
+    """Give the lines of standard input as texts, or, where the first is a JSON object, as JSONL."""
+    from wordclass.corpus_formats import jsonl
 
-
-def _texts(corpus: Corpus, encoding: str) -> Iterator[list[str]]:
-    """Give the texts of a corpus, or, for `-`, the lines of standard input, block by block."""
-    return _input_lines(encoding) if corpus.data == "-" else corpus.texts(encoding)
+    options = replace(options, texts_only=True, keep_rows=True)
+    is_json, n_lines = None, 0
+    for lines in _input_lines(options.encoding):
+        if is_json is None:
+            is_json = lines[0].replace(" ", "").startswith('{"')
+        numbered = enumerate(lines, start=n_lines + 1)
+        n_lines += len(lines)
+        if is_json:
+            yield [*jsonl.records_of(Path("standard input"), numbered, options)]
+        else:
+            yield [Record(line, []) for line in lines]
 
 
 def _input_lines(encoding: str) -> Iterator[list[str]]:
-    """Give the lines of standard input, as many at a time as have come: slow input is no wait."""
+    """Give the lines of standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
-    stream = cast("io.BufferedReader", sys.stdin.buffer)
-    decoder = codecs.getincrementaldecoder(codec_of(encoding))()
-    rest, n_lines, is_last = "", 0, False
-    while not is_last:
-        chunk = stream.read1(_CHUNK)
-        is_last = not chunk
-        try:
-            rest += decoder.decode(chunk, final=is_last)
-        except UnicodeDecodeError as error:
-            line = n_lines + error.object[: error.start].count(b"\n") + 1
-            found = error.object[error.start : error.start + 1].hex()
-            reason = f"byte 0x{found} is not valid {encoding} ({error.reason})"
-            raise FormatError(
-                "standard input", line, f"{reason}; --encoding names another"
-            ) from error
-        if not n_lines:
-            rest = rest.removeprefix("\ufeff")
-        *lines, rest = rest.split("\n")
-        if is_last and rest:
-            lines.append(rest)
-        n_lines += len(lines)
-        if lines:
-            yield [line.removesuffix("\r") for line in lines]
+    for lines in line_blocks(sys.stdin.buffer, "standard input", encoding):
+        yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 
 @command
@@ -190,12 +215,18 @@ def explain(
     settings: Settings,
     model: Model,
     text: Annotated[str, typer.Argument(help="The text; - reads it from standard input.")] = "-",
+    name: Annotated[
+        str | None, typer.Option("--class", help="Explain this class, predicted or not.")
+    ] = None,
     n: Annotated[int, typer.Option("-n", help="How many terms per label.")] = 10,
     color: Annotated[
         bool | None, typer.Option("--color/--no-color", help="By default on a terminal only.")
     ] = None,
 ) -> None:
-    """Show which words made the labels of a text."""
+    """Show which words made the labels of a text.
+
+    What the terms add and the intercept sum to the score; a probability is made of all scores.
+    """
     from wordclass import persistence
     from wordclass.report.predictions import shown_scores
 
@@ -203,64 +234,74 @@ def explain(
     if text == "-":
         text = "\n".join(line for block in _input_lines(settings.encoding) for line in block)
     found = loaded.explanation(text)
-    (shown,) = shown_scores(loaded, found.scores[None])
-    scores = {
-        str(label): round(float(shown[found.codeframe.column(label)]), 6) for label in found.labels
-    }
+    labels = found.labels
+    if name is not None:
+        labels = (arguments.class_named(name, found.codeframe.classes),)
+    own = found.scores[None]
+    shown = shown_scores(loaded, own)
+    scores = {str(each): round(float(shown[0, found.codeframe.column(each)]), 6) for each in labels}
+    best = max(labels, key=lambda label: found.account(label)["score"])
     if not settings.as_json:
-        with standard_output() as stream:
-            _print_explanation(stream, found, scores, n, color)
+        kind = "score" if shown is own else "probability"
+        head = [f"{label}  {kind} {score:.4f}" for label, score in scores.items()]
+        if best not in found.predicted:
+            head.insert(0, f"predicted: {', '.join(map(str, found.predicted)) or 'no label'}")
+        _print_explanation(head, _reasons(found, labels, n), color, found, best)
         return
-    best = _best_label(found)
     result = {
         "labels": list(found.predicted),
         "scores": scores,
-        "terms": {str(label): found.top(label, n) for label in found.labels},
+        "accounts": {str(label): found.account(label) for label in labels},
+        "terms": {str(label): found.top(label, n) for label in labels},
         "words": {str(best): [list(word) for word in found.per_word(best)]},
     }
     settings.show(result, "")
 
 
-def _print_explanation(
-    stream: TextIO, found: "Explanation", scores: dict[str, float], n: int, color: bool | None
-) -> None:
-    """Print an explanation: on a terminal with the text in color, unless told otherwise."""
+def _reasons(found: "Explanation", labels: Sequence[Label], n: int) -> list[str]:
+    """Write what the terms of a text add to the score of each label."""
     from wordclass.report.tables import scored_lines
 
-    console = Console(
-        file=stream, force_terminal=color, no_color=color is False, highlight=False,
-        soft_wrap=True, color_system="truecolor" if color else "auto",
-    )  # fmt: skip
-    if not found.predicted:
-        console.print(Text("no label; the class with the highest score:"))
-    for name, score in scores.items():
-        console.print(Text(f"{name}  {score:.4f}"))
     if not found.terms:
-        console.print(Text("no word of this text is known to the model"))
-        return
-    if console.is_terminal and color is not False:
-        console.print()
-        console.print(_colored(found))
-    for label in found.labels:
-        console.print(Text(f"\n{label}\n{scored_lines(found.top(label, n))}"))
+        return ["no word of this text is known to the model"]
+    lines: list[str] = []
+    for label in labels:
+        score, intercept, added = found.account(label).values()
+        lines += ["", str(label), *scored_lines(found.top(label, n)).split("\n")]
+        of_terms = f"{added:.4f} of {len(found.terms)} terms"
+        lines.append(f"score {score:.4f} = intercept {intercept:.4f} + {of_terms}")
+    return lines
 
 
-def _best_label(found: "Explanation") -> Any:  # noqa: ANN401 - a label
-    return max(found.labels, key=lambda label: found.scores[found.codeframe.column(label)])
+def _print_explanation(
+    head: list[str], reasons: list[str], color: bool | None, found: "Explanation", best: Label
+) -> None:
+    """Print an explanation: on a terminal with the text in color, unless told otherwise."""
+    with standard_output() as stream:
+        stream.write(terminal.joined(head))
+        wanted = stream.isatty() and not os.environ.get("NO_COLOR") if color is None else color
+        if wanted and found.terms:
+            system: Any = "truecolor" if color else "auto"
+            console = Console(file=stream, force_terminal=True, color_system=system, soft_wrap=True)
+            console.print()
+            console.print(_colored(found, best))
+        stream.write(terminal.joined(reasons))
 
 
-def _colored(found: "Explanation") -> Text:
-    """Return the text, its words colored by what they add to the score of the best label."""
-    words = found.per_word(_best_label(found))
-    text = Text(found.text.encode("utf-8", "replace").decode("utf-8"))
+def _colored(found: "Explanation", label: Label) -> Text:
+    """Return the text, its words colored by what they add to the score of a label."""
+    words = found.per_word(label)
     strongest = max((abs(word.contribution) for word in words), default=0.0)
+    colored, end = Text(), 0
     for word in words:
         strength = abs(word.contribution) / strongest if strongest else 0.0
         if word.start is not None and word.end is not None and strength >= _FAINT:
             color = _FOR if word.contribution > 0 else _AGAINST
             mixed = ",".join(str(round(_GRAY + (part - _GRAY) * strength)) for part in color)
-            text.stylize(f"bold rgb({mixed})", word.start, word.end)
-    return text
+            colored.append(escaped(found.text[end : word.start]))
+            colored.append(escaped(found.text[word.start : word.end]), f"bold rgb({mixed})")
+            end = word.end
+    return colored.append(escaped(found.text[end:]))
 
 
 @command

@@ -4,7 +4,5 @@ Each entry defines
 
 - `ENDINGS`, the endings of file names it claims, in lower case and without .gz or .zst;
 - `read(path, options)`, which gives the records of a file or folder as an iterator of lists of
-  `Record`, or says in a `FormatError` which file and line it cannot take, and why;
-- `write(path, corpus)`, which writes a `LabelledCorpus` so that reading it gives the same corpus,
-  whole or not at all. What the format cannot express is an `InputError`.
+  `Record`, or says in a `FormatError` which file and line it cannot take, and why.
 """

@@ -1,75 +1,127 @@
-"""Tables of cells in a text file, with a header line: what CSV and TSV share."""
+"""Tables of cells: what CSV, TSV and XLSX share."""
 
-import codecs
 import csv
+import warnings
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError, InputError
 
+Rows = Iterator[tuple[int | str, list[str]]]
+
+_DELIMITERS = ",;\t|"
+_SAMPLE = 64  # lines that tell the delimiter
+_MOST_CELLS = 1 << 14  # that are looked at for strange separators
 _LARGEST_CELL = 2**31 - 1  # the most a C long can hold everywhere
-_SEPARATOR = ReadOptions().label_separator
 _REASONS = {  # what the csv module says, and what it means
     "unexpected end of data": "a quote is opened and never closed",
     "new-line character seen": "a carriage return in a cell that is not quoted",
 }
 
 
-def read(path: Path, options: ReadOptions, delimiter: str) -> Iterator[list[Record]]:
-    """Read a table whose cells are quoted as Excel does it.
+def read(path: Path, options: ReadOptions, delimiter: str | None = None) -> Iterator[list[Record]]:
+    """Read a table whose cells are quoted as Excel does it; the options may name the delimiter.
 
     All values are str, and an empty label cell is no label.
     """
-    if not options.label_separator:
+    delimiter = options.delimiter or delimiter
+    delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise InputError(f"delimiter is {delimiter!r}; expected one character, such as ';'")
+    return _records.in_blocks(path, records_of(path, _rows(path, options, delimiter), options))
+
+
+def records_of(path: Path, rows: Rows, options: ReadOptions) -> Iterator[Record]:
+    """Make records of rows of cells, the first of which names the columns unless told otherwise."""
+    if options.label_separator == "":
         raise InputError(
-            "label_separator is empty; to keep cells whole, give one that no label holds"
+            "label_separator is empty; None (--label-separator none) keeps cells whole"
         )
-    return _records.in_blocks(path, _read_records(path, options, delimiter))
-
-
-def write(path: Path, corpus: LabelledCorpus, delimiter: str) -> None:
-    """Write a table with the columns `text` and `labels`, or `label` where there is one each."""
-    with storage.writing(path) as stream:
-        file = codecs.getwriter("utf-8")(stream)
-        # all is quoted: the csv module would leave a lone \r bare, and then not read it
-        table = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        table.writerow(["text", "labels" if corpus.is_multilabel else "label"])
-        table.writerows(_records.encoded(corpus, _row, str))
-
-
-def _row(record: Record) -> tuple[str, str]:
-    cell = _SEPARATOR.join(map(str, record.labels))
-    if _records.split_cell(cell, _SEPARATOR) != record.labels:
-        raise ValueError(f"a label is empty, holds {_SEPARATOR!r}, or has white space around it")
-    return record.text, cell
-
-
-def _read_records(path: Path, options: ReadOptions, delimiter: str) -> Iterator[Record]:
-    rows = _rows(path, options, delimiter)
-    line, header = next(rows, (None, None))
-    if header is None:
+    place, header = next(rows, (None, []))
+    if place is None:
         raise FormatError(path, None, "empty: expected a header line that names the columns")
-    fields = _records.choose_fields(header, options, path, line)
-    fields = fields._replace(separator=options.label_separator)
-    named = ((line, _named(header, cells, path, line)) for line, cells in rows)
-    return _records.from_rows(path, named, options, fields)
+    if not options.header:
+        rows = chain([(place, header)], rows)
+        header = [str(k) for k in range(1, len(header) + 1)]
+    fields = _records.choose_fields(header, options, path, place)
+    is_whole = options.label_separator in (None, "none")
+    fields = fields.at_positions(header, "" if is_whole else options.label_separator)
+    return _records.from_rows(path, _checked(path, rows, fields), options, fields)
 
 
-def _named(header: list[str], cells: list[str], path: Path, line: int) -> dict[str, str]:
-    if len(cells) != len(header):
-        reason = f"{len(cells)} cells, but the header names {len(header)} columns"
-        raise FormatError(path, line, reason)
-    return dict(zip(header, cells, strict=True))
+def _checked(path: Path, rows: Rows, fields: _records.Fields) -> Rows:
+    """Give the rows, all of one length; in the end, warn where cells hold labels in a strange way.
+
+    At most a few thousand different cells are looked at: classes are fewer.
+    """
+    n_columns = len(fields.header or [])
+    column = fields.labels[0] if len(fields.labels) == 1 and fields.separator else None
+    seen: Counter[str] = Counter()
+    for place, cells in rows:
+        if len(cells) != n_columns:
+            reason = f"{len(cells)} cells, but the header names {n_columns} columns"
+            raise FormatError.at(path, place, reason)
+        if column is not None and (cells[column] in seen or len(seen) < _MOST_CELLS):
+            seen[cells[column]] += 1
+        yield place, cells
+    if problem := _problem(seen, fields.separator or ""):
+        hint = "label_separator= (--label-separator) tells what separates labels; None: nothing"
+        warnings.warn(f"{path}: {problem}; {hint}", stacklevel=2)
 
 
-def _rows(path: Path, options: ReadOptions, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _problem(cells: Counter[str], separator: str) -> str | None:
+    """Tell of a separator that seems to be part of names, or of another that seems to be in use.
+
+    Where a cell holds several labels, these usually occur in other cells too; where it is one name
+    that happens to have the separator in it, its parts occur nowhere else.
+
+    Examples
+    --------
+    >>> _problem(Counter({"Sales; Returns": 9, "Support": 9}), ";")
+    "'Sales; Returns' was read as several labels, which occur in no other cell"
+    >>> _problem(Counter({"sports|news": 9, "sports": 9, "news": 9}), ";")
+    "'sports|news' looks like several labels, separated by '|'"
+    """
+    names: Counter[str] = Counter()
+    for cell, n_records in cells.items():
+        names.update(dict.fromkeys(_records.split_cell(cell, separator), n_records))
+    if name := _usual(cells, separator, are_shared=False):
+        return f"{name!r:.60} was read as several labels, which occur in no other cell"
+    for other in _DELIMITERS.replace(separator, ""):
+        if name := _usual(names, other, are_shared=True):
+            return f"{name!r:.60} looks like several labels, separated by {other!r}"
+    return None
+
+
+def _usual(cells: Counter[str], separator: str, *, are_shared: bool) -> str | None:
+    """Return a cell whose parts all occur in other cells too, or all do not.
+
+    None unless most records with a separator have such a cell, and there are a few of them; where
+    the parts are not shared, of each.
+    """
+    parts = {cell: {*_records.split_cell(cell, separator)} for cell in cells if separator in cell}
+    parts = {cell: each for cell, each in parts.items() if len(each) > 1}
+    n_cells = Counter(chain(*parts.values(), (cell.strip() for cell in cells if cell not in parts)))
+    found = [
+        cell for cell, each in parts.items() if {n_cells[part] > 1 for part in each} == {are_shared}
+    ]
+    n_found, n_least = sum(cells[cell] for cell in found), 3 if are_shared else 3 * len(found)
+    is_usual = found and n_found >= max(n_least, sum(cells[cell] for cell in parts) / 2)
+    return max(found, key=cells.__getitem__) if is_usual else None
+
+
+def _rows(path: Path, options: ReadOptions, delimiter: str | None) -> Rows:
     """Give each row that is not blank, with the line it starts on."""
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
-    table = csv.reader(decoded(path, options.encoding), delimiter=delimiter, strict=True)
+    lines = decoded(path, options.encoding)
+    first = [*islice(lines, _SAMPLE)]
+    delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(first, each))
+    table = csv.reader(chain(first, lines), delimiter=delimiter, strict=True)
     while True:
         line = table.line_num + 1
         try:
@@ -82,3 +134,14 @@ def _rows(path: Path, options: ReadOptions, delimiter: str) -> Iterator[tuple[in
             raise FormatError(path, line, f"the row that starts here: {reason}") from error
         if cells:
             yield line, cells
+
+
+def _fitness(lines: list[str], delimiter: str) -> tuple[bool, int]:
+    """Tell whether a delimiter cuts lines into rows of equal length, and how long the first is."""
+    try:
+        lengths = [len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells]
+    except csv.Error:
+        return False, 0
+    n_cells = lengths[0] if lengths else 0
+    whole = lengths[:-1] if len(lines) == _SAMPLE else lengths  # the last row may go on
+    return n_cells > 1 and {*whole} == {n_cells}, n_cells

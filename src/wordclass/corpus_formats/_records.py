@@ -1,31 +1,47 @@
-"""What the formats share: blocks of records, fields by name, and what can be written."""
+"""What the formats share: blocks of records, and fields by name."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from wordclass import progress
-from wordclass.checks import check_lengths
-from wordclass.corpus import Label, LabelledCorpus, ReadOptions, Record
-from wordclass.errors import FormatError, InputError
+from wordclass.corpus import Label, ReadOptions, Record
+from wordclass.errors import FormatError, InputError, some_of
 
-T = TypeVar("T")
 _BLOCK = 4 << 20  # characters
 _MOST_RECORDS = 1 << 12
+_FLAGS: dict[object, bool] = {
+    **dict.fromkeys((0, "0", "0.0", "false", "", None), False),
+    **dict.fromkeys((1, "1", "1.0", "true"), True),
+}
 
 
 class Fields(NamedTuple):
-    """Which fields of a row hold its text, its labels and its split.
+    """Which fields of a row hold its texts, its labels and its split.
 
-    `label` is None where labels are not to be read, `split` where the rows have none. Of a field
-    of labels that is one string with several in it, `separator` stands between them.
+    A field is a name, or, where there is a header, a position. `labels` is empty where labels are
+    not to be read, `split` is None where the rows have none. `separator` stands between several
+    labels in one string; "" means that it is one label, white space around it apart, and None that
+    it is one label as it is.
     """
 
-    text: str
-    label: str | None
-    split: str | None
+    texts: list[Any]
+    labels: list[Any]
+    split: Any
     separator: str | None = None
+    header: Sequence[str] | None = None
+
+    def at_positions(self, header: Sequence[str], separator: str | None = None) -> "Fields":
+        """Return the same fields for rows that are sequences."""
+        texts, labels = ([*map(header.index, names)] for names in (self.texts, self.labels))
+        split = None if self.split is None else header.index(self.split)
+        return Fields(texts, labels, split, separator, header)
+
+    def name(self, field: Any) -> str:  # noqa: ANN401
+        """Return the name of a field."""
+        name: str = field if self.header is None else self.header[field]
+        return name
 
 
 class _BadRecordError(Exception):
@@ -64,39 +80,36 @@ def in_blocks(
 
 def from_rows(
     path: Path,
-    rows: Iterable[tuple[int, Mapping[str, object]]],
+    rows: Iterable[tuple[int | str, Any]],
     options: ReadOptions,
     fields: Fields | None = None,
-    *,
-    has_lines: bool = True,
 ) -> Iterator[Record]:
-    """Make records of rows of named fields: the one place where fields become text and labels.
+    """Make records of rows of fields: the one place where fields become text and labels.
 
     Parameters
     ----------
     path : Path
         The file, for errors.
-    rows : iterable of (int, mapping)
-        The number of a line or row, counted from 1, and the values of its fields.
+    rows : iterable of (int or str, mapping or sequence)
+        The place of a row, as `Record` has it, and the values of its fields.
     options : ReadOptions
     fields : Fields, optional
         By default chosen among those of the first row, which so decides for the file.
-    has_lines : bool, default=True
-        Whether numbers are those of lines.
     """
-    for number, row in rows:
+    for place, row in rows:
         try:
-            fields = fields or choose_fields([*row], options, path, number)
-            record = _to_record(row, fields)
+            fields = fields or choose_fields([*row], options, path, place)
+            record = _to_record(row, fields, place)
         except _BadRecordError as error:
-            if has_lines:
-                raise FormatError(path, number, str(error)) from error
-            raise FormatError(path, None, f"row {number}: {error}") from error
+            raise FormatError.at(path, place, str(error)) from error
+        if options.keep_rows:
+            columns = zip(fields.header, row, strict=True) if fields.header else row
+            record = record._replace(row=dict(columns))
         yield record
 
 
 def choose_fields(
-    present: Sequence[str], options: ReadOptions, path: Path, line: int | None
+    present: Sequence[str], options: ReadOptions, path: Path, place: int | str | None
 ) -> Fields:
     """Choose the fields to read among those that are there.
 
@@ -108,30 +121,34 @@ def choose_fields(
     FormatError
         One is missing or there twice; the message lists the fields there are.
     """
-    text = options.text_field or "text"
-    label = options.label_field or ("labels" if "labels" in present else "label")
-    chosen = [text] if options.texts_only else [text, label]
-    if text == label and not options.texts_only:
-        raise InputError(f"field {text!r} cannot be both the text and the label")
-    for name, option in zip(chosen, ("text_field", "label_field"), strict=False):
-        if name not in present:
-            default = None if getattr(options, option) else option
-            raise FormatError(path, line, _missing(name, present, default))
-    if has_split := "split" in present and "split" not in chosen:
-        chosen.append("split")
+    texts = _names("text_field", options) or ["text"]
+    labels = _names("label_field", options) or ["labels" if "labels" in present else "label"]
+    chosen = texts if options.texts_only else [*texts, *labels]
     for name in chosen:
+        option = "text_field" if name in texts else "label_field"
+        if name not in present:
+            raise FormatError.at(path, place, _missing(name, present, option))
+    for name in [*chosen, "split"]:
         if present.count(name) > 1:
-            raise FormatError(path, line, f"there are {present.count(name)} columns {name!r}")
-    return Fields(text, None if options.texts_only else label, "split" if has_split else None)
+            raise FormatError.at(path, place, f"there are {present.count(name)} columns {name!r}")
+        if chosen.count(name) > 1:
+            raise InputError(f"field {name!r} is chosen twice; it cannot be both text and label")
+    split = "split" if "split" in present and "split" not in chosen else None
+    return Fields(texts, chosen[len(texts) :], split)
 
 
 def refuse_fields(options: ReadOptions, format: str) -> None:
     """Refuse names of fields for a format that has none."""
     for option in ("text_field", "label_field"):
-        if (name := getattr(options, option)) is not None:
+        if (names := _names(option, options)) and not options.are_remembered:
             raise InputError(
-                f"{option} {name!r} does not apply: the format {format} has no named fields"
+                f"{option} {names[0]!r} does not apply: the format {format} has no named fields"
             )
+
+
+def _names(option: str, options: ReadOptions) -> list[str]:
+    given = getattr(options, option) or []
+    return [given] if isinstance(given, str) else [*given]
 
 
 def described(value: object) -> str:
@@ -145,88 +162,73 @@ def described(value: object) -> str:
 
 
 def split_cell(cell: str, separator: str) -> list[str]:
-    """Take the labels of a cell apart; an empty one holds none."""
-    return [name for piece in cell.split(separator) if (name := piece.strip())]
+    """Take the labels of a cell apart; an empty one holds none. "" keeps the cell whole."""
+    pieces = cell.split(separator) if separator else [cell]
+    return [name for piece in pieces if (name := piece.strip())]
 
 
-def encoded(
-    corpus: LabelledCorpus, encode: Callable[[Record], T], *kinds: type, errors: str = "strict"
-) -> Iterator[T]:
-    """Give each record as a format writes it: the one place where records are refused.
-
-    Parameters
-    ----------
-    corpus : LabelledCorpus
-    encode : callable
-        Raises a ValueError where reading would not give the same record again.
-    kinds : types
-        Of labels that the file can hold: str, int or both.
-    errors : str, default="strict"
-        What becomes of lone surrogates, as in `str.encode`.
-
-    Raises
-    ------
-    InputError
-        The corpus is empty, or a record cannot be written; the error names it, counted from 1.
-    """
-    check_lengths(corpus.texts, len(corpus.labels))
-    for number, (text, given) in enumerate(zip(corpus.texts, corpus.labels, strict=True), start=1):
-        labels: Any = given if corpus.is_multilabel and isinstance(given, list) else [given]
-        try:
-            if any(isinstance(label, bool) or not isinstance(label, kinds) for label in labels):
-                expected = " or ".join(kind.__name__ for kind in kinds)
-                raise ValueError(f"a label is not of type {expected}; JSONL holds str and int")
-            # UTF-8 cannot hold a lone surrogate: a UnicodeEncodeError, which is a ValueError
-            "".join([text, *map(str, labels)]).encode(errors=errors)
-            yield encode(Record(text, labels))
-        except ValueError as error:
-            reason = f"{error} (its labels: {labels!r})"
-            raise InputError(f"record {number} cannot be written: {reason}") from error
-
-
-def _to_record(row: Mapping[str, object], fields: Fields) -> Record:
-    text = _string(row, fields.text)
-    labels = [] if fields.label is None else _labels(row, fields.label, fields.separator)
+def _to_record(row: Any, fields: Fields, place: int | str) -> Record:  # noqa: ANN401
+    if len(fields.texts) == 1:
+        text = _string(row, fields, fields.texts[0])
+    else:
+        given = (_value(row, field) for field in fields.texts)
+        text = "\n".join("" if each is None else str(each) for each in given)
+    labels = _labels(row, fields) if fields.labels else []
     if fields.split is not None:
-        return Record(text, labels, _string(row, fields.split))
-    if "split" in row and "split" not in (fields.text, fields.label):
+        return Record(text, labels, _string(row, fields, fields.split), place)
+    if fields.header is None and "split" in row and "split" not in fields.texts + fields.labels:
         reason = "field 'split' is here but not in the records before; expected all or none"
         raise _BadRecordError(reason)
-    return Record(text, labels)
+    return Record(text, labels, None, place)
 
 
-def _value(row: Mapping[str, object], field: str) -> object:
-    if field not in row:
-        raise _BadRecordError(_missing(field, [*row]))
-    return row[field]
-
-
-def _string(row: Mapping[str, object], field: str) -> str:
-    value = _value(row, field)
-    if not isinstance(value, str):
-        raise _BadRecordError(f"field {field!r} is {described(value)}, expected a string")
+def _value(row: Any, field: Any) -> object:  # noqa: ANN401
+    try:
+        value: object = row[field]
+    except KeyError:
+        raise _BadRecordError(_missing(field, [*row])) from None
     return value
 
 
-def _labels(row: Mapping[str, object], field: str, separator: str | None) -> list[Label]:
-    given = _value(row, field)
-    if separator is not None and isinstance(given, str):
-        return [*split_cell(given, separator)]
-    if given is None:
-        raise _BadRecordError(f"field {field!r} is null; write [] for a text without labels")
+def _string(row: Any, fields: Fields, field: Any) -> str:  # noqa: ANN401
+    value = _value(row, field)
+    if not isinstance(value, str):
+        name = fields.name(field)
+        raise _BadRecordError(f"field {name!r} is {described(value)}, expected a string")
+    return value
+
+
+def _labels(row: Any, fields: Fields) -> list[Label]:  # noqa: ANN401
+    """Return the labels of a row; "", null, [] and a blank cell are no label."""
+    if len(fields.labels) > 1:
+        return [fields.name(field) for field in fields.labels if _is_set(row, fields, field)]
+    given = _value(row, fields.labels[0])
+    if fields.separator is not None and isinstance(given, str):
+        return [*split_cell(given, fields.separator)]
     is_list = isinstance(given, list)
-    labels: list[Label] = given if is_list else [given]  # type: ignore[assignment, list-item]
+    labels: list[Any] = given if is_list else [] if given is None else [given]  # type: ignore[assignment]
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, str | int):
+            name = fields.name(fields.labels[0])
             found = f"{'holds' if is_list else 'is'} {described(label)}"
-            reason = f"field {field!r} {found}, expected strings or whole numbers"
+            reason = f"field {name!r} {found}, expected strings or whole numbers"
             raise _BadRecordError(reason)
-    return labels
+    return [label for label in labels if not isinstance(label, str) or label.strip()]
+
+
+def _is_set(row: Any, fields: Fields, field: Any) -> bool:  # noqa: ANN401
+    """Read a cell that says by 0 or 1 whether a record has the label its column is named after."""
+    given = _value(row, field)
+    known = given.strip().lower() if isinstance(given, str) else given
+    if isinstance(known, list | dict) or known not in _FLAGS:
+        found = f"{given!r:.60}" if isinstance(given, str) else described(given)
+        reason = f"field {fields.name(field)!r} is {found}; of several label fields, each is 0 or 1"
+        raise _BadRecordError(reason)
+    return _FLAGS[known]
 
 
 def _missing(name: str, present: Sequence[str], option: str | None = None) -> str:
     """Tell of a field that is not there; `option` is the one that could name another."""
     wanted = "'labels' or 'label'" if option and name == "label" else repr(name)
-    known = ", ".join(map(repr, present)) or "none"
     hint = f"; {option}= (--{option.replace('_', '-')}) names another" if option else ""
-    return f"no field {wanted}; there are: {known}{hint}"
+    return f"no field {wanted}; there are: {some_of(present) or 'none'}{hint}"

@@ -1,10 +1,7 @@
-"""CSV with a header line; several labels in one cell are separated by `;`."""
-
-from functools import partial
+"""CSV, also with `;`, tabs or `|` between cells; labels in one cell are separated by `;`."""
 
 from wordclass.corpus_formats import _cells
 
 ENDINGS = (".csv",)
 
-read = partial(_cells.read, delimiter=",")
-write = partial(_cells.write, delimiter=",")
+read = _cells.read

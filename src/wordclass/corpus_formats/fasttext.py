@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError
@@ -26,36 +25,16 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     return _records.in_blocks(path, _read_records(path, options))
 
 
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write one text per line; a text with a line break, or a label with a space, is an error."""
-    with storage.writing(path) as stream:
-        for line in _records.encoded(corpus, _line, str):
-            stream.write(line)
-
-
-def _line(record: Record) -> bytes:
-    text, labels, _ = record
-    line = "".join(f"{_PREFIX}{label} " for label in labels) + text
-    if "\n" in text or text.endswith("\r"):
-        raise ValueError("its text holds a line break, and a fastText file has one text per line")
-    if any(not label or set(str(label)) & set(f"{_SPACE}\n") for label in labels):
-        raise ValueError("a label is empty or holds white space")
-    # U+FEFF at the start of the file would be taken for a byte order mark
-    if not line or line.startswith("\ufeff") or _parsed(line) != (text, labels):
-        raise ValueError(f"its text is empty or begins with white space, U+FEFF or {_PREFIX!r}")
-    return f"{line}\n".encode()
-
-
 def _read_records(path: Path, options: ReadOptions) -> Iterator[Record]:
     for number, line in enumerate(decoded(path, options.encoding), start=1):
         content = line.removesuffix("\n").removesuffix("\r")
         text, labels = _parsed(content)
         if options.texts_only:
-            yield Record(text, [])
+            yield Record(text, [], None, number)
         elif "" in labels:
             raise FormatError(path, number, f"a label without a name: {_PREFIX!r} alone")
         elif content.strip(_SPACE):
-            yield Record(text, [*labels])
+            yield Record(text, [*labels], None, number)
 
 
 def _parsed(content: str) -> tuple[str, list[str]]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError, InputError, StorageError
@@ -29,42 +28,15 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
         raise FormatError(path, None, f"no files in this folder; {_LAYOUT}")
     records = (
         Record(
-            "".join(decoded(file, options.encoding)), [] if options.texts_only else [label], split
+            "".join(decoded(file, options.encoding)),
+            [] if options.texts_only else [label],
+            split,
+            str(file),
+            {"file": file.relative_to(path).as_posix()} if options.keep_rows else None,
         )
         for file, label, split in documents
     )
     return _records.in_blocks(path, records, len(documents))
-
-
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write a new folder, its files numbered in the order of the corpus.
-
-    Reading gives them class by class.
-    """
-    if path.exists():
-        raise StorageError(f"{path}: exists already; choose another name, or remove it first")
-    try:
-        with TemporaryDirectory(prefix=".", dir=path.parent, ignore_cleanup_errors=True) as folder:
-            new = Path(folder, path.name)
-            for number, (label, content) in enumerate(_records.encoded(corpus, _file, str), 1):
-                (new / label).mkdir(parents=True, exist_ok=True)
-                (new / label / f"{number:08}.txt").write_bytes(content)
-            new.rename(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{path}: cannot be written: {reason}; nothing was changed") from error
-
-
-def _file(record: Record) -> tuple[str, bytes]:
-    """Give the name of the folder and the content of the file."""
-    if len(record.labels) != 1:
-        raise ValueError(f"it has {len(record.labels)} labels; folders hold texts with exactly one")
-    label = str(record.labels[0])
-    if not label or label.startswith(".") or set(label) & set("/\\\0"):
-        raise ValueError("its label cannot be the name of a visible folder")
-    if record.text.startswith("\ufeff"):
-        raise ValueError("its text begins with U+FEFF, which would be taken for a byte order mark")
-    return label, record.text.encode()
 
 
 def _documents(top: Path) -> Iterator[tuple[Path, str, str | None]]:
@@ -83,6 +55,8 @@ def _files_below(folder: Path) -> Iterator[Path]:
     for path in _visible(folder):
         if path.is_dir():
             yield from _files_below(path)
+        elif path.exists() and not path.is_file():
+            raise FormatError(path, None, "neither a file nor a folder: a pipe, or a device")
         else:
             yield path
 

@@ -1,56 +1,64 @@
-"""JSON lines: one object per line, with the fields `text` and `labels` (or `label`)."""
+"""JSON lines: one object per line, with the fields `text` and `labels` (or `label`).
+
+A file may also be one array of such objects.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus, ReadOptions, Record
+from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
 from wordclass.corpus_formats._lines import decoded
 from wordclass.errors import FormatError
 
-ENDINGS = (".jsonl", ".ndjson")
+ENDINGS = (".jsonl", ".ndjson", ".json")
 
 
 def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     """Read one record per line; labels are a list of str or int, or one of them alone."""
-    rows = _rows(path, options.encoding)
-    return _records.in_blocks(path, _records.from_rows(path, rows, options))
+    lines = decoded(path, options.encoding)
+    return _records.in_blocks(path, records_of(path, enumerate(lines, start=1), options))
 
 
-def write(path: Path, corpus: LabelledCorpus) -> None:
-    """Write one record per line; a lone surrogate is written as an escape."""
-
-    def encode(record: Record) -> bytes:
-        labels = {"labels": record.labels} if corpus.is_multilabel else {"label": record.labels[0]}
-        row = {"text": record.text} | labels
-        line = json.dumps(row, ensure_ascii=False).encode(errors="backslashreplace")
-        if json.loads(line) != row:
-            raise ValueError("two surrogates in a row would be read as one character")
-        return line + b"\n"
-
-    with storage.writing(path) as stream:
-        for line in _records.encoded(corpus, encode, str, int, errors="surrogatepass"):
-            stream.write(line)
+def records_of(
+    path: Path, lines: Iterable[tuple[int, str]], options: ReadOptions
+) -> Iterator[Record]:
+    """Make records of numbered lines, which may be those of an array."""
+    return _records.from_rows(path, _rows(path, iter(lines)), options)
 
 
-def _rows(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(decoded(path, encoding), start=1):
-        if line.isspace():
-            continue
-        try:
-            row = _DECODER.decode(line)
-        except json.JSONDecodeError as error:
-            reason = f"not JSON: {error.msg} (column {error.colno})"
-            raise FormatError(path, number, reason) from error
-        except (ValueError, RecursionError) as error:  # a number or a nesting without end
-            raise FormatError(path, number, f"not JSON that can be read: {error}") from error
+def _rows(
+    path: Path, lines: Iterator[tuple[int, str]]
+) -> Iterator[tuple[int | str, dict[str, Any]]]:
+    places: Iterable[tuple[int | str, Any]]
+    filled = ((number, line) for number, line in lines if line and not line.isspace())
+    number, first = next(filled, (1, ""))
+    if first.lstrip().startswith("["):
+        whole = "\n" * (number - 1) + first + "".join(line for _, line in lines)
+        objects = _parsed(path, None, whole)
+        places = ((f"record {k}", each) for k, each in enumerate(objects, start=1))
+    else:
+        numbered = chain([(number, first)] if first else [], filled)
+        places = ((number, _parsed(path, number, line)) for number, line in numbered)
+    for place, row in places:
         if not isinstance(row, dict):
             expected = 'expected an object such as {"text": "...", "labels": ["..."]}'
-            raise FormatError(path, number, f"{_records.described(row)}, {expected}")
-        yield number, row
+            raise FormatError.at(path, place, f"{_records.described(row)}, {expected}")
+        yield place, row
+
+
+def _parsed(path: Path, line: int | None, text: str) -> Any:  # noqa: ANN401
+    """Read the JSON of a line; None: of the whole file."""
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON: {error.msg} (column {error.colno})"
+        raise FormatError(path, line or error.lineno, reason) from error
+    except (ValueError, RecursionError) as error:  # a number or a nesting without end
+        raise FormatError(path, line, f"not JSON that can be read: {error}") from error
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -7,4 +7,3 @@ from wordclass.corpus_formats import _cells
 ENDINGS = (".tsv",)
 
 read = partial(_cells.read, delimiter="\t")
-write = partial(_cells.write, delimiter="\t")

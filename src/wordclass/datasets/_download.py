@@ -16,7 +16,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from wordclass import progress
-from wordclass.errors import FormatError, MissingDataError, StorageError
+from wordclass.errors import FormatError, MissingDataError
+from wordclass.storage import accessing
 
 _CHUNK = 1 << 17
 _SECONDS = 30  # without a byte, after which a connection counts as dead
@@ -69,9 +70,9 @@ def fetch(download: Download, folder: Path) -> Path:
     """
     target = folder / download.file
     failures: list[tuple[str, _FailedError]] = []
-    try:
-        if target.is_file():
-            return target
+    if target.is_file():
+        return target
+    with accessing(target, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         version = folder / f".{download.file}.version"
         with _part_of(target) as part:
@@ -84,9 +85,6 @@ def fetch(download: Download, folder: Path) -> Path:
                     os.replace(part, target)
                     version.unlink(missing_ok=True)
                     return target
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{target}: cannot be written: {reason}") from error
     told = "; ".join(f"{url}: {error}" for url, error in failures)
     if any(error.is_wrong for _, error in failures):
         raise FormatError(target, None, f"what was fetched is not the file, nothing kept ({told})")
@@ -98,10 +96,10 @@ def fetch(download: Download, folder: Path) -> Path:
 
 @contextmanager
 def _part_of(target: Path) -> Iterator[Path]:
-    """Claim what an earlier try left, or an empty part; what is left afterwards can be claimed.
+    """Claim what earlier tries left, or an empty part; what is left afterwards can be claimed.
 
     Renaming is atomic, so a part has one owner. One that was left by a process that was killed is
-    known by its age.
+    known by its age. Of several, one is kept.
     """
     own = target.with_name(f".{target.name}.part-{uuid4().hex}")
     for left in sorted(target.parent.glob(f".{target.name}.part*")):
@@ -109,7 +107,6 @@ def _part_of(target: Path) -> Iterator[Path]:
             is_free = left.name.endswith(".part")
             if is_free or time.time() - left.stat().st_mtime > _ABANDONED:
                 os.replace(left, own)
-                break
     try:
         yield own
     finally:

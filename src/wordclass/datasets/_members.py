@@ -18,7 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from wordclass import progress
-from wordclass.errors import FormatError, StorageError
+from wordclass.errors import FormatError
+from wordclass.storage import accessing
 
 _ARCHIVES = (".gz", ".tgz", ".zip", ".tar", ".xz", ".bz2")
 _MAX_SIZE = 1 << 30  # of one file; larger ones are no documents but an attack, or a mistake
@@ -76,15 +77,12 @@ def read(paths: Sequence[Path], wanted: Wanted, step: str) -> Iterator[Member]:
         return not PurePosixPath(name).name.startswith(".") and wanted(name)
 
     for path in progress.over(paths, step):
-        try:
-            yield from _read_one(path, is_wanted)
-        except _DAMAGE as error:
-            reason = f"damaged or cut short: {error or type(error).__name__}; get it again"
-            raise FormatError(path, None, reason) from error
-        except StorageError:
-            raise
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        with accessing(path):
+            try:
+                yield from _read_one(path, is_wanted)
+            except _DAMAGE as error:
+                reason = f"damaged or cut short: {error or type(error).__name__}; get it again"
+                raise FormatError(path, None, reason) from error
 
 
 def _read_one(path: Path, wanted: Wanted) -> Iterator[Member]:

@@ -27,13 +27,13 @@ from wordclass.storage.facts import codeframe_of, restored, storable
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator
 from wordclass.word_vectors import WordVectors
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
 
 
-class WordClassEmbeddings(TransformerMixin, BaseEstimator):
+class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     """Word vectors whose every dimension is a class of the user's own task.
 
     Parameters
@@ -68,7 +68,8 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         Without, vocabulary and document frequencies are frozen at the first fit, and the result
         equals a fit with those.
     n_jobs : int, optional
-        Number of processes that count words; None is one.
+        Number of threads; None is one, -1 all cores. The result does not depend on it. (Where words
+        are not counted by native code, as with an `analyzer`, these are processes.)
 
     Attributes
     ----------
@@ -124,19 +125,21 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
     # --- learning ---------------------------------------------------------------------------
 
     def fit(
-        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+        self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Self:
         """Learn the embeddings from labelled texts.
 
         Parameters
         ----------
-        texts : iterable of str
-        labels : iterable or matrix
-            One str or int per text; or a list, set or tuple of them per text; or a 0/1 matrix.
+        X : iterable of str
+            The texts.
+        y : iterable or matrix
+            The labels: one str or int per text; or a list, set or tuple of them per text; or a 0/1
+            matrix.
         class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         """
-        listed, encoded = _read(texts, labels, class_names)
+        listed, encoded = _read(X, y, class_names)
         check_class_count(encoded.codeframe)
         self._adopt(self._learner().learn(listed, encoded))
         return self
@@ -165,21 +168,21 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(
-        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+        self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Floats32:
         """Learn the embeddings, and return features (n, r) of these texts that are cross-fitted.
 
         The features of a text are made with embeddings that never saw the texts of its fold, so
         that its own labels are not in them. `transform` of new texts has no such problem.
         """
-        listed, encoded = _read(texts, labels, class_names)
+        listed, encoded = _read(X, y, class_names)
         check_class_count(encoded.codeframe)
         learner = self._learner()
-        learned, X = learner.learn_weighted(listed, encoded)
+        learned, weights = learner.learn_weighted(listed, encoded)
         embed = self._adopt(learned)
         folds = fold_numbers(listed, self.folds, self.seed)
-        Y = with_structural_columns(X, encoded.Y, learned.structural)
-        return cross_fit(X, Y, folds, learner.recipe.count, embed)
+        Y = with_structural_columns(weights, encoded.Y, learned.structural)
+        return cross_fit(weights, Y, folds, learner.recipe.count, embed)
 
     def fit_folds(self, texts: Iterable[str], labels: Labels, folds: Ints) -> Floats32:
         """Learn the embeddings, and return those without each fold (folds, v, r).
@@ -202,10 +205,10 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         return np.array([embed(rest).astype(np.float32) for rest in without])
 
     def partial_fit(
-        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+        self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Self:
         """Add labelled texts; classes may be new. The first call is a `fit`."""
-        listed, encoded = _read(texts, labels, class_names)
+        listed, encoded = _read(X, y, class_names)
         learner = self._learner()
         if hasattr(self, "learned_"):
             self._adopt(learner.add(self.learned_, listed, encoded))
@@ -232,7 +235,7 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         return self
 
     def remove(
-        self, texts: Iterable[str], labels: Labels, *, class_names: Iterable[Label] | None = None
+        self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Self:
         """Take labelled texts out again, as if they had never been there.
 
@@ -244,13 +247,15 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
             Some of them were not there, or none would be left; nothing was changed.
         """
         check_is_fitted(self)
-        listed, encoded = _read(texts, labels, class_names)
+        listed, encoded = _read(X, y, class_names)
         self._adopt(self._learner().remove(self.learned_, listed, encoded))
         return self
 
     def _learner(self) -> Learner:
         """Check the options, and put together what they ask for."""
-        check_int("folds", self.folds, 2)
+        check_int("folds", self.folds, 2, 10_000)
+        if self.max_dims is not None:
+            check_int("max_dims", self.max_dims, 1)
         check_int("structural_problems", self.structural_problems, 0)
         check_int("seed", self.seed)
         recipe = Recipe.of(self.correlation, self.shrinkage)
@@ -293,12 +298,12 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
 
     # --- using ------------------------------------------------------------------------------
 
-    def transform(self, texts: Iterable[str]) -> Floats32:
+    def transform(self, X: Iterable[str]) -> Floats32:
         """Return the features (n, r) of texts: their weights times the embeddings."""
         check_is_fitted(self)
         self.vectorizer_.n_jobs = self.n_jobs  # may have been set after learning or loading
-        X = self.vectorizer_.transform(texts).astype(np.float32)
-        return (X @ self.vectors_).astype(np.float32, copy=False)
+        weights = self.vectorizer_.transform(X).astype(np.float32)
+        return (weights @ self.vectors_).astype(np.float32, copy=False)
 
     def top_terms(self, name: Label, n: int = 10) -> list[tuple[str, float]]:
         """Return the terms that speak most for a class, best first, with their scores."""
@@ -310,11 +315,24 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         return [(self.terms_[j], float(scores[j])) for j in best]
 
     def profile(self, term: str, n: int | None = None) -> list[tuple[Label, float]]:
-        """Return the classes a term speaks for, best first; an unseen term has zeros."""
-        row = self._row(term)
+        """Return the classes a term speaks for, best first; an unseen term has zeros.
+
+        A word that is no term is looked up as `written` has it: "SCSI" where texts are lowercased.
+        """
+        row = self._row(self.written(term))
         scores = np.zeros(len(self.classes_)) if row is None else self.class_vectors_[row]
         order = np.argsort(-scores[: len(self.classes_)], kind="stable")[:n]
         return [(self.classes_[j], float(scores[j])) for j in order]
+
+    def written(self, word: str) -> str:
+        """Return a word as the analyzer writes it, unless it is a term as it stands.
+
+        What the analyzer takes for several terms, or for none, is returned as it stands too.
+        """
+        if word in self:
+            return word
+        longest = max(self.vectorizer_.build_analyzer()(word), key=len, default=word)
+        return longest if len(longest.split()) == len(word.split()) else word
 
     def __getitem__(self, term: str) -> Floats32:
         row = self._row(term)
@@ -396,20 +414,14 @@ class WordClassEmbeddings(TransformerMixin, BaseEstimator):
         return self.learned_.to_parts() | own
 
     def from_parts(self, codeframe: Codeframe, parts: Parts) -> Self:
-        """Become fitted by what `to_parts` returned."""
+        """Become fitted by what `to_parts` returned; the options are checked as by `fit`."""
+        self._learner()
         learned = Learned.from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
             class_vectors="float32 terms columns", vectors="float32? terms dimensions"
         ).values()
         self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = True
-        return tags
 
 
 def _read(

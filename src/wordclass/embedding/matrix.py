@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from wordclass import naming
 from wordclass.arrays import Floats32, Ints, first_not_finite
 from wordclass.checks import check_int, list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -117,6 +118,8 @@ class EmbeddingMatrix:
         _check(U, wce, random_dims, seed)
         if unseen is not None and (U is None or wce is None or not keep_unseen):
             raise InputError("unseen needs U and wce to learn from, and keep_unseen=True")
+        if isinstance(unseen, str):
+            naming.entry("regressors", unseen)  # refuses a misspelt one, also where none is unseen
         terms = _vocabulary(U, wce, vocabulary)
         found = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
         outside = _unseen_rows(U, found) if U is not None and keep_unseen else np.arange(0)
@@ -246,10 +249,14 @@ class EmbeddingMatrix:
     @classmethod
     def from_parts(cls, analyze: Analyze, parts: Parts) -> Self:
         """Return the matrix that was stored; the analyzer comes from elsewhere."""
-        terms = parts.take(row_terms="str row_terms")["row_terms"]
+        terms = parts.take(row_terms="distinct:str row_terms")["row_terms"]
         rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]
         n_terms = parts.facts["row_vocabulary"]
+        check_int("row_vocabulary", n_terms, 0, len(terms))
         blocks = {name: slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
+        widths = {name: place.stop - place.start for name, place in blocks.items()}
+        if blocks != _side_by_side(widths) or sum(widths.values()) != rows.shape[1]:
+            raise ValueError("row_blocks do not lie side by side in the rows")
         return cls(terms[:n_terms], terms[n_terms:], rows, blocks, analyze)
 
     def __len__(self) -> int:

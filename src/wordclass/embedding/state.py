@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass.arrays import Sparse, to_sparse
+from wordclass.checks import check_int, check_number
 from wordclass.correlations import information_gain
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.vectors import Recipe
@@ -26,11 +27,12 @@ from wordclass.vocabulary import Vocabulary
 Block = tuple[list[str], EncodedLabels]
 
 _SUMS = {
-    "class_docs": "float64 columns",
-    "term_docs": "float64 terms",
+    "class_docs": "float64 columns >=0 <=documents",
+    "term_docs": "float64 terms >=0 <=documents",
     "term_weight": "float64 terms",
     "term_squares": "float64 terms",
 }
+_MOST_OCCURRENCES = 1 << 24  # of a term in one document: there are tables of this length
 _NOT_FITTED = "with their labels, are not among those that were fitted; nothing was removed"
 
 
@@ -99,9 +101,9 @@ class CountedDocuments:
     def from_parts(cls, codeframe: Codeframe, parts: Parts) -> "CountedDocuments":
         """Return the documents that were stored."""
         terms, occurrences, Y, fingerprints = parts.take(
-            document_terms="str document_terms",
-            occurrences="csr:int32|int64 documents document_terms",
-            document_labels=f"csr:float64 documents {len(codeframe.classes)}",
+            document_terms="sorted:str document_terms",
+            occurrences=f"csr:int32|int64 documents document_terms >=1 <={_MOST_OCCURRENCES}",
+            document_labels=f"csr:float64 documents {len(codeframe.classes)} >=1 <=1",
             fingerprints="uint64 documents",
         ).values()
         return cls(CountedTexts(terms, occurrences), EncodedLabels(codeframe, Y), fingerprints)
@@ -168,9 +170,13 @@ class Learned:
         """Return what was learned and stored."""
         facts = parts.facts
         vocabulary, structural = Vocabulary.from_parts(parts), tuple(facts["structural"])
+        for column in structural:
+            check_int("structural", column, 0, len(vocabulary) - 1)
+        n_docs = check_number("n_docs", facts["n_docs"])
         parts.sizes["columns"] = len(codeframe.classes) + len(structural)
+        parts.sizes["documents"] = int(n_docs)
         joints = parts.take(**dict.fromkeys(facts["joints"], "csr:float64 terms columns"))
-        counts = WordClassCounts(facts["n_docs"], **parts.take(**_SUMS), joints=joints)
+        counts = WordClassCounts(n_docs, **parts.take(**_SUMS), joints=joints)
         keeps = facts["keeps_documents"]
         documents = CountedDocuments.from_parts(codeframe, parts) if keeps else None
         return cls(vocabulary, codeframe, structural, counts, documents)

@@ -1,21 +1,28 @@
 """The state of a training on disk, so that one that was killed goes on where it was."""
 
-import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn, optim
 
+from wordclass.checks import check_int, check_number
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import is_there
-from wordclass.storage.parts import Parts
+from wordclass.storage import is_there, sweep, understanding
+from wordclass.storage.parts import Parts, layout_of
 
 _KIND = "training"
+
+_ANOTHER = (
+    "is the checkpoint of another training: the texts, the vectors or the options differ; delete "
+    "it to begin anew, or name another file"
+)
+
+_STEP = {"step": "float32 1 >=1"}  # of Adam, beside its two moments
 
 Weights = dict[str, Tensor]
 
@@ -139,48 +146,53 @@ class Checkpoint:
         """
         if self.path is None or not is_there(self.path):
             return State(), {kind: {} for kind in kept}
-        _sweep(self.path)
         try:
             parts = Parts.read(self.path, _KIND)
+            with understanding(self.path, "no state of a training"):
+                if parts.facts["key"] != self.key:
+                    raise CheckpointError(f"{self.path} {_ANOTHER}")
+                state = _state_of(parts.facts["state"])
+                like = {
+                    name: layout_of(each.cpu().numpy()) for name, each in trained(network).items()
+                }
+                found = {group: _taken(parts, group, like) for group in ("network", *kept)}
+                moments = [
+                    _taken(parts, f"optimizer.{k}", {**_STEP, "exp_avg": each, "exp_avg_sq": each})
+                    for k, each in enumerate(like.values())
+                ]
         except FormatError as error:
             raise CheckpointError(f"{error}; delete it to begin anew") from error
-        if parts.facts["key"] != self.key:
-            raise CheckpointError(
-                f"{self.path} is the checkpoint of another training: the texts, the vectors or the "
-                "options differ; delete it to begin anew, or name another file"
-            )
-        found: dict[str, Weights] = {"network": {}, "optimizer": {}, **{kind: {} for kind in kept}}
-        for name, array in parts.arrays.items():
-            group, _, rest = name.partition(".")
-            found[group][rest] = torch.from_numpy(array)
         load(network, found.pop("network"))
-        _restore(optimizer, found.pop("optimizer"))
-        self._written = time.monotonic()
-        state = parts.facts["state"]
-        history = [Epoch(**epoch) for epoch in state["history"]]
-        return State(**{**state, "history": history}), found
-
-
-def _restore(optimizer: optim.Optimizer, tensors: Weights) -> None:
-    found: dict[int, dict[str, Any]] = {}
-    for name, value in tensors.items():
-        number, _, key = name.partition(".")
         # a number alone comes back as an array of one
-        found.setdefault(int(number), {})[key] = value[0] if key == "step" else value
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": found, "param_groups": groups})
+        adam = {k: {**each, "step": each["step"][0]} for k, each in enumerate(moments) if each}
+        groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": adam, "param_groups": groups})
+        self._written = time.monotonic()
+        return state, found
+
+
+def _taken(parts: Parts, group: str, layouts: Mapping[str, str]) -> Weights:
+    """Return the arrays of a group, all of them; or none, where none is there."""
+    if not any(name.startswith(f"{group}.") for name in parts.arrays):
+        return {}
+    found = parts.take(**{f"{group}.{name}": each for name, each in layouts.items()})
+    return {name: torch.from_numpy(found[f"{group}.{name}"]) for name in layouts}
+
+
+def _state_of(told: Mapping[str, Any]) -> State:
+    state = State(**{**told, "history": [Epoch(**epoch) for epoch in told["history"]]})
+    check_int("batch", state.batch, 0)
+    parts: list[State | Epoch] = [state, *state.history]
+    for each in parts:
+        for kept in fields(each):
+            value = getattr(each, kept.name)
+            if kept.type in (int, float) or (kept.type == float | None and value is not None):
+                check_number(kept.name, value)
+    return state
 
 
 def remove(path: Path) -> None:
     """Delete a checkpoint, and what is left where a process was killed while it wrote one."""
-    _sweep(path)
+    sweep(path)
     with suppress(OSError):
         path.unlink(missing_ok=True)
-
-
-def _sweep(path: Path) -> None:
-    unfinished = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}\.tmp")
-    with suppress(OSError):
-        for found in path.parent.iterdir():
-            if unfinished.fullmatch(found.name):
-                found.unlink(missing_ok=True)

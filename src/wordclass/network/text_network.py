@@ -1,6 +1,5 @@
 """A network that classifies texts: vectors of tokens, one vector per text, scores of classes."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, is_tok
 from wordclass.errors import InputError
 from wordclass.network import word_by_word
 from wordclass.network.embedding_layer import Ids, Shift
+from wordclass.storage.parts import Parts, layout_of
 from wordclass.text.sequences import Sequences, Side
 
 _VECTORS = "layer."
@@ -132,22 +132,17 @@ class TextNetwork(nn.Module):
         weights = self.state_dict().items()
         return {_START + k: each.cpu().numpy() for k, each in weights if not k.startswith(_VECTORS)}
 
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Put them back; arrays with other names are left alone.
+    def unpack(self, parts: Parts) -> None:
+        """Put them back; whatever else was stored is left alone.
 
         Raises
         ------
         ValueError
-            They are those of another network.
+            They are those of another network, or not finite.
         """
-        weights = {k: each for k, each in self.state_dict().items() if k.startswith(_VECTORS)}
-        for name, array in arrays.items():
-            if name.startswith(_START):
-                weights[name.removeprefix(_START)] = torch.from_numpy(array)
-        try:
-            self.load_state_dict(weights)
-        except RuntimeError as error:  # torch's word for what does not fit
-            raise ValueError(f"its weights are those of another network: {error}") from error
+        found = parts.take(**{name: layout_of(array) for name, array in self.packed().items()})
+        weights = {k.removeprefix(_START): torch.from_numpy(each) for k, each in found.items()}
+        self.load_state_dict(weights, strict=False)  # nothing but the vectors is missing
 
 
 def _batches(lengths: Ints, pad: Side) -> list[Ints]:

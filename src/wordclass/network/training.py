@@ -17,7 +17,7 @@ from torch.nn import functional
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.errors import InputError
-from wordclass.measures import Scores
+from wordclass.measures import Scores, Target
 from wordclass.network.checkpoint import Checkpoint, Epoch, State, Weights, copied, load, trained
 from wordclass.network.machine import Processes, threads
 from wordclass.network.text_network import TextNetwork, in_order
@@ -194,6 +194,8 @@ class Schedule:
     averages : bool, default=False
         Whether the mean of the best epoch's weights and of those of all later epochs is kept
         instead of the best ones, and the mean over the last epoch's steps instead of its last one.
+    target : str, default="macro_f1"
+        The validation score: see `Scores.of`.
     """
 
     lr: float = 1e-3
@@ -206,6 +208,7 @@ class Schedule:
     last_rate: float = 1.0
     ties_count: bool = False
     averages: bool = False
+    target: Target = "macro_f1"
 
 
 @dataclass(eq=False, repr=False)
@@ -308,25 +311,26 @@ class Training:
                 f"the loss of epoch {state.epoch + 1} is {loss}: the weights are useless; "
                 f"lr={self.schedule.lr:g} may be too high, or numbers in the vectors too large"
             )
-        macro = micro = validation_loss = None
+        macro = micro = quality = validation_loss = None
         if self.validation is not None:
             scores = self._scores(self.validation)
             found = self.judge(scores, self.validation.Y)
             macro, micro = found.macro_f1, found.micro_f1
+            quality = found.of(self.schedule.target)
             validation_loss = self._mean_loss(scores, self.validation)
         seconds = time.perf_counter() - self._begun
         epoch = Epoch(state.epoch + 1, loss, macro, micro, seconds, validation_loss)
         state.history.append(epoch)
         state.batch, state.loss, state.n_texts, state.seconds = 0, 0.0, 0, 0.0
-        self._take_note(macro)
+        self._take_note(quality)
         self._save()
 
-    def _take_note(self, macro: float | None) -> None:
+    def _take_note(self, quality: float | None) -> None:
         """Keep the weights where they are the best so far; stop where none were for long."""
         state, schedule = self._state, self.schedule
-        is_better = macro is None or state.best is None or macro > state.best
-        if is_better or (schedule.ties_count and macro == state.best):
-            state.best, state.best_epoch = macro, state.epoch
+        is_better = quality is None or state.best is None or quality > state.best
+        if is_better or (schedule.ties_count and quality == state.best):
+            state.best, state.best_epoch = quality, state.epoch
             self._best = copied(self.network)
         self._add_to_mean(state.epoch - state.best_epoch + 1)
         state.is_stopped = state.epoch - state.best_epoch >= schedule.patience
@@ -436,7 +440,8 @@ class Training:
     def _scores(self, texts: LabelledSequences) -> Floats32:
         """Return the logits (n, m) of texts, each process making its share."""
         own = texts.texts.part(self.processes.share(np.arange(len(texts))))
-        with progress.told_to(progress.nobody):  # else the bar of the training would go and come
+        # else the bar of the training would go and come
+        with progress.on_progress(progress.nobody):
             scores = self.network.scores(own, padding=texts.padding, pad=texts.pad)
         return self.processes.gathered(scores, len(texts))
 
@@ -467,7 +472,7 @@ class Training:
         if state.history:
             told += f", loss {state.history[-1].loss:.3f}"
         if state.best is not None:
-            told += f", best macro F1 {state.best:.3f} of epoch {state.best_epoch}"
+            told += f", best {self.schedule.target} {state.best:.3f} of epoch {state.best_epoch}"
         last = self.schedule.max_epochs
         if self.validation is not None:
             last = min(last, max(state.best_epoch, 1) + self.schedule.patience)

@@ -51,7 +51,7 @@ class NetworkRegressor:
     max_epochs: int = 500
     patience: int = 10
     seed: int = 0
-    n_epochs_: int = field(init=False)
+    n_epochs_: int = field(init=False, repr=False)
     layers_: list[tuple[Floats, Floats]] = field(init=False, repr=False)  # weights and biases
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ class RidgeRegressor:
     """
 
     penalty: float | None = None
-    penalty_: float = field(init=False)
+    penalty_: float = field(init=False, repr=False)
     weights_: Floats = field(init=False, repr=False)
     mean_: Floats = field(init=False, repr=False)  # (q,)
     target_mean_: Floats = field(init=False, repr=False)  # (r,)

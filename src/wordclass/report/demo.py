@@ -233,7 +233,7 @@ def explained_documents(model: Any, corpus: LabelledCorpus) -> list[Facts]:  # n
     of its predicted label; where each word begins and ends, and what it adds to the score of that
     label; and the terms that moved this score most and, if mistaken, that of the true label.
     """
-    scores = model.decision_function(corpus.texts)
+    scores = model.class_scores(corpus.texts)
     columns = model.decide(scores).argmax(axis=1)
     probabilities = model.calibrated(scores)[np.arange(len(columns)), columns]
     is_right = model.classes_[columns] == np.asarray(corpus.labels)

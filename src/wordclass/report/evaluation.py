@@ -3,16 +3,29 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wordclass import measures, progress
+from wordclass.arrays import Floats32
 from wordclass.corpus import Label, LabelledCorpus
 from wordclass.errors import InputError
+from wordclass.labels import encode
 from wordclass.measures import ClassScores, DroppedLabelsWarning, Scores, evaluate
+from wordclass.report.predictions import predictions
+from wordclass.report.row_files import rows_to
 from wordclass.report.tables import aligned
 
-_MEASURES = {"macro_f1": "macro F1", "micro_f1": "micro F1", "accuracy": "accuracy"}
+_ERROR_COLUMNS = ("id", "text", "true", "predicted", "probability", "words")
+_RANKS = (1, 3, 5)
+_MEASURES = {
+    "macro_f1": "macro F1",
+    "macro_f1_with_positives": "macro F1 of classes with test documents",
+    "micro_f1": "micro F1",
+    "accuracy": "accuracy",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +40,25 @@ class Evaluation:
         How many of the documents the model was trained on.
     true, predicted
         The labels that were compared.
+    ranking
+        In a multilabel task, precision and nDCG of the 1, 3 and 5 best-scored classes.
     """
 
     scores: Scores
     n_shared: int
     true: Sequence[Any]
     predicted: Sequence[Any]
+    ranking: dict[str, float]
 
     def to_dict(self, with_classes: bool = False) -> dict[str, Any]:
         """Return the measures, rounded to six digits."""
         scores = self.scores
         result: dict[str, Any] = {
             **{key: round(getattr(scores, key), 6) for key in _MEASURES},
+            **{key: round(value, 6) for key, value in self.ranking.items()},
             "n_docs": scores.n_docs,
             "n_classes": len(scores.classes),
+            "n_classes_without_docs": int((scores.n_true == 0).sum()),
             "n_dropped": scores.n_dropped,
             "n_trained_on": self.n_shared,
         }
@@ -53,9 +71,16 @@ class Evaluation:
     def to_text(self, n: int) -> str:
         """Write a small table: the measures, then the n best and the n worst classes."""
         scores = self.scores
-        measures = [(name, f"{getattr(scores, key):.4f}") for key, name in _MEASURES.items()]
+        names = _MEASURES | {"accuracy": accuracy_name(scores.is_multilabel)}
+        rows = [(name, f"{getattr(scores, key):.4f}") for key, name in names.items()]
+        rows += [(name, f"{value:.4f}") for name, value in self.ranking.items()]
         sizes = [("documents", f"{scores.n_docs:,}"), ("classes", f"{len(scores.classes):,}")]
-        lines = aligned([*measures, *sizes])
+        lines = aligned([*rows, *sizes])
+        if n_empty := int((scores.n_true == 0).sum()):
+            lines.append(
+                f"{n_empty:,} of {len(scores.classes):,} classes have no test document; where none "
+                f"was predicted either, the F1 (0/0) is {int(scores.is_multilabel)}"
+            )
         if n > 0:
             heads = ("class", "    F1  precision  recall  documents")
             lines += ["", *aligned([heads, *self._class_rows(n)])]
@@ -95,22 +120,72 @@ def evaluate_model(
         Labelled texts. Labels that training never saw are left out, and counted.
     strict
         Such labels are an error.
+
+    Raises
+    ------
+    InputError
+        The documents have no label at all, or none that the model knows.
     """
     true, classes = corpus.labels, model.classes_.tolist()
-    decisions = model.decide(model.decision_function(corpus.texts))
+    scores = model.class_scores(corpus.texts)  # (n, m)
+    decisions = model.decide(scores)
     predicted: list[Any] = [[classes[j] for j in np.flatnonzero(row)] for row in decisions]
     if not model.codeframe_.is_multilabel:
         predicted = [label for (label,) in predicted]
     if {type(label) for label in _flat(true)} - {type(classes[0])}:
         # a class that is a number in one file is a str in a CSV file
-        true, predicted, classes = _as_text(true), _as_text(predicted), sorted(map(str, classes))
+        true, predicted, classes = _as_text(true), _as_text(predicted), [*map(str, classes)]
     if strict and (unknown := sorted({*_flat(true)} - {*classes})):
         shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
         raise InputError(f"{len(unknown)} classes that training never saw: {shown}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedLabelsWarning)  # told by n_dropped
-        scores = evaluate(true, predicted, classes)
-    return Evaluation(scores, model.training_.n_shared(corpus.texts), true, predicted)
+        measured = evaluate(true, predicted, classes)
+    if not measured.n_true.any():
+        raise InputError("not one of these documents has a label: there is nothing to compare with")
+    ranking = _ranking(true, classes, scores) if measured.is_multilabel else {}
+    return Evaluation(measured, model.training_.n_shared(corpus.texts), true, predicted, ranking)
+
+
+def write_errors(path: Path, model: Any, corpus: LabelledCorpus, found: Evaluation) -> int:  # noqa: ANN401
+    """Write a row for each document whose labels are not exactly right; return their number.
+
+    The id is the column of that name, else the number of the document. The probability of each
+    predicted label is its score where the model has no probabilities. The words are those that
+    spoke most for labels that are wrong, and against labels that are missing.
+    """
+    both = [*zip(map(_listed, found.true), map(_listed, found.predicted), strict=True)]
+    wrong = [k for k, (true, predicted) in enumerate(both) if {*true} != {*predicted}]
+    with rows_to(path, _ERROR_COLUMNS) as write:
+        for k in progress.over(wrong, "explaining errors"):
+            true, predicted = ([*map(str, each)] for each in both[k])
+            (told,) = predictions(model, [corpus.texts[k]])
+            shares = [told["scores"][label] for label in predicted]
+            row = (
+                corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,
+                corpus.texts[k],
+                found.true[k],
+                found.predicted[k],
+                shares if found.scores.is_multilabel else shares[0],
+                model.explanation(corpus.texts[k]).tipping(predicted, true),
+            )
+            write([dict(zip(_ERROR_COLUMNS, row, strict=True))])
+    return len(wrong)
+
+
+def accuracy_name(is_multilabel: bool) -> str:
+    """Return what the share of documents whose labels are exactly right is called."""
+    return "subset accuracy" if is_multilabel else "accuracy"
+
+
+def _ranking(true: Sequence[Any], classes: list[Label], scores: Floats32) -> dict[str, float]:
+    """Return P@k and nDCG@k of scores (n, m) whose columns are the classes."""
+    known = {*classes}
+    Y = encode([[label for label in _listed(given) if label in known] for given in true], classes).Y
+    in_order = scores[:, sorted(range(len(classes)), key=classes.__getitem__)]
+    ranks = [k for k in _RANKS if k <= len(classes)]
+    found = {f"P@{k}": measures.precision_at(k, Y, in_order) for k in ranks}
+    return found | {f"nDCG@{k}": measures.ndcg_at(k, Y, in_order) for k in ranks}
 
 
 def _row(label: Label, scores: ClassScores) -> tuple[str, str]:
@@ -118,12 +193,12 @@ def _row(label: Label, scores: ClassScores) -> tuple[str, str]:
     return str(label), f"{shares}  {scores.n_true:9,}"
 
 
+def _listed(given: Any) -> Sequence[Label]:  # noqa: ANN401 - a label, or several
+    return given if isinstance(given, list | tuple) else [given]
+
+
 def _flat(labels: Sequence[Any]) -> list[Label]:
-    return [
-        label
-        for given in labels
-        for label in (given if isinstance(given, list | tuple) else [given])
-    ]
+    return [label for given in labels for label in _listed(given)]
 
 
 def _as_text(labels: Sequence[Any]) -> list[Any]:

@@ -12,10 +12,11 @@ from wordclass.word_vectors import WordVectors
 def describe(path: Path) -> dict[str, Any]:
     """Return the facts about a model, a .wce file or a file of word vectors."""
     storage.require(path)
-    if path.is_dir():
-        return _describe_model(path)
-    if path.suffix == ".wce":
-        return _describe_embeddings(path)
+    with storage.understanding(path, "damaged: it does not tell what it is"):
+        if path.is_dir():
+            return _describe_model(path)
+        if path.suffix == ".wce":
+            return _describe_embeddings(path)
     vectors = WordVectors.load(path)
     facts = {"what": "word vectors", "terms": len(vectors), "dimensions": vectors.n_dims}
     if vectors.dimension_names is not None:
@@ -24,11 +25,15 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _describe_model(folder: Path) -> dict[str, Any]:
-    manifest, _ = persistence.read(folder)
+    manifest, parts = persistence.read(folder)
     training, facts = manifest["training"], manifest["facts"]
-    epochs = {}
-    if "history" in facts:  # of a network
-        epochs = {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
+    with storage.understanding(folder, "what was learned is not told as expected"):
+        chosen = {f"chosen {name}": value for name, value in facts.get("settings", {}).items()}
+        if "history" in facts:  # of a network
+            chosen |= {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
+        for name, told in (("thresholds", "thresholds"), ("C", "chosen C")):
+            if name in parts.arrays:
+                chosen[told] = [float(f"{each:.4g}") for each in parts.arrays[name]]
     return {
         "what": "model",
         "classifier": manifest["classifier"],
@@ -39,7 +44,7 @@ def _describe_model(folder: Path) -> dict[str, Any]:
         "made": manifest["created"],
         "made by": ", ".join(f"{name} {each}" for name, each in manifest["versions"].items()),
         "bytes": manifest["arrays"]["bytes"],
-        **epochs,
+        **chosen,
         **_flat("score", manifest["scores"]),
         **_options(manifest["settings"]),
     }

@@ -18,6 +18,7 @@ from wordclass.corpus import Label
 from wordclass.errors import InputError
 from wordclass.report.colors import palette
 from wordclass.report.map_svg import SIDE, beside, class_labels, in_units, place, size_of
+from wordclass.report.printable import one_line
 from wordclass.report.term_map import N_NEIGHBORS, Panel, TermMap
 
 _INK, _QUIET, _PAPER = "#1b1f24", "#5c6670", "#ffffff"
@@ -106,7 +107,7 @@ def draw_confusion(
     counts = confusion_counts(true, predicted, classes)
     chosen = most_confused(counts)
     shares = row_shares(counts)[np.ix_(chosen, chosen)]
-    names = [_short(str(classes[j])) for j in chosen]
+    names = [_short(one_line(classes[j])) for j in chosen]
     size = 3.0 + 0.36 * len(names)
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.add_subplot()

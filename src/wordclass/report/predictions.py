@@ -1,6 +1,6 @@
 """What a model says of texts, one plain dict per text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ def shown_scores(model: Any, scores: Floats32, *, strict: bool = False) -> Float
     model
         A fitted classifier.
     scores
-        What its `decision_function` returned.
+        What its `class_scores` returned.
     strict
         That it has none is an error.
     """
@@ -36,6 +36,7 @@ def predictions(
     k: int | None = None,
     *,
     proba: bool = False,
+    threshold: float | None = None,
 ) -> list[dict[str, Any]]:
     """Return the labels of each text, with scores of classes, best first.
 
@@ -49,15 +50,21 @@ def predictions(
         How many classes get a score, whatever was predicted. None: those predicted.
     proba
         Scores are probabilities, of all classes where `k` is None; an error where there are none.
+    threshold
+        Labels are the classes at least so probable; in a single-label task the most probable
+        class, or none. None: as the model decides.
 
     Returns
     -------
     For each text `labels`, and `scores`: probabilities where the model has them, else what its
-    `decision_function` returns.
+    `class_scores` returns.
     """
-    scores = model.decision_function(texts)  # (n, m)
+    scores = model.class_scores(texts)  # (n, m)
     decisions = model.decide(scores)
-    shown = shown_scores(model, scores, strict=proba)
+    shown = shown_scores(model, scores, strict=proba or threshold is not None)
+    if threshold is not None:
+        may_be_given = True if model.codeframe_.is_multilabel else decisions
+        decisions = (shown >= threshold) & may_be_given
     names = model.classes_.tolist()
     made = []
     for values, decision in zip(shown, decisions, strict=True):
@@ -70,3 +77,22 @@ def predictions(
             }
         )
     return made
+
+
+def beside(row: Mapping[str, Any] | None, prediction: dict[str, Any]) -> dict[str, Any]:
+    """Return a prediction behind the columns of its row.
+
+    Columns of the row with the names of the prediction are kept under a name that begins with
+    `given_`.
+
+    Examples
+    --------
+    >>> beside({"id": 7, "labels": ["a"]}, {"labels": ["b"], "scores": {"b": 0.9}})
+    {'id': 7, 'given_labels': ['a'], 'labels': ['b'], 'scores': {'b': 0.9}}
+    """
+    columns: dict[str, Any] = {}
+    for name, value in (row or {}).items():
+        while name in prediction or name in columns:
+            name = f"given_{name}"
+        columns[name] = value
+    return columns | prediction

@@ -3,6 +3,8 @@
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from wordclass.report.printable import one_line
+
 _BAR = 30  # characters of the longest bar
 
 
@@ -38,7 +40,7 @@ def aligned(rows: Iterable[Sequence[object]], n_columns: int | None = None) -> l
     >>> aligned([("what", "one two"), ("license", "three")], 13)
     ['what     one', '         two', 'license  three']
     """
-    written = [[str(cell) for cell in row] for row in rows]
+    written = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, cells)) for cells in zip(*written, strict=True)][:-1]
     lines = []
     for *cells, last in written:

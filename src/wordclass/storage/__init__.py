@@ -1,13 +1,19 @@
 """How files and folders are opened and replaced: none is left half-written."""
 
+import glob
 import gzip
 import io
 import os
+import platform
+import select
 import shutil
+import stat
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 from uuid import uuid4
@@ -17,6 +23,13 @@ from wordclass.errors import FormatError, InputError, MissingDataError, StorageE
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
+# what content that is not as it should be leads to
+STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
+_ZSTD_CHUNK = 1 << 10  # which may become 32 MB
+_MOST_GROWTH, _HARMLESS = 1000, 64 << 20  # of compressed data; bytes that may come of any
+_PATIENCE = 1.0  # seconds that whoever writes to a pipe has to open it
 
 
 def data_home() -> Path:
@@ -54,14 +67,15 @@ def accessing(path: Path, done: str = "read", rest: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def understanding(path: Path, problem: str) -> Iterator[None]:
-    """Turn errors over strange content inside the block into a `FormatError` with the path."""
+def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterator[None]:
+    """Turn errors over strange content, and others, into a `FormatError` with the path."""
     try:
         yield
-    except WordClassError:
-        raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError(path, None, f"{problem}: {error}") from error
+    except STRANGE + others as error:
+        if isinstance(error, WordClassError) and type(error) is not InputError:
+            raise
+        reason = str(error).partition("\n")[0]
+        raise FormatError(path, None, f"{problem}: {reason}") from error
 
 
 def is_there(path: Path) -> bool:
@@ -80,22 +94,52 @@ def require(path: Path) -> None:
         raise MissingDataError(f"{path}: no such file or folder")
 
 
+def is_stream(path: Path) -> bool:
+    """Return whether something is there that is neither file nor folder: a pipe, a device."""
+    return is_there(path) and not path.is_file() and not path.is_dir()
+
+
 @contextmanager
-def reading(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for reading its bytes as they are; see `reading`."""
+    with open(path, "rb", opener=_open_at_once) as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if not stat.S_ISREG(mode):
+            if not stream:
+                raise FormatError(path, None, "a pipe or a device; expected a regular file")
+            if stat.S_ISFIFO(mode):
+                select.select([file], [], [], _PATIENCE)
+            os.set_blocking(file.fileno(), True)
+        yield file
+
+
+def _open_at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+@contextmanager
+def reading(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; one that ends in .gz or .zst is decompressed on the way.
+
+    Parameters
+    ----------
+    path : Path
+    stream : bool, default=False
+        Whether it may be a pipe or a device; else these are refused. A named pipe that nobody
+        writes to is empty, and not waited for.
 
     Raises
     ------
     MissingDataError, StorageError
         There is no such file; it cannot be read.
     FormatError
-        The compressed data is damaged or cut short.
+        It is no regular file; or the compressed data is damaged or cut short.
     """
     require(path)
     with accessing(path):
         try:
-            with path.open("rb") as raw, _through(raw, path, "rb") as stream:
-                yield stream
+            with opened(path, stream=stream) as raw, _through(raw, path, "rb") as plain:
+                yield plain
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(path, None, f"damaged or cut short: {error}") from error
 
@@ -113,7 +157,7 @@ def unchanged(*paths: Path) -> Iterator[None]:
     Raises
     ------
     StorageError
-        Size or time of a file is not what it was; also where the block already stumbled over it.
+        A file is not what it was; also where the block already stumbled over it.
     """
     before = [state_of(path) for path in paths]
     try:
@@ -123,19 +167,19 @@ def unchanged(*paths: Path) -> Iterator[None]:
             check_state(path, state)
 
 
-def check_state(path: Path, state: tuple[int, int] | None) -> None:
+def check_state(path: Path, state: tuple[int, int, int] | None) -> None:
     """Refuse a file whose state is no longer this one."""
     if state_of(path) != state:
         raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
 
 
-def state_of(path: Path) -> tuple[int, int] | None:
-    """Return size and time of a file, which tell whether it changed; None where there is none."""
+def state_of(path: Path) -> tuple[int, int, int] | None:
+    """Return size, time and number of a file or folder, which tell whether it changed, or None."""
     try:
         status = path.stat()
     except (OSError, ValueError):
         return None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
@@ -158,13 +202,19 @@ def _zstd_pieces(raw: BinaryIO, path: Path) -> Iterator[bytes]:
     (`zstandard.stream_reader` ends silently where the data does.)
     """
     zstandard = naming.extra("zstandard", f"to read {path}")
-    frame, rest = None, b""
-    while chunk := rest or raw.read(_CHUNK):
+    frame, rest, n_read, n_made = None, b"", 0, 0
+    while chunk := rest or raw.read(_ZSTD_CHUNK):
+        n_read += len(chunk) - len(rest)
         frame = frame or zstandard.ZstdDecompressor().decompressobj()
         try:
-            yield frame.decompress(chunk)
+            piece = frame.decompress(chunk)
         except zstandard.ZstdError as error:
             raise FormatError(path, None, f"damaged zstd data: {error}") from error
+        yield piece
+        n_made += len(piece)
+        if n_made > max(_HARMLESS, _MOST_GROWTH * n_read):
+            told = f"more than {_MOST_GROWTH:,} times its size when decompressed"
+            raise FormatError(path, None, f"{told}; decompress it first if it is meant to be")
         frame, rest = (None, frame.unused_data) if frame.eof else (frame, b"")
     if frame is not None:
         raise FormatError(path, None, "damaged or cut short: a zstd frame has no end")
@@ -188,26 +238,32 @@ class _Pieces(io.RawIOBase):
         return n_bytes
 
 
+# --- writing --------------------------------------------------------------------------------
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to; it takes the place of `path` when the block ends well.
 
-    Where the block fails, `path` is as it was and the temporary file is gone.
+    Where the block fails, `path` is as it was and the temporary file is gone. A link stays, and
+    what it points to is replaced; the new file has the permissions of the one it replaces. To a
+    pipe or a device all is copied in the end.
 
     Raises
     ------
     StorageError
         The disk is full, the folder is missing, or the like.
     """
-    temporary = _beside(path)
-    try:
-        with accessing(path, "written", "; nothing was changed"):
-            yield temporary
-            _to_disk(temporary)
-            os.replace(temporary, path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    goes_through = is_stream(path)
+    place = Path(tempfile.gettempdir(), path.name) if goes_through else _real(path)
+    with _unfinished(path, place, Path.touch, 0o666) as temporary:
+        yield temporary
+        if goes_through:
+            with temporary.open("rb") as made, path.open("wb") as out:
+                shutil.copyfileobj(made, out)
+        else:
+            _complete(temporary, place)
+            os.replace(temporary, place)
 
 
 @contextmanager
@@ -231,61 +287,173 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
     StorageError
         The disk is full, or the like.
     """
-    place = Path(os.path.realpath(folder))  # of a link, the folder that it points to
+    place = _real(folder)
     check_folder(place, check)
-    temporary = _beside(place)
-    try:
-        with accessing(folder, "written", "; nothing was changed"):
-            temporary.mkdir(parents=True)
+    make_folder = partial(Path.mkdir, parents=True)
+    with _unfinished(folder, place, make_folder, 0o777) as temporary:
+        try:
             yield temporary
-            _to_disk(temporary)
-            check_folder(place, check)  # again: the work took a while
-            _swap(temporary, place)
-    except StorageError as error:  # tell of a place that the user knows
-        raise StorageError(str(error).replace(str(temporary), str(folder))) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        except StorageError as error:  # tell of a place that the user knows
+            raise StorageError(str(error).replace(str(temporary), str(folder))) from error
+        _complete(temporary, place)
+        check_folder(place, check)  # again: the work took a while
+        _swap(temporary, place)
 
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
-    """Refuse a place for a folder where something is that `check` does not let go."""
+    """Refuse a place for a folder where something is that is read-only, or `check` refuses."""
     if not is_there(folder):
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; expected a folder, or a new name")
+    if not os.access(folder, os.W_OK):  # what cannot be emptied cannot be replaced
+        raise StorageError(f"{folder}: cannot be written: it is read-only")
     with accessing(folder):
         found = {path.name for path in folder.iterdir()}
     if found:
         check(found)
 
 
-def _beside(path: Path) -> Path:
-    """Return a new name in the same folder, for what is not complete yet."""
-    return path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+def check_writable(path: Path, *, is_folder: bool = False) -> None:
+    """Refuse a place that cannot be written to, before there is anything to write.
+
+    Parameters
+    ----------
+    path : Path
+    is_folder : bool, default=False
+        Whether a folder is to be written, whose parents are made where they are missing.
+
+    Raises
+    ------
+    InputError
+        A folder is there, and a file is to be written.
+    StorageError
+        Nothing may be written there.
+    """
+    place = _real(path)
+    if is_stream(path) and os.access(path, os.W_OK):
+        return
+    if place.is_dir() and not is_folder:
+        raise InputError(f"{path} is a folder; expected a file, or a new name")
+    while is_folder and not place.parent.exists():
+        place = place.parent
+    with _unfinished(path, place, Path.touch, 0o666):
+        pass
 
 
-def _to_disk(path: Path) -> None:
-    """See to it that a file, or all files of a folder, are on disk before it gets its name."""
-    for each in (path, *path.rglob("*")):
+@contextmanager
+def _unfinished(
+    path: Path, place: Path, make: Callable[[Path, int], object], mode: int
+) -> Iterator[Path]:
+    """Make a file or folder of another name beside a place; what is left of it is removed.
+
+    It is locked as long as this process lives, whatever ends it. What is to replace something is
+    private until it is complete. Errors tell of `path`.
+    """
+    sweep(place)
+    with accessing(path, "written", "; nothing was changed"), ExitStack() as stack:
+        is_ours = False
+        while not is_ours:
+            temporary = place.parent / f".{place.name}.{_MACHINE}-{uuid4().hex[:16]}.tmp"
+            make(temporary, mode & 0o700 if place.exists() else mode)
+            with suppress(ImportError, OSError):  # where nothing can be locked, nothing is swept
+                stack.enter_context(_locked(temporary))
+            is_ours = temporary.exists()  # else it was swept before it was locked
+        stack.callback(_remove, temporary)
+        yield temporary
+
+
+def sweep(place: Path) -> None:
+    """Remove what processes that were killed left beside a place, unfinished."""
+    for left in list(place.parent.glob(f".{glob.escape(place.name)}.{_MACHINE}-*.tmp")):
+        with suppress(ImportError, OSError), _locked(left, waits=False):
+            _remove(left)
+
+
+@contextmanager
+def _locked(path: Path, *, waits: bool = True) -> Iterator[None]:
+    """Keep other processes from locking the same; the system ends it with the process.
+
+    Raises
+    ------
+    ImportError, OSError
+        Nothing can be locked there; or another process has locked it, and is not waited for.
+    """
+    import fcntl  # not on Windows
+
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _real(path: Path) -> Path:
+    """Return the file or folder that a link points to."""
+    return Path(os.path.realpath(path))
+
+
+def _complete(new: Path, place: Path) -> None:
+    """See to it that a file, or all of a folder, is on disk before it gets its name.
+
+    It gets the owner, where that is allowed, and the permissions of what it replaces.
+    """
+    for each in (new, *new.rglob("*")):
         if not each.is_dir():
             with each.open("rb+") as written:
                 os.fsync(written.fileno())
+        with suppress(FileNotFoundError):
+            before = (place / each.relative_to(new)).stat()
+            with suppress(AttributeError, PermissionError):
+                os.chown(each, before.st_uid, before.st_gid)
+            each.chmod(stat.S_IMODE(before.st_mode))
 
 
 def _swap(new: Path, place: Path) -> None:
-    """Rename twice, which takes no time; should the second fail, undo the first."""
-    if not place.exists():
-        os.replace(new, place)
+    """Give a folder its place, in one step where the system can; what was there is removed.
+
+    Elsewhere it takes two, and `present` finds what was there should the second never come.
+    """
+    if _exchange(new, place):
         return
-    aside = new.with_suffix(".old")
-    os.replace(place, aside)
+    aside = _aside(place)
+    if place.exists():
+        _remove(aside)
+        os.replace(place, aside)
     try:
         os.replace(new, place)
     except OSError:
         with suppress(OSError):
             os.replace(aside, place)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    _remove(aside)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders trade places; return whether they did."""
+    import ctypes
+
+    places = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
+    with suppress(AttributeError, OSError, TypeError):  # not Linux
+        return bool(ctypes.CDLL(None).renameat2(*places, _RENAME_EXCHANGE) == 0)
+    return False
+
+
+def _aside(place: Path) -> Path:
+    return place.parent / f".{place.name}.replaced-by-wordclass"
+
+
+def present(folder: Path) -> Path:
+    """Return where a folder is: also where `replacing_folder` left it when it was killed."""
+    aside = _aside(_real(folder))
+    return aside if not is_there(folder) and is_there(aside) else folder
 
 
 @contextmanager

@@ -16,6 +16,10 @@ Functions = Mapping[str, object]
 _NO_PART = ("n_jobs", "checkpoint")  # of what is learned
 
 
+class OptionError(InputError):
+    """An option is missing that only the user has, or one was given that is none."""
+
+
 def storable(options: Mapping[str, object]) -> dict[str, Any]:
     """Return options as JSON can hold them.
 
@@ -81,15 +85,15 @@ def restored(
 
     Raises
     ------
-    InputError
+    OptionError
         A function is not among the given ones; or one is given that is no option.
     """
     if strange := set(functions) - set(stored):
-        raise InputError(f"load does not know the option {sorted(strange)[0]!r}")
+        raise OptionError(f"load does not know the option {sorted(strange)[0]!r}")
     options = {**functions}
 
     def refuse(function: str) -> NoReturn:
-        raise InputError(
+        raise OptionError(
             f"{place} was made with the {option} {function}, which is not in the file; "
             f"give it again: load(path, {option}=...)"
         )
@@ -102,7 +106,7 @@ def restored(
     }
     for option in stored:
         if option not in functions:
-            options[option] = _decoded(stored[option], kinds)
+            options[option] = None if option in _NO_PART else _decoded(stored[option], kinds)
     return _with_tuples(options)
 
 
@@ -158,9 +162,11 @@ def codeframe_of(classes: list[Any], kind: Kind, matrix_columns: list[int] | Non
     types = {type(label) for label in classes}
     is_sound = (
         isinstance(classes, list)
-        and (types <= {str} or types <= {int})
+        and len(types) <= 1
+        and types <= {str, int, bool}
         and classes == sorted(set(classes))
         and kind in get_args(Kind)
+        and (matrix_columns is None or {*map(type, matrix_columns)} <= {int})
         and (matrix_columns is None or sorted(matrix_columns) == list(range(len(classes))))
     )
     if not is_sound:

@@ -1,6 +1,8 @@
 """Facts and arrays: the one form in which whatever was learned is stored, and how it is checked."""
 
 import json
+import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -20,6 +22,24 @@ Value = NDArray[Any] | Sparse | Sequence[str]
 _KEY = "wordclass"
 _VERSION = 1
 _CSR = ("data", "indices", "indptr")
+_HOLDS = {">=": operator.ge, "<=": operator.le}
+
+
+def from_json(text: str | bytes) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """Parse JSON that anybody may have written.
+
+    Raises
+    ------
+    ValueError, RecursionError
+        It is no JSON, or a number in it is no finite float; or it is nested too deeply.
+    """
+    return json.loads(text, parse_int=_finite, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(digits: str) -> int | float:
+    if not math.isfinite(number := float(digits)):
+        raise ValueError(f"it holds {digits[:20]}, which is no finite number")
+    return int(digits) if digits.lstrip("-").isdigit() else number
 
 
 def digest(*pieces: bytes | str | NDArray[Any], size: int = 16) -> str:
@@ -40,6 +60,11 @@ def digest(*pieces: bytes | str | NDArray[Any], size: int = 16) -> str:
         else:
             checksum.update(piece)
     return checksum.hexdigest()
+
+
+def layout_of(array: NDArray[Any]) -> str:
+    """Return the layout of arrays like this one; see `Parts.take`."""
+    return " ".join([array.dtype.name, *map(str, array.shape)])
 
 
 @dataclass(eq=False)
@@ -86,20 +111,17 @@ class Parts:
     def __or__(self, other: "Parts") -> "Parts":
         return Parts({**self.facts, **other.facts}, {**self.arrays, **other.arrays})
 
-    def under(self, prefix: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays whose names begin so, by the rest of their names; unchecked."""
-        found = [name for name in self.arrays if name.startswith(prefix)]
-        return {name.removeprefix(prefix): self.arrays[name] for name in found}
-
     # --- taking out ------------------------------------------------------------------------
 
     def take(self, **layout: str) -> dict[str, Any]:
         """Return what is stored under these names, each checked against its layout.
 
-        A layout is a type, or several (`int32|int64`), and sizes. A size is a number, or a name
-        that stands for the same number in all layouts (`float32 terms classes`). Of type `str` is
-        a list of strings, of `csr:float64` a sparse matrix; where a type ends in `?`, what is
-        missing is None.
+        A layout is a type, or several (`int32|int64`), sizes and bounds. A size is a number, or a
+        name that stands for the same number in all layouts (`float32 terms classes`), or `any`. A
+        bound of all values is such a number or name, too (`int64 terms >=0 <=documents`); floats
+        are finite, but those of type `infinite:float64` need not be. Of type `str` is a list of
+        strings, of `distinct:str` one without repetitions, and of `sorted:str` in order, too; of
+        `csr:float64` is a sparse matrix. Where a type ends in `?`, what is missing is None.
 
         Raises
         ------
@@ -115,44 +137,69 @@ class Parts:
         """
         return {name: self._take(name, *each.split()) for name, each in layout.items()}
 
-    def _take(self, name: str, kind: str, *sizes: str) -> Any:  # noqa: ANN401 - see `take`
+    def _take(self, name: str, kind: str, *rest: str) -> Any:  # noqa: ANN401 - see `take`
         if kind.endswith("?") and name not in self.arrays:
             return None
-        kind = kind.removesuffix("?")
+        form, _, kind = kind.removesuffix("?").rpartition(":")
+        bounds = [each for each in rest if each[0] in "<>"]
+        sizes = rest[: len(rest) - len(bounds)]
         if kind == "str":
-            return self._strings(name, *sizes)
-        if not kind.startswith("csr:"):
-            return self._checked(name, self._array(name), kind, *sizes)
-        shape = self._checked(f"{name}.shape", self._array(f"{name}.shape"), "int64", "2")
-        parts = tuple(self._array(f"{name}.{part}") for part in _CSR)
-        matrix = sparse.csr_matrix(parts, shape=tuple(shape.tolist()))
-        matrix.check_format(full_check=True)
-        return self._checked(name, matrix, kind.removeprefix("csr:"), *sizes)
+            return self._strings(name, form, *sizes)
+        if form == "csr":
+            return self._sized(name, self._sparse(name, kind, *bounds), kind, *sizes)
+        found = self._sized(name, self._array(name), kind, *sizes)
+        is_sound = ~np.isnan(found) if form == "infinite" else np.isfinite(found)
+        for bound in bounds:
+            is_sound &= _HOLDS[bound[:2]](found, self._number(bound[2:]))
+        if not is_sound.all():
+            raise ValueError(f"{name} holds numbers that are not finite {' '.join(bounds)}")
+        return found
 
-    def _strings(self, name: str, *sizes: str) -> list[str]:
-        everything = self._array(name).tobytes()
-        ends = self._checked(_ends(name), self._array(_ends(name)), "int64", *sizes).tolist()
+    def _sparse(self, name: str, kind: str, *bounds: str) -> Sparse:
+        n_rows, n_columns = self._take(f"{name}.shape", "int64", "2", ">=0").tolist()
+        data = self._take(f"{name}.data", kind, "any", *bounds)
+        within = (str(len(data)), ">=0", f"<={n_columns - 1}") if len(data) else ("0",)
+        indices = self._take(f"{name}.indices", "int32|int64", *within)
+        starts = self._take(f"{name}.indptr", "int32|int64", str(n_rows + 1))
+        if starts[0] != 0 or starts[-1] != len(data) or (starts[1:] < starts[:-1]).any():
+            raise ValueError(f"{name}.indptr does not cut {name}.indices into rows")
+        matrix = sparse.csr_matrix((data, indices, starts), shape=(n_rows, n_columns))
+        matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+        if not matrix.has_canonical_format:
+            raise ValueError(f"{name} has two values in one place")
+        return matrix
+
+    def _strings(self, name: str, form: str, *sizes: str) -> list[str]:
+        everything = self._take(name, "uint8", "any").tobytes()
+        ends = self._take(_ends(name), "int64", *sizes).tolist()
         starts = [0, *ends]
         if sorted(starts) != starts or starts[-1] != len(everything):
             raise ValueError(f"{_ends(name)} does not cut {name} into strings")
         pieces = (everything[start:end] for start, end in zip(starts, ends, strict=False))
-        return [piece.decode("utf-8", "surrogatepass") for piece in pieces]
+        strings = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
+        distinct = set(strings) if form else strings
+        if len(distinct) < len(strings) or (form == "sorted" and sorted(distinct) != strings):
+            raise ValueError(f"{name} are not {form}, or some are there twice")
+        return strings
 
     def _array(self, name: str) -> NDArray[Any]:
         if name not in self.arrays:
             raise ValueError(f"{name} is missing")
         return self.arrays[name]
 
-    def _checked(self, name: str, found: Any, kind: str, *sizes: str) -> Any:  # noqa: ANN401
+    def _sized(self, name: str, found: Any, kind: str, *sizes: str) -> Any:  # noqa: ANN401
         """Return an array or a sparse matrix if it has this type and these sizes."""
         for size, n_found in zip(sizes, found.shape, strict=False):
-            if not size.isdigit():
-                self.sizes.setdefault(size, n_found)
-        expected = tuple(int(size) if size.isdigit() else self.sizes.get(size) for size in sizes)
+            if size != "any" and not size.isdigit():  # nothing of any width is of width 0
+                self.sizes.setdefault(size, n_found if found.ndim == 1 or found.shape[0] else 0)
+        expected = tuple(found.size if size == "any" else self._number(size) for size in sizes)
         if found.dtype.name not in kind.split("|") or found.shape != expected:
             told = f"{name} is {found.dtype} {found.shape}"
             raise ValueError(f"{told}; expected {kind} {expected}: {', '.join(sizes)}")
         return found
+
+    def _number(self, size: str) -> int:
+        return int(size) if size.isdigit() else self.sizes.get(size, -1)
 
     # --- files -----------------------------------------------------------------------------
 
@@ -176,20 +223,20 @@ class Parts:
         from safetensors import SafetensorError
         from safetensors.numpy import load
 
-        try:
+        with understanding(path, f"not a {kind} file, or damaged", SafetensorError):
             arrays = load(content)
-        except SafetensorError as error:
-            raise FormatError(path, None, f"not a {kind} file, or damaged: {error}") from error
-        n_bytes = int.from_bytes(content[:8], "little")
-        stored = json.loads(content[8 : 8 + n_bytes]).get("__metadata__", {}).get(_KEY)
+            n_bytes = int.from_bytes(content[:8], "little")
+            stored = (from_json(content[8 : 8 + n_bytes]).get("__metadata__") or {}).get(_KEY)
         if stored is None:
             raise FormatError(path, None, f"a safetensors file, but not a {kind} file of wordclass")
         with understanding(path, "damaged: its description is unreadable"):
-            told = json.loads(stored)
-            expected, version = told.pop("digest"), int(told["version"])
-            parts = cls(told["header"], arrays)
+            told = from_json(stored)
+            expected, version, facts = told.pop("digest"), told["version"], told["header"]
             if told["kind"] != kind:
                 raise FormatError(path, None, f"holds {told['kind']!r}; expected {kind!r}")
+            if not isinstance(version, int) or not isinstance(facts, dict):
+                raise ValueError("version or header is not what it should be")
+            parts = cls(facts, arrays)
         if version > _VERSION:
             known = f"this wordclass reads up to {_VERSION}"
             raise FormatError(path, None, f"version {version} of the format; {known}")

@@ -17,6 +17,7 @@ TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 NUMBER_PATTERN = r"\b[0-9][0-9.,-]*\b"
 NUMBER_MASK = "numbermask"
 _NUMBER = re.compile(NUMBER_PATTERN)
+_LONGEST = 1000  # tokens of an n-gram
 
 
 class Token(NamedTuple):
@@ -140,7 +141,7 @@ def choose_analyzer(
     strip_accents: str | None = None,
 ) -> Analyze:
     """Return the user's own analyzer, or ours with these options, after checking them."""
-    shortest_longest = _checked_ngrams(ngrams)
+    shortest_longest = checked_ngrams(ngrams)
     dropped = _checked_stop_words(stop_words)
     if analyzer is not None:
         if not callable(analyzer):
@@ -192,12 +193,13 @@ def _ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
     return terms
 
 
-def _checked_ngrams(ngrams: tuple[int, int]) -> tuple[int, int]:
+def checked_ngrams(ngrams: tuple[int, int]) -> tuple[int, int]:
+    """Return the shortest and the longest run of tokens that makes a term, or refuse them."""
     try:
         shortest, longest = (int(size) for size in ngrams)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         shortest = longest = 0
-    if not 1 <= shortest <= longest:
+    if not 1 <= shortest <= longest <= _LONGEST:
         raise InputError(f"ngrams is {ngrams!r}; expected (shortest, longest), such as (1, 2)")
     return shortest, longest
 
@@ -205,16 +207,16 @@ def _checked_ngrams(ngrams: tuple[int, int]) -> tuple[int, int]:
 def _checked_stop_words(stop_words: str | Collection[str] | None) -> frozenset[str]:
     if stop_words is None:
         return frozenset()
-    if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise InputError(
-                f"stop_words is {stop_words!r}; expected 'english', a collection of words, or None"
-            )
+    if isinstance(stop_words, str) and stop_words == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
-    words = frozenset(stop_words)
+    if isinstance(stop_words, str) or not isinstance(stop_words, Collection):
+        raise InputError(
+            f"stop_words is {stop_words!r}; expected 'english', a collection of words, or None"
+        )
+    words = [*stop_words]
     for word in words:
         if not isinstance(word, str):
             raise InputError(f"stop_words holds {word!r}; expected words of type str")
-    return words
+    return frozenset(words)

@@ -1,7 +1,7 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
 from collections.abc import Collection, Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,12 +17,31 @@ from wordclass.errors import InputError
 from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
 from wordclass.text.counting import Counted, Weight
-from wordclass.vocabulary import Vocabulary
+from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
 
 
-class DocumentVectorizer(TransformerMixin, BaseEstimator):
-    """Turns texts into rows of term weights; a drop-in for scikit-learn's TfidfVectorizer.
+class TextEstimator:
+    """What scikit-learn is told of every estimator here; goes before its own mixins."""
+
+    _NEEDS_LABELS: ClassVar[bool] = True
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
+        tags.target_tags.required = self._NEEDS_LABELS
+        return tags
+
+
+class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
+    """Turns texts into rows of term weights, as scikit-learn's TfidfVectorizer does.
+
+    No drop-in: `min_docs` is its `min_df`, `ngrams` its `ngram_range` and `max_terms` its
+    `max_features`. With `min_docs=1, mask_numbers=False` the weights are those of
+    `TfidfVectorizer(sublinear_tf=True)`.
 
     Parameters
     ----------
@@ -50,13 +69,16 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
     dtype : dtype, default=float64
         Of the weights.
     n_jobs : int, optional
-        Number of processes that count words; None is one.
+        Number of threads; None is one, -1 all cores. The result does not depend on it. (Where words
+        are not counted by native code, as with an `analyzer`, these are processes.)
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
         The kept terms with their document frequencies: a mapping from term to column.
     """
+
+    _NEEDS_LABELS = False
 
     def __init__(
         self,
@@ -89,14 +111,14 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         self.dtype = dtype
         self.n_jobs = n_jobs
 
-    def fit(self, texts: Iterable[str], y: object = None) -> Self:
-        """Learn which terms to keep, and their document frequencies."""
-        self.fit_transform(texts)
+    def fit(self, X: Iterable[str], y: object = None) -> Self:
+        """Learn from texts which terms to keep, and their document frequencies."""
+        self.fit_transform(X)
         return self
 
-    def fit_transform(self, texts: Iterable[str], y: object = None) -> Sparse:
-        """Learn the terms and return X (n, v), reading the texts once."""
-        return self.fit_transform_counted(self.count(list_texts(texts)))
+    def fit_transform(self, X: Iterable[str], y: object = None) -> Sparse:
+        """Learn the terms of texts and return their weights (n, v), reading the texts once."""
+        return self.fit_transform_counted(self.count(list_texts(X)))
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
         """Learn the terms and return sums over X and Y (n, m), without X where that can be."""
@@ -129,17 +151,20 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         return places
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
-        """Return a vectorizer with the same options, fitted by a vocabulary learned before."""
-        fitted: DocumentVectorizer = clone(self)
+        """Return a vectorizer with the same options, fitted by a vocabulary learned before.
+
+        The options are checked, as if the vocabulary had been learned with them.
+        """
+        fitted: DocumentVectorizer = clone(self.checked())
         fitted.vocabulary_ = vocabulary
         return fitted
 
-    def transform(self, texts: Iterable[str]) -> Sparse:
-        """Return X (n, v) for texts; words outside the vocabulary do not count."""
+    def transform(self, X: Iterable[str]) -> Sparse:
+        """Return the weights (n, v) of texts; words outside the vocabulary do not count."""
         if not hasattr(self, "vocabulary_"):  # asked so because scikit-learn takes longer to ask
             check_is_fitted(self)
         occurrences = counting.count_known(
-            list_texts(texts), self.build_analyzer(), self.vocabulary_, self.n_jobs
+            list_texts(X), self.build_analyzer(), self.vocabulary_, self.n_jobs
         )
         return self._typed(self._weight()(occurrences, self.vocabulary_))
 
@@ -154,6 +179,14 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
         """Return the terms, in the order of the columns."""
         check_is_fitted(self)
         return np.array(self.vocabulary_.terms, dtype=object)
+
+    def checked(self) -> Self:
+        """Return itself, or refuse options that cannot be used."""
+        self.build_analyzer()
+        self._weight()
+        for name in ("min_docs", "max_df"):
+            bound_in_docs(getattr(self, name), 1, name)
+        return self
 
     def build_analyzer(self) -> Analyze:
         """Return the function from a text to its terms; an `Analyzer`, unless it is the user's."""
@@ -170,7 +203,7 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
     def _weight(self) -> Weight:
         """Return the weighting that was asked for; one of the user's is checked."""
         weighting = self.weighting
-        if weighting == "tfidf":  # nearly always: no need to look for it
+        if isinstance(weighting, str) and weighting == "tfidf":  # nearly always
             return tfidf.weight
         if not callable(weighting):
             weight: Weight = naming.entry("weightings", weighting).weight
@@ -181,12 +214,6 @@ class DocumentVectorizer(TransformerMixin, BaseEstimator):
 
     def _typed(self, X: Sparse) -> Sparse:
         return X if X.dtype == self.dtype else X.astype(np.dtype(self.dtype))
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _checked(X: object, occurrences: Sparse) -> Sparse:

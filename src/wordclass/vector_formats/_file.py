@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wordclass.arrays import Floats32
-from wordclass.errors import FormatError, InputError, StorageError
-from wordclass.storage import reading, replacing
+from wordclass.errors import FormatError, InputError
+from wordclass.storage import accessing, is_stream, reading, replacing, understanding
+from wordclass.storage.parts import from_json
 from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors, checked_names, names_file
 
@@ -59,21 +60,19 @@ def to_vectors(
 def write(path: Path, vectors: WordVectors, content: Iterable[bytes]) -> None:
     """Write a file, and beside it the names of the dimensions; both or none.
 
-    Names that are left from other vectors are removed.
+    Names that are left from other vectors are removed. Beside a pipe or a device is no place.
     """
-    side = names_file(path)
+    side, has_place = names_file(path), not is_stream(path)
     with ExitStack() as stack:
-        if vectors.dimension_names is not None:
+        if has_place and vectors.dimension_names is not None:
             temporary = stack.enter_context(replacing(side))
             # in ASCII: lone surrogates survive
             temporary.write_text(json.dumps(vectors.dimension_names), encoding="ascii")
         with replacing(path) as temporary, temporary.open("wb") as out:
             out.writelines(content)
-    if vectors.dimension_names is None:
-        try:
+    if has_place and vectors.dimension_names is None:
+        with accessing(side, "removed", "; it names other vectors"):
             side.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageError(f"{side}: names other vectors; remove it: {error}") from error
 
 
 def read_names(path: Path, n_dims: int) -> Names | None:
@@ -87,14 +86,11 @@ def read_names(path: Path, n_dims: int) -> Names | None:
 
 def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names | None:
     """Read names from a JSON list; there must be one per dimension."""
-    reason = "the dimension names are no JSON list of str and int"
-    try:
-        names = json.loads(text)
-        if isinstance(names, list):
-            return checked_names(names, n_dims)
-    except ValueError as error:
-        reason += f": {error}"
-    raise FormatError(path, None, reason)
+    with understanding(path, "the dimension names are no JSON list of str and int"):
+        names = from_json(text)
+        if not isinstance(names, list):
+            raise TypeError(f"a {type(names).__name__}")
+        return checked_names(names, n_dims)
 
 
 def encoded(terms: Sequence[str]) -> list[bytes]:

@@ -17,15 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import COMPRESSIONS, reading, replacing, uncompressed_name
+from wordclass.storage import COMPRESSIONS, reading, replacing, uncompressed_name, understanding
 from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
 ENDINGS = (".npz",)
 IS_QUICK = True
 
-# what zipfile and numpy raise; RuntimeError where a wrong bit asks for a password or a version
-_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
+# what zipfile and numpy raise; RuntimeError where a wrong bit asks for a password or a version,
+# MemoryError where a header asks for more than there can be
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, MemoryError)
+_FEW_BYTES, _MOST_SAVED = 1 << 26, 200  # what is larger, and compresses better, is a bomb
 _MOST_BYTES = 1 << 31  # of the array of terms, where each takes as much room as the longest
 
 
@@ -85,8 +87,11 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
     """Read the arrays this format knows, and no pickled ones."""
     if path.suffix.lower() in COMPRESSIONS:
         stream = io.BytesIO(stream.read())  # archives are read from their end
-    try:
+    with understanding(path, "damaged, or no archive of numpy's", *_DAMAGE):
         with zipfile.ZipFile(stream) as archive:
+            for each in archive.infolist():
+                if each.file_size > max(_FEW_BYTES, _MOST_SAVED * each.compress_size):
+                    raise ValueError(f"{each.filename} would grow to {each.file_size:,} bytes")
             # numpy itself may miss a wrong checksum; and it writes no comments, but a comment of
             # the wrong length hides the arrays that follow
             if archive.testzip() or any(member.comment for member in archive.infolist()):
@@ -95,8 +100,6 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
         arrays = np.load(stream, allow_pickle=False)
         keys = {"matrix", "terms", "classes"}.intersection(arrays.files)
         return {key: np.asarray(arrays[key]) for key in keys}
-    except _DAMAGE as error:
-        raise FormatError(path, None, f"damaged, or no archive of numpy's: {error}") from error
 
 
 def _terms_beside(path: Path) -> list[str]:

@@ -27,4 +27,4 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         names = (*parts.facts["classes"], *structural) if projected is None else None
     kept = _file.first_rows(all_terms, terms)
     chosen = matrix if projected is None else projected
-    return WordVectors.of(kept, chosen[list(kept.values())], names)
+    return _file.to_vectors(path, kept, chosen[list(kept.values())], names)

@@ -1,0 +1,105 @@
+"""Rows of named values as a file: CSV, TSV, JSON lines or Parquet, as its ending says."""
+
+import codecs
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wordclass import storage
+from wordclass.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Rows = list[dict[str, Any]]
+
+_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
+
+
+def check_ending(path: Path) -> str:
+    """Return the ending that decides the format, and refuse one that names none.
+
+    A device or pipe without an ending, such as /dev/stdout, is given JSON lines.
+    """
+    ending = Path(storage.uncompressed_name(path)).suffix.lower()
+    if not ending and storage.is_stream(path):
+        return ".jsonl"
+    if ending not in _ENDINGS:
+        raise InputError(
+            f"{path}: its ending names no format of rows; expected {', '.join(_ENDINGS)}, each "
+            "also with .gz or .zst"
+        )
+    return ending
+
+
+@contextmanager
+def rows_to(path: Path, columns: Sequence[str] = ()) -> Iterator[Callable[[Rows], None]]:
+    """Give a function that writes a block of rows; the file appears when all of them are written.
+
+    JSON lines are written as they come; a table, which needs the columns of all rows, is held in
+    memory until the end. Several values in one cell of a table are separated by `;` (CSV, TSV) or a
+    list (Parquet), and nested values are JSON.
+
+    Parameters
+    ----------
+    path : Path
+        Its ending decides: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst.
+    columns : sequence of str, optional
+        The first columns of a table, which it has also where there are no rows.
+    """
+    ending, held = check_ending(path), Rows()
+    with storage.writing(path) as stream:
+        if ending == ".jsonl":
+            yield lambda rows: stream.writelines(map(json_line, rows))
+            return
+        yield held.extend
+        names = [*dict.fromkeys([*columns, *chain.from_iterable(held)])]
+        if ending == ".parquet":
+            import polars as pl
+
+            table = [_column(name, [row.get(name) for row in held]) for name in names]
+            pl.DataFrame(table).write_parquet(stream)
+            return
+        # all is quoted: the csv module would leave a lone \r bare, and then not read it
+        writer = csv.writer(
+            codecs.getwriter("utf-8")(stream, "replace"),
+            delimiter="," if ending == ".csv" else "\t",
+            quoting=csv.QUOTE_ALL,
+            lineterminator="\n",
+        )
+        writer.writerow(names)
+        writer.writerows([_cell(row.get(name)) for name in names] for row in held)
+
+
+def json_line(row: dict[str, Any]) -> bytes:
+    """Write a row as a line of JSON; a lone surrogate, which UTF-8 cannot hold, becomes ?."""
+    return _as_json(row).encode("utf-8", "replace") + b"\n"
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list) and not any(isinstance(each, list | dict) for each in value):
+        return ";".join(map(str, value))
+    return _as_json(value) if isinstance(value, list | dict) else value
+
+
+def _column(name: str, values: list[Any]) -> "pl.Series":
+    """Return a column of one type: text where values are of several, or too large a number."""
+    import polars as pl
+
+    try:
+        return pl.Series(
+            name, [_as_json(each) if isinstance(each, dict) else each for each in values]
+        )
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        written = [each if isinstance(each, str | None) else _as_json(each) for each in values]
+        return pl.Series(
+            name, [each and each.encode("utf-8", "replace").decode() for each in written]
+        )
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
