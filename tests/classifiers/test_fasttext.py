@@ -16,6 +16,7 @@ from scipy import special
 
 import wordclass as wc
 from wordclass.classifiers import fasttext as fasttext_entry
+from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.folds import paper_split
 
 fasttext = pytest.importorskip("fasttext")
@@ -143,6 +144,24 @@ def test_rare_words_start_with_their_pretrained_vectors_and_words_of_no_text_kee
     assert "unheard" not in without.vocabulary
     rare = without.word_vectors[without.vocabulary["rare7"]]
     np.testing.assert_allclose(rare, U["rare7"], atol=1e-5)
+
+
+def test_word_class_vectors_of_unseen_words_may_be_predicted(tmp_path):
+    terms = [word for words in WORDS.values() for word in words] + ["unheard", "rare7"]
+    U = wc.WordVectors.of(terms, np.random.default_rng(0).normal(size=(len(terms), 4)))
+    options = {"vectors": U, "wce": True, "lr": 1e-12, "epochs": 1}
+    model = make(**options, unseen="ridge").fit(TEXTS, LABELS)
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
+    expected = UnseenTerms.predict(U, wce, "ridge")
+    for word in ("unheard", "rare7"):
+        row = model.model_.word_vectors[model.model_.vocabulary[word]]
+        np.testing.assert_allclose(row[4:], expected.vectors[expected.terms.index(word)], atol=1e-4)
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(NEW), model.decision_function(NEW))
+    for other in ({"vectors": None}, {"wce": False}):
+        with pytest.raises(wc.InputError, match="unseen needs both pretrained and word-class"):
+            make(**options | other, unseen="ridge").fit(TEXTS, LABELS)
 
 
 # --- learning -----------------------------------------------------------------------------------

@@ -15,6 +15,10 @@ NAMES = [
     "visualization",
 ]  # fmt: skip
 SIX = ["newsgroups20", "reuters21578", "ohsumed", "rcv1", "jrc_acquis", "wipo_gamma"]
+DATASETS = [
+    *SIX, "docstrings", "ohsumed20k", "ohsumed_single23_7400", "banking77", "goemotions",
+    "eurlex_triples_eurovoc_1504", "arxiv_abstracts_120k",
+]  # fmt: skip
 NETWORK_VARIANTS = [
     "random", "vectors", "vectors-trainable", "vectors+random", "vectors+wce",
     "vectors+wce-trainable",
@@ -31,13 +35,14 @@ def test_the_plans_are_those_of_the_interface():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_plan_makes_runs_that_a_classifier_can_do(name):
+def test_every_plan_makes_runs_that_a_classifier_can_do(name, data):
     plan = Plan.read(name)
     runs = plan.runs()
     assert plan.name == name
     assert plan.title
     assert len({run.identity for run in runs}) == len(runs) > 0
     for run in runs:
+        assert run.dataset.partition(":")[0] in DATASETS
         assert run.variant in VARIANTS[run.learner]
         has_vectors = run.variant.startswith("vectors") or run.learner in ("map", "unseen_terms")
         assert (run.vectors is not None) == has_vectors

@@ -97,6 +97,9 @@ class FastTextClassifier(TextClassifier):
         labels, the second, which alone can give several, for multilabel tasks.
     min_count : int, default=1
         Words that occur less often in all texts together are passed over in training.
+    unseen : str, optional
+        What gives a word-class vector to words that only the pretrained vectors know: "ridge" or
+        "network", see `regressors`; None: zeros.
     keep_unseen : bool, default=True
         Keep all pretrained vectors in the model, for texts to come; False: only those of the
         training texts' words.
@@ -139,6 +142,7 @@ class FastTextClassifier(TextClassifier):
     epochs: int | None = None
     loss: str | None = None
     min_count: int = 1
+    unseen: str | None = None
     keep_unseen: bool = True
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
@@ -161,6 +165,8 @@ class FastTextClassifier(TextClassifier):
         naming.extra("fasttext", "for the classifier 'fasttext'")
         is_multilabel = labels.codeframe.is_multilabel
         self._check_options()
+        if self.unseen is not None and (self.vectors is None or self.wce is False):
+            raise InputError("unseen needs both pretrained and word-class vectors")
         if is_multilabel and self.loss == "softmax":
             raise InputError("loss='softmax' gives one label per text; several need 'ova'")
         if self.random_dims is not None and self.vectors is None and self.wce is False:
@@ -247,7 +253,7 @@ class FastTextClassifier(TextClassifier):
         """Return the given vectors of words, also of those outside the texts; None: there are none.
 
         As in the networks, words below `min_docs` and words of no text have pretrained vectors,
-        and zeros beside them (section on networks in the paper).
+        and zeros beside them (section on networks in the paper), unless `unseen` predicts those.
         """
         if self.vectors is None and wce is None:
             return None
@@ -257,7 +263,7 @@ class FastTextClassifier(TextClassifier):
             vocabulary = [words[j] for j in np.flatnonzero(kept)]
         return EmbeddingMatrix.of(
             self.vectors, wce, random_dims=self.random_dims or 0, seed=self.seed,
-            vocabulary=vocabulary,
+            vocabulary=vocabulary, unseen=self.unseen,
         )  # fmt: skip
 
     def _settings(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wordclass.checks import n_threads
 from wordclass.cli.command import Settings, app, command
-from wordclass.errors import InputError, WordClassError
+from wordclass.errors import InputError, MissingDataError, WordClassError
 
 if TYPE_CHECKING:
     from wordclass.experiment.runs import Results
@@ -90,11 +91,12 @@ def run(
     _tell_of_cut_lines(settings, results)
     for reason, number in outlook.missing.items():
         settings.say(f"{number} runs cannot be done here: {reason}")
-    n_left = len(outlook.runs) - len(outlook.done)
-    jobs = max(settings.jobs, 1)
+    if outlook.missing and not outlook.runs:
+        raise MissingDataError(next(iter(outlook.missing)))
+    n_left, jobs = len(outlook.runs) - len(outlook.done), n_threads(settings.jobs)
     settings.say(
         f"{read.name}: {len(outlook.runs)} runs, {len(outlook.done)} done; the other {n_left} take "
-        f"about {_time(outlook.seconds / min(jobs, max(n_left, 1)))} here"
+        f"about {_time(outlook.seconds / min(jobs, max(n_left, 1)))} on this machine"
     )
     _tell_of_own_vectors(settings, outlook.runs)
     left = [each for each in outlook.runs if each not in outlook.done]

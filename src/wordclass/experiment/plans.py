@@ -84,8 +84,6 @@ class Group:
 
     def check(self) -> None:
         """Refuse unknown names, before any work is done."""
-        for name in self.datasets:
-            sources.check_dataset(name)
         for learner in self.learners:
             if learner not in VARIANTS:
                 raise unknown("learner", learner, VARIANTS)
@@ -162,6 +160,8 @@ class Plan:
             groups = [_group(facts) for facts in found["runs"]]
             for group in groups:
                 group.check()
+                for dataset in group.datasets if path.parent != _FOLDER else ():
+                    sources.check_dataset(dataset)  # ours name corpora that need not be here
         except (InputError, KeyError, TypeError) as error:
             raise FormatError(path, None, f"not a plan: {error}") from error
         return cls(path.stem, str(found.get("title", "")), groups)

@@ -441,7 +441,8 @@ def work(
             is_failure, line = lines.get()
             if is_failure:
                 failures.append(line)
-            tell(line)
+            else:
+                tell(line)
     finally:
         for worker in workers:
             worker.terminate()
@@ -487,6 +488,7 @@ def _work(folder: Path, runs: Sequence[Run], plan: str, tell: Tell) -> list[str]
             elif outcome:
                 failed.add(run.identity)
                 failures.append(outcome)
+                tell(f"failed: {outcome}")
         if len(waiting) == len(left):  # others are at work on what is left
             time.sleep(_PATIENCE)
         left = waiting
