@@ -19,8 +19,13 @@ NEW = ["the comet and the orbit", "a tulip", "", "rose moon tax", *TEXTS[20:]]
 
 
 @pytest.mark.parametrize("protocol", ["clean", "paper"])
-@pytest.mark.parametrize("variant", ["random", "vectors", "vectors+wce trainable", "wce"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        *(("cnn", variant) for variant in ("random", "vectors", "vectors+wce trainable")),
+        *((name, "wce") for name in NAMES),
+    ],
+)
 def test_the_watcher_gets_the_predictions_of_the_network_as_it_is(name, variant, protocol):
     few, labels = SINGLE[0][:9], SINGLE[1][:9]  # too few to validate: the last epoch is the model
     told = []
