@@ -1,7 +1,7 @@
 """Word-class embeddings, as a scikit-learn transformer of texts."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
@@ -33,6 +33,7 @@ from wordclass.word_vectors import WordVectors
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     """Word vectors whose every dimension is a class of the user's own task.
 
@@ -87,40 +88,21 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The same before projection.
     """
 
-    def __init__(
-        self,
-        *,
-        correlation: str | Correlate = "dot",
-        weighting: str | Weight = "tfidf",
-        shrinkage: float = 0.0,
-        projector: Any = "pca",  # noqa: ANN401 - a name, or any object with the two methods
-        max_dims: int | None = 300,
-        min_docs: int | float = 5,
-        ngrams: tuple[int, int] = (1, 1),
-        mask_numbers: bool = True,
-        analyzer: Analyze | None = None,
-        stop_words: str | Collection[str] | None = None,
-        structural_problems: int = 0,
-        folds: int = 10,
-        seed: int = 0,
-        keep_documents: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.correlation = correlation
-        self.weighting = weighting
-        self.shrinkage = shrinkage
-        self.projector = projector
-        self.max_dims = max_dims
-        self.min_docs = min_docs
-        self.ngrams = ngrams
-        self.mask_numbers = mask_numbers
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.structural_problems = structural_problems
-        self.folds = folds
-        self.seed = seed
-        self.keep_documents = keep_documents
-        self.n_jobs = n_jobs
+    correlation: str | Correlate = "dot"
+    weighting: str | Weight = "tfidf"
+    shrinkage: float = 0.0
+    projector: Any = "pca"  # a name, or any object with the two methods
+    max_dims: int | None = 300
+    min_docs: int | float = 5
+    ngrams: tuple[int, int] = (1, 1)
+    mask_numbers: bool = True
+    analyzer: Analyze | None = None
+    stop_words: str | Collection[str] | None = None
+    structural_problems: int = 0
+    folds: int = 10
+    seed: int = 0
+    keep_documents: bool = False
+    n_jobs: int | None = None
 
     # --- learning ---------------------------------------------------------------------------
 

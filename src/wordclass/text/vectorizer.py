@@ -1,6 +1,7 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ class TextEstimator:
         return tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     """Turns texts into rows of term weights, as scikit-learn's TfidfVectorizer does.
 
@@ -78,38 +80,21 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         The kept terms with their document frequencies: a mapping from term to column.
     """
 
-    _NEEDS_LABELS = False
+    weighting: str | Weight = "tfidf"
+    min_docs: int | float = 5
+    ngrams: tuple[int, int] = (1, 1)
+    mask_numbers: bool = True
+    analyzer: Analyze | None = None
+    stop_words: str | Collection[str] | None = None
+    max_df: int | float = 1.0
+    max_terms: int | None = None
+    lowercase: bool = True
+    token_pattern: str = TOKEN_PATTERN
+    strip_accents: str | None = None
+    dtype: DTypeLike = np.float64
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        *,
-        weighting: str | Weight = "tfidf",
-        min_docs: int | float = 5,
-        ngrams: tuple[int, int] = (1, 1),
-        mask_numbers: bool = True,
-        analyzer: Analyze | None = None,
-        stop_words: str | Collection[str] | None = None,
-        max_df: int | float = 1.0,
-        max_terms: int | None = None,
-        lowercase: bool = True,
-        token_pattern: str = TOKEN_PATTERN,
-        strip_accents: str | None = None,
-        dtype: DTypeLike = np.float64,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weighting = weighting
-        self.min_docs = min_docs
-        self.ngrams = ngrams
-        self.mask_numbers = mask_numbers
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.max_df = max_df
-        self.max_terms = max_terms
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_accents = strip_accents
-        self.dtype = dtype
-        self.n_jobs = n_jobs
+    _NEEDS_LABELS: ClassVar[bool] = False
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn from texts which terms to keep, and their document frequencies."""
