@@ -167,7 +167,7 @@ class FastTextClassifier(TextClassifier):
         check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
         if self.lr is not None:
             check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
-        own_embeddings(self.wce, {})  # refuses what is none
+        own_embeddings(self)  # refuses what is none
         if self.epochs is not None:
             check_int("epochs", self.epochs, 1)
         if self.random_dims is not None:
@@ -188,8 +188,7 @@ class FastTextClassifier(TextClassifier):
         return best_thresholds(model.scores(held_out.texts), held_out.labels.Y)
 
     def _trained(self, documents: Documents, loss: str) -> WordAverage:
-        names = ("min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "seed", "n_jobs")
-        embeddings = own_embeddings(self.wce, {name: getattr(self, name) for name in names})
+        embeddings = own_embeddings(self)
         if embeddings is not None:
             embeddings.fit(documents.texts, documents.labels)
         taught = documents.part(np.flatnonzero(np.diff(documents.labels.Y.indptr)))

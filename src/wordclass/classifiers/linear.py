@@ -22,7 +22,7 @@ from wordclass.measures import checked_target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze, checked_ngrams
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.vectorizer import DocumentVectorizer, shared_options
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
@@ -245,14 +245,8 @@ class LinearClassifier(TextClassifier):
         )
 
     def _vectorizer(self, ngrams: tuple[int, int]) -> DocumentVectorizer:
-        return DocumentVectorizer(
-            min_docs=self.min_docs,
-            ngrams=ngrams,
-            mask_numbers=self.mask_numbers,
-            analyzer=self.analyzer,
-            stop_words=self.stop_words,
-            n_jobs=self.n_jobs,
-        )
+        options = shared_options(self, DocumentVectorizer)
+        return DocumentVectorizer(**options | {"ngrams": ngrams})
 
     def _class_weights(self, codeframe: Codeframe) -> Floats | None:
         """Return a cost for each class (m,); None: balanced."""

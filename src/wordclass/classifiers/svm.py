@@ -28,7 +28,7 @@ from wordclass.search import Split, held_out_scores
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.vectorizer import DocumentVectorizer, shared_options
 from wordclass.thresholds import Calibration, best_thresholds
 from wordclass.word_vectors import WordVectors
 
@@ -38,9 +38,6 @@ GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
 )
 FEATURES = ("tfidf", "vectors", "vectors+wce", "wce")
 VALUES_OF_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # the paper's
-_WORD_OPTIONS = (
-    *("weighting", "min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "n_jobs"),
-)
 _DEFAULT_C = 1.0  # scikit-learn's, for a class too small to search
 _N_FOLDS = 5
 
@@ -175,20 +172,15 @@ class SvmClassifier(TextClassifier):
         return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
 
     def _embeddings(self) -> WordClassEmbeddings:
-        embeddings = own_embeddings(self.wce, {**self._word_options(), "seed": self.seed})
+        embeddings = own_embeddings(self)
         if embeddings is None:
             raise InputError(f"features={self.features!r} needs wce, which is False")
         return embeddings
 
     def _vectorizer(self) -> DocumentVectorizer:
         """Return what makes X, unfitted."""
-        if self.features in ("tfidf", "vectors"):
-            return DocumentVectorizer(**self._word_options())
-        embeddings = self._embeddings()
-        return DocumentVectorizer(**{name: getattr(embeddings, name) for name in _WORD_OPTIONS})
-
-    def _word_options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _WORD_OPTIONS}
+        given = self if self.features in ("tfidf", "vectors") else self._embeddings()
+        return DocumentVectorizer(**shared_options(given, DocumentVectorizer))
 
     def _analyzer(self) -> Analyze:
         analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
@@ -201,7 +193,7 @@ class SvmClassifier(TextClassifier):
         check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
         if not is_auto(self.C):
             check_number("C", self.C, above=0.0, hint=", or 'auto'")
-        own_embeddings(self.wce, {})  # refuses what is none, also where it is of no use
+        own_embeddings(self)  # refuses what is none, also where it is of no use
 
     def _check_vectors(self) -> None:
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):

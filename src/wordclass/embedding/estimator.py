@@ -27,7 +27,7 @@ from wordclass.storage.facts import codeframe_of, restored, storable
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator
+from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 from wordclass.word_vectors import WordVectors
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
@@ -244,15 +244,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         return Learner(self._vectorizer(), recipe, self.structural_problems, self.keep_documents)
 
     def _vectorizer(self) -> DocumentVectorizer:
-        return DocumentVectorizer(
-            weighting=self.weighting,
-            min_docs=self.min_docs,
-            ngrams=self.ngrams,
-            mask_numbers=self.mask_numbers,
-            analyzer=self.analyzer,
-            stop_words=self.stop_words,
-            n_jobs=self.n_jobs,
-        )
+        return DocumentVectorizer(**shared_options(self, DocumentVectorizer))
 
     def _adopt(self, learned: Learned) -> Embed:
         """Make the embeddings of what was learned; nothing of ours is changed before that.

@@ -37,6 +37,12 @@ class TextEstimator:
         return tags
 
 
+def shared_options(estimator: BaseEstimator, kind: type[BaseEstimator]) -> dict[str, Any]:
+    """Return those options of an estimator that another kind of estimator has too."""
+    known = kind().get_params(deep=False)
+    return {name: each for name, each in estimator.get_params(deep=False).items() if name in known}
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     """Turns texts into rows of term weights, as scikit-learn's TfidfVectorizer does.
