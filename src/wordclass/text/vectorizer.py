@@ -17,7 +17,7 @@ from wordclass.counts import WordClassCounts
 from wordclass.errors import InputError
 from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
-from wordclass.text.counting import Counted, Weight
+from wordclass.text.counting import Counted, TermCounter, Weight
 from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
 
@@ -122,7 +122,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         counter = counting.term_counter(self.build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
-        self.vocabulary_ = counter.vocabulary(self.min_docs, self.max_df, self.max_terms)
+        self._choose_terms(counter.finished())
         return self
 
     def count(self, texts: list[str]) -> Counted:
@@ -134,11 +134,10 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         places = self._choose_terms(counted)
         return self._typed(counted.weigh(places, self.vocabulary_, self._weight()))
 
-    def _choose_terms(self, counted: Counted) -> Ints:
+    def _choose_terms(self, counted: Counted | TermCounter) -> Ints:
         """Learn which of the counted terms to keep; return their places in what was counted."""
-        self.vocabulary_, places = Vocabulary.of(
-            counted, self.min_docs, self.max_df, self.max_terms
-        )
+        bounds = self.min_docs, self.max_df, self.max_terms
+        self.vocabulary_, places = Vocabulary.of(counted, *bounds)
         return places
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
