@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import persistence
 from wordclass.arrays import Flags, Floats, Floats32
-from wordclass.checks import check_lengths, list_texts
+from wordclass.checks import list_texts
 from wordclass.corpus import Label
-from wordclass.embedding.estimator import Labels, WordClassEmbeddings
+from wordclass.embedding.estimator import Labels, WordClassEmbeddings, read_labelled
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
 from wordclass.folds import TrainingData
-from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
+from wordclass.labels import Codeframe, EncodedLabels, check_class_count
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.measures import exactly_right
 from wordclass.storage.facts import storable
@@ -111,9 +111,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
 
         A fit that fails, or is interrupted, leaves the classifier as it was.
         """
-        listed = list_texts(X)
-        encoded = encode(y, class_names)
-        check_lengths(listed, encoded.Y.shape[0])
+        listed, encoded = read_labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         weights = checked_sample_weight(sample_weight, len(listed))
         before = {**vars(self)}
