@@ -424,9 +424,7 @@ class LinearFeatures:
         if self._class_weights is None:
             is_multilabel = labels.codeframe.is_multilabel
             return Costs.balanced(labels.Y, weights, rows, is_multilabel=is_multilabel)
-        equal = Costs.equal(*labels.Y.shape)
-        docs = equal.docs if weights is None else weights
-        return replace(equal, positive=self._class_weights, docs=docs)
+        return replace(Costs.equal(*labels.Y.shape, weights), positive=self._class_weights)
 
 
 make = LinearClassifier

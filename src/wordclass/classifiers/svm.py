@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -277,8 +277,7 @@ class SvmDocuments:
         """Return what errors on these rows cost."""
         if self.is_balanced:
             return Costs.balanced(Y, self.weights, rows, is_multilabel=self.has_two_sides)
-        equal = Costs.equal(*Y.shape)
-        return equal if self.weights is None else replace(equal, docs=self.weights)
+        return Costs.equal(*Y.shape, self.weights)
 
     @cached_property
     def _features(self) -> Features:

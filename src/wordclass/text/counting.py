@@ -24,7 +24,7 @@ from scipy import sparse
 from wordclass import native, progress
 from wordclass.arrays import Flags, Ints, Sparse
 from wordclass.checks import n_threads, told_as_input_errors
-from wordclass.counts import WordClassCounts, fits_dense_table, label_arrays
+from wordclass.counts import WordClassCounts, fits_dense_table, index_arrays
 from wordclass.errors import InputError
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
 from wordclass.vocabulary import Vocabulary, damped_counts
@@ -347,7 +347,7 @@ class NativeCountedTexts:
             self._columns(places),
             vocabulary.idf,
             damped_counts(self._counted.max_count),
-            *label_arrays(Y),
+            *index_arrays(Y),
             Y.shape[1],
             *("joint_weight" in needs, "joint_docs" in needs),
         )
