@@ -179,9 +179,11 @@ def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped:
     """Compare two 0/1 matrices (n, m) over the same codeframe."""
     decisions = sparse.csr_matrix(predicted, dtype=np.float64)
     hits = Y.multiply(decisions)
-    by_class = (np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions))
-    n_docs = Y.shape[0], int(_are_equal(Y, decisions).sum()), n_dropped
-    return Scores(codeframe.classes, codeframe.is_multilabel, *by_class, *n_docs)
+    sums = (np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions))
+    true_positives, n_true, n_predicted = sums
+    kind = codeframe.classes, codeframe.is_multilabel
+    n_exact = int(_are_equal(Y, decisions).sum())
+    return Scores(*kind, true_positives, n_true, n_predicted, Y.shape[0], n_exact, n_dropped)
 
 
 def _are_equal(Y: Sparse, decisions: Sparse) -> Flags:
