@@ -213,7 +213,5 @@ def _check_seal(path: Path, content: bytes, manifest: Mapping[str, Any]) -> None
 
 
 def _newer(manifest: Mapping[str, Any]) -> str:
-    return (
-        f"written by wordclass {manifest['versions'].get('wordclass')}; "
-        f"this is wordclass {metadata.version('wordclass')}: use the newer one"
-    )
+    theirs, ours = manifest["versions"].get("wordclass"), metadata.version("wordclass")
+    return f"written by wordclass {theirs}; this is wordclass {ours}: use the newer one"

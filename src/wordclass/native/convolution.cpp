@@ -62,26 +62,10 @@ void add_rows(const float* const* rows, float* __restrict sums, size_t n) {
     }
 }
 
-void add_some_rows(const float* const* rows, size_t n_rows, float* sums, size_t n) {
-    switch (n_rows) {
-        case 1:
-            return add_rows<1>(rows, sums, n);
-        case 2:
-            return add_rows<2>(rows, sums, n);
-        case 3:
-            return add_rows<3>(rows, sums, n);
-        case 4:
-            return add_rows<4>(rows, sums, n);
-        case 5:
-            return add_rows<5>(rows, sums, n);
-        case 6:
-            return add_rows<6>(rows, sums, n);
-        case 7:
-            return add_rows<7>(rows, sums, n);
-        default:
-            return add_rows<TOGETHER>(rows, sums, n);
-    }
-}
+// Entry k - 1 adds k rows.
+constexpr void (*ADD_ROWS[TOGETHER])(const float* const*, float*, size_t) = {
+    add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>,
+    add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
 
 void keep_greater(const float* __restrict sums, int32_t place, float* __restrict best,
                   int32_t* __restrict where, size_t n) {
@@ -142,8 +126,8 @@ private:
         std::copy_n(bias_ + g * channels, channels, sums_.data());
         watch_.did((n_rows + 1) * (channels / 4 + 1));
         for (size_t k = 0; k < n_rows; k += TOGETHER)
-            add_some_rows(rows_.data() + k, std::min<size_t>(TOGETHER, n_rows - k), sums_.data(),
-                          channels);
+            ADD_ROWS[std::min<size_t>(TOGETHER, n_rows - k) - 1](rows_.data() + k, sums_.data(),
+                                                                 channels);
     }
 
     const Filters& filters_;
@@ -311,7 +295,7 @@ nb::tuple gradients(Table<float> slopes, Table<int32_t> where, Vector<int32_t> w
 
 }  // namespace
 
-void bind(nb::module_& module) {
+void bind(nb::module_ module) {
     module.def("strongest", &strongest);
     module.def("gradients", &gradients);
 }

@@ -489,9 +489,8 @@ public:
         const uint64_t key = pair_key(term, word);
         auto& slot = pair_slot(key);
         if (slot.id != NO_ID) return slot.id;
-        const Id id = add_node({0, term, word});
         slot.key = key;
-        slot.id = id;
+        const Id id = slot.id = add_node({0, term, word});
         pairs_.grow_if_full(pair_hash);
         return id;
     }
@@ -1296,7 +1295,7 @@ public:
                     for (size_t k = 0; k < block.ends.size(); ++k, ++row) {
                         const size_t start = k == 0 ? 0 : block.ends[k - 1];
                         document.weigh(block.entries.data() + start, block.ends[k] - start,
-                                       *share.column_of, idf.data(), damped.data());
+                                       *share.column_of, Tfidf{idf.data(), damped.data()});
                         const int64_t label = class_ends.data()[row];
                         sums.add(document.columns.data(), document.weights.data(), document.size,
                                  classes.data() + label, size_t(class_ends.data()[row + 1] - label),
@@ -1315,23 +1314,19 @@ private:
         size_t size = 0;
 
         void weigh(const Entry* entries, size_t n, const std::vector<int32_t>& column_of,
-                   const double* idf, const double* damped) {
+                   const Tfidf& weighting) {
             if (columns.size() < n) {
                 columns.resize(2 * n);
                 weights.resize(2 * n);
             }
             size = 0;
-            double squares = 0;
             for (size_t entry = 0; entry < n; ++entry) {
                 const int32_t column = column_of[entries[entry].id];
                 if (column < 0) continue;
-                const double weight = damped[entries[entry].count] * idf[column];
-                squares += weight * weight;
                 columns[size] = column;
-                weights[size++] = weight;
+                weights[size++] = weighting(size_t(column), entries[entry].count);
             }
-            const double length = std::sqrt(squares);
-            for (size_t place = 0; place < size; ++place) weights[place] /= length;
+            weighting.finish_row(weights.data(), size);
         }
     };
 
@@ -1554,7 +1549,7 @@ Options made_options(bool mask_numbers, bool lowercase, size_t shortest, size_t 
 
 }  // namespace
 
-void bind(nb::module_& module) {
+void bind(nb::module_ module) {
     module.def("learn_characters", [](uint32_t first, Vector<uint32_t> folded) {
         characters().learn(first, folded.data(), folded.size());
     });

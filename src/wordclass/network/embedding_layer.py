@@ -97,10 +97,8 @@ class SupervisedDropout(nn.Module):
         """Return vectors (..., q + r) of the same shape; the same object where none is dropped."""
         if not self.training or not self.rates:
             return vectors
-        if vectors.shape[-1] != self.n_dims:
-            raise InputError(
-                f"the vectors have {vectors.shape[-1]} columns; expected {self.n_dims}"
-            )
+        if (n_dims := vectors.shape[-1]) != self.n_dims:
+            raise InputError(f"the vectors have {n_dims} columns; expected {self.n_dims}")
         # the scale is kept on average over all columns, not within a block: in expectation the
         # pretrained columns grow and the word-class columns shrink
         scaled = vectors / self.kept
@@ -277,10 +275,7 @@ class _Block(nn.Module):
                 self.weight[self.padding] = 0
 
     def _load_from_state_dict(
-        self,
-        state_dict: Mapping[str, Any],
-        prefix: str,
-        *others: Any,  # noqa: ANN401
+        self, state_dict: Mapping[str, Any], prefix: str, *others: object
     ) -> None:
         given = state_dict.get(f"{prefix}weight")
         is_loaded = given is not None and given.shape == self.weight.shape
