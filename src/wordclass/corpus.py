@@ -328,11 +328,7 @@ def _format_of(path: Path) -> str:
 
 
 def load_dataset(
-    name: str,
-    home: str | PathLike[str] | None = None,
-    *,
-    download: bool = False,
-    **options: object,
+    name: str, home: str | PathLike[str] | None = None, *, download: bool = False, **options: object
 ) -> Dataset:
     """Load a data set by name.
 
