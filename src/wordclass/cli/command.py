@@ -9,11 +9,11 @@ import shlex
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, get_args
 
 import typer
 from rich.console import Console
@@ -41,11 +41,11 @@ app = typer.Typer(
 class Settings:
     """What `--force`, `--quiet` and their like were set to."""
 
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no messages.")] = False
-    seed: Annotated[int, typer.Option(help="For everything random.")] = 0
-    jobs: Annotated[int, typer.Option(help="Threads that share the work; -1: all cores.")] = 1
-    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
+    force: Annotated[bool, "Overwrite what is there."] = False
+    quiet: Annotated[bool, "No progress, no messages."] = False
+    seed: Annotated[int, "For everything random."] = 0
+    jobs: Annotated[int, "Threads that share the work; -1: all cores."] = 1
+    encoding: Annotated[str, "Of text files."] = "utf-8"
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on standard output.")
     ] = False
@@ -89,23 +89,21 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
     Its parameters are the options and arguments of the command; a parameter whose type is a
     dataclass, such as `Settings`, which every command has, stands for all the fields of that one.
+    `Annotated[int, "How many."]` is an option with this help; one that is False by default is a
+    flag, without an option that says no.
     """
     signature = inspect.signature(run, eval_str=True).parameters.values()
     groups: dict[str, Any] = {
         each.name: each.annotation for each in signature if is_dataclass(each.annotation)
     }
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [each.replace(kind=keyword) for each in signature if each.name not in groups]
-    for field in (field for group in groups.values() for field in fields(group)):
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
-        parameters.append(
-            inspect.Parameter(field.name, keyword, default=default, annotation=field.type)
-        )
+    own = [each for each in signature if each.name not in groups]
+    shared = [each for group in groups.values() for each in _fields(group).values()]
+    parameters = [*map(_as_option, own + shared)]
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:  # noqa: ANN401 - typer has checked them
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            given[name] = group(**{field: given.pop(field) for field in _fields(group)})
         try:
             bar, say = ProgressBar(not given["settings"].quiet), given["settings"].say
             with bar.listening(), warnings.catch_warnings():
@@ -124,6 +122,19 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
     vars(wrapper)["__signature__"] = inspect.Signature(parameters)
     wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
     return app.command()(wrapper)
+
+
+def _fields(group: Any) -> Mapping[str, inspect.Parameter]:  # noqa: ANN401 - a dataclass
+    return inspect.signature(group).parameters
+
+
+def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
+    kind, *_, told = get_args(parameter.annotation)
+    if isinstance(told, str):
+        flag = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
+        told = typer.Option(*flag, help=told)
+    annotation = Annotated[kind, told]
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
 
 
 def run() -> int:

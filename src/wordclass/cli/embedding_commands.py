@@ -23,23 +23,17 @@ def fit(
     corpus: Corpus,
     settings: Settings,
     output: Output,
-    correlation: Annotated[str, typer.Option(help="How a term is compared with a class.")] = "dot",
-    weighting: Annotated[str, typer.Option(help="How occurrences are weighted.")] = "tfidf",
-    shrinkage: Annotated[float, typer.Option(help="Pull on rare terms; 20 is a good start.")] = 0.0,
-    projector: Annotated[str, typer.Option(help="How classes become fewer dimensions.")] = "pca",
-    max_dims: Annotated[int, typer.Option(help="More classes are projected; 0: never.")] = 300,
-    min_docs: Annotated[int, typer.Option(help="Documents a term must occur in.")] = 5,
-    ngrams: Annotated[str, typer.Option(help="Words in a term, such as 1 or 1,2.")] = "1",
-    mask_numbers: Annotated[bool, typer.Option(help="Make all numbers one word.")] = True,
-    stop_words: Annotated[
-        str | None, typer.Option(help="english, or a file with a word per line.")
-    ] = None,
-    structural_problems: Annotated[
-        int, typer.Option(help="Columns to add for telling terms, in binary tasks.")
-    ] = 0,
-    keep_documents: Annotated[
-        bool, typer.Option("--keep-documents", help="Keep the counts, to add and remove exactly.")
-    ] = False,
+    correlation: Annotated[str, "How a term is compared with a class."] = "dot",
+    weighting: Annotated[str, "How occurrences are weighted."] = "tfidf",
+    shrinkage: Annotated[float, "Pull on rare terms; 20 is a good start."] = 0.0,
+    projector: Annotated[str, "How classes become fewer dimensions."] = "pca",
+    max_dims: Annotated[int, "More classes are projected; 0: never."] = 300,
+    min_docs: Annotated[int, "Documents a term must occur in."] = 5,
+    ngrams: Annotated[str, "Words in a term, such as 1 or 1,2."] = "1",
+    mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
+    stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
+    structural_problems: Annotated[int, "Columns to add for telling terms, in binary tasks."] = 0,
+    keep_documents: Annotated[bool, "Keep the counts, to add and remove exactly."] = False,
     multilabel: Multilabel = None,
 ) -> None:
     """Learn word-class embeddings from labelled texts.
@@ -169,7 +163,7 @@ def unseen(
     name: Annotated[
         str | None, typer.Option("--class", help="Only for this class; else each term's best.")
     ] = None,
-    regressor: Annotated[str, typer.Option(help="What predicts: ridge or network.")] = "ridge",
+    regressor: Annotated[str, "What predicts: ridge or network."] = "ridge",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where to write the vectors of all these terms."),
@@ -227,7 +221,7 @@ def convert(
     settings: Settings,
     source: Annotated[Path, typer.Argument(metavar="IN", help="Vectors in any known format.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them.")],
-    format: Annotated[str | None, typer.Option(help="Of OUT, where its ending is silent.")] = None,
+    format: Annotated[str | None, "Of OUT, where its ending is silent."] = None,
     source_format: Annotated[str | None, typer.Option("--from", help="The format of IN.")] = None,
 ) -> None:
     """Turn word vectors from one format into another."""

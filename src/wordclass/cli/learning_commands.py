@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
-Vectors = Annotated[Path | None, typer.Option(help="Pretrained word vectors.")]
+Vectors = Annotated[Path | None, "Pretrained word vectors."]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Option of the classifier: name=value, which may be JSON."),
@@ -39,9 +39,7 @@ def train(
     classifier: ClassifierName = "linear",
     vectors: Vectors = None,
     set_: Set = None,
-    holdout: Annotated[
-        float | None, typer.Option(help="Share of the documents to keep aside and measure on.")
-    ] = None,
+    holdout: Annotated[float | None, "Share of the documents to keep aside and measure on."] = None,
     multilabel: Multilabel = None,
 ) -> None:
     """Train a classifier on labelled texts.
@@ -192,19 +190,14 @@ def tune(
     settings: Settings,
     output: Output,
     classifier: ClassifierName = "linear",
-    budget: Annotated[
-        str, typer.Option(help="Time for all trials: 90s, 10m, 1h; none: try everything.")
-    ] = "10m",
-    target: Annotated[
-        str, typer.Option(help="What is best: macro_f1, micro_f1, accuracy, or both F1.")
-    ] = "both",
+    budget: Annotated[str, "Time for all trials: 90s, 10m, 1h; none: try everything."] = "10m",
+    target: Annotated[str, "What is best: macro_f1, micro_f1, accuracy, or both F1."] = "both",
     grid: Annotated[
-        list[str] | None,
-        typer.Option(help="What to choose from, instead of the classifier's own: name=v1,v2."),
+        list[str] | None, "What to choose from, instead of the classifier's own: name=v1,v2."
     ] = None,
     set_: Set = None,
     vectors: Vectors = None,
-    validation: Annotated[float, typer.Option(help="Share of the documents that decides.")] = 0.2,
+    validation: Annotated[float, "Share of the documents that decides."] = 0.2,
     multilabel: Multilabel = None,
 ) -> None:
     """Choose the settings of a classifier on held-out documents, and train it on all.

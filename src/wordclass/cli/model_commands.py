@@ -39,20 +39,12 @@ def evaluate(
     corpus: Corpus,
     settings: Settings,
     n: Annotated[int, typer.Option("-n", help="How many of the best and worst classes.")] = 5,
-    per_class: Annotated[
-        bool, typer.Option("--per-class", help="Tell the scores of all classes.")
-    ] = False,
-    strict_labels: Annotated[
-        bool, typer.Option("--strict-labels", help="Labels that training never saw are an error.")
-    ] = False,
-    holdout: Annotated[
-        bool, typer.Option("--holdout", help="Only what training with --holdout kept aside.")
-    ] = False,
-    confusion: Annotated[
-        Path | None, typer.Option(help="Draw which classes are taken for which: FILE.png.")
-    ] = None,
+    per_class: Annotated[bool, "Tell the scores of all classes."] = False,
+    strict_labels: Annotated[bool, "Labels that training never saw are an error."] = False,
+    holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
+    confusion: Annotated[Path | None, "Draw which classes are taken for which: FILE.png."] = None,
     errors: Annotated[
-        Path | None, typer.Option(help="Write what was wrong, and why: a .csv, .jsonl, .parquet.")
+        Path | None, "Write what was wrong, and why: a .csv, .jsonl, .parquet."
     ] = None,
 ) -> None:
     """Measure a model on labelled texts.
@@ -128,16 +120,12 @@ def predict(
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Scores of so many classes, best first.")
     ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Probabilities of all classes, or of the -k best.")
-    ] = False,
+    proba: Annotated[bool, "Probabilities of all classes, or of the -k best."] = False,
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Labels are the classes at least so probable."),
     ] = None,
-    holdout: Annotated[
-        bool, typer.Option("--holdout", help="Only what training with --holdout kept aside.")
-    ] = False,
+    holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
 ) -> None:
     """Predict the labels of texts: one JSON object per text, or a row of a table.
 
