@@ -218,23 +218,16 @@ class ProgressBar:
             self._end()
             self._begin(name, total)
         if self._bar is not None:
-            task = self._bar.task_ids[0]
-            shown = escape(one_line(step))
+            shown, task = escape(one_line(step)), self._bar.task_ids[0]
             self._bar.update(task, description=shown, completed=done, total=total)
         if total is not None and done >= total:
             self._end()
 
     def _begin(self, step: str, total: int | None) -> None:
         self._step = step
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%" if total else "{task.completed:,.0f}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-        )
+        count = TextColumn("{task.percentage:>3.0f}%" if total else "{task.completed:,.0f}")
+        columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
+        self._bar = Progress(*columns, TimeRemainingColumn(), console=self._console, transient=True)
         self._bar.add_task(escape(one_line(step)), total=total)
         self._timer = threading.Timer(_PATIENCE, self._show, [self._bar])
         self._timer.daemon = True
