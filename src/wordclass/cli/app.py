@@ -42,9 +42,7 @@ def info(
 @command
 def demo(
     settings: Settings,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the report.")] = Path(
-        "demo-report"
-    ),
+    output: Annotated[Path, "--output", "-o", "Folder of the report."] = Path("demo-report"),
     vectors: Annotated[Path | None, "Pretrained vectors to put beside the word-class ones."] = None,
 ) -> None:
     """Do the main job end to end on a corpus that is always there, and write a report."""

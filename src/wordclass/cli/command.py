@@ -46,9 +46,7 @@ class Settings:
     seed: Annotated[int, "For everything random."] = 0
     jobs: Annotated[int, "Threads that share the work; -1: all cores."] = 1
     encoding: Annotated[str, "Of text files."] = "utf-8"
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on standard output.")
-    ] = False
+    as_json: Annotated[bool, "--json", "Print one JSON object on standard output."] = False
 
     def check_output(self, path: Path | None, *, is_folder: bool = False) -> None:
         """Refuse what is not to be overwritten, or cannot be written, before any work is done.
@@ -89,8 +87,8 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
 
     Its parameters are the options and arguments of the command; a parameter whose type is a
     dataclass, such as `Settings`, which every command has, stands for all the fields of that one.
-    `Annotated[int, "How many."]` is an option with this help; one that is False by default is a
-    flag, without an option that says no.
+    `Annotated[int, "-n", "How many."]` is an option with its help, and before that its names where
+    they are not that of the parameter; one that is False by default is a flag that has no opposite.
     """
     signature = inspect.signature(run, eval_str=True).parameters.values()
     groups: dict[str, Any] = {
@@ -129,10 +127,10 @@ def _fields(group: Any) -> Mapping[str, inspect.Parameter]:  # noqa: ANN401 - a 
 
 
 def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
-    kind, *_, told = get_args(parameter.annotation)
+    kind, *names, told = get_args(parameter.annotation)
     if isinstance(told, str):
         flag = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
-        told = typer.Option(*flag, help=told)
+        told = typer.Option(*(names or flag), help=told)
     annotation = Annotated[kind, told]
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
 

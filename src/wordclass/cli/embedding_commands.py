@@ -106,7 +106,7 @@ def words(
     settings: Settings,
     embeddings: Embeddings,
     name: Annotated[str, typer.Argument(metavar="CLASS", help="The class.")],
-    n: Annotated[int, typer.Option("-n", help="How many.")] = 20,
+    n: Annotated[int, "-n", "How many."] = 20,
 ) -> None:
     """Show the terms that speak for a class."""
     from wordclass.report.tables import scored_lines
@@ -121,7 +121,7 @@ def profile(
     settings: Settings,
     embeddings: Embeddings,
     word: Annotated[str, typer.Argument(help="A term of the vocabulary.")],
-    n: Annotated[int, typer.Option("-n", help="How many classes.")] = 20,
+    n: Annotated[int, "-n", "How many classes."] = 20,
 ) -> None:
     """Show the classes that a word speaks for."""
     from wordclass.labels import unknown_name
@@ -160,13 +160,10 @@ def unseen(
     embeddings: Embeddings,
     vectors: Annotated[Path, typer.Argument(help="Pretrained word vectors.")],
     n: Annotated[int, typer.Option("-n", min=0, help="How many terms.")] = 20,
-    name: Annotated[
-        str | None, typer.Option("--class", help="Only for this class; else each term's best.")
-    ] = None,
+    name: Annotated[str | None, "--class", "Only for this class; else each term's best."] = None,
     regressor: Annotated[str, "What predicts: ridge or network."] = "ridge",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Where to write the vectors of all these terms."),
+        Path | None, "--output", "-o", "Where to write the vectors of all these terms."
     ] = None,
 ) -> None:
     """Predict which classes words speak for that training never saw.
@@ -222,7 +219,7 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Vectors in any known format.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them.")],
     format: Annotated[str | None, "Of OUT, where its ending is silent."] = None,
-    source_format: Annotated[str | None, typer.Option("--from", help="The format of IN.")] = None,
+    source_format: Annotated[str | None, "--from", "The format of IN."] = None,
 ) -> None:
     """Turn word vectors from one format into another."""
     settings.check_output(target)

@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from wordclass import storage
 from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
-from wordclass.cli.corpora import Corpus, Multilabel
+from wordclass.cli.corpora import Corpus, Multilabel, Names
 from wordclass.corpus import LabelledCorpus, described_task
 from wordclass.errors import InputError
 
@@ -23,12 +21,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
+ClassifierName = Annotated[str, "--classifier", "Kind of classifier."]
 Vectors = Annotated[Path | None, "Pretrained word vectors."]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Option of the classifier: name=value, which may be JSON."),
-]
+Set = Annotated[Names, "--set", "Option of the classifier: name=value, which may be JSON."]
 
 
 @command

@@ -38,7 +38,7 @@ def evaluate(
     model: Model,
     corpus: Corpus,
     settings: Settings,
-    n: Annotated[int, typer.Option("-n", help="How many of the best and worst classes.")] = 5,
+    n: Annotated[int, "-n", "How many of the best and worst classes."] = 5,
     per_class: Annotated[bool, "Tell the scores of all classes."] = False,
     strict_labels: Annotated[bool, "Labels that training never saw are an error."] = False,
     holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
@@ -114,8 +114,7 @@ def predict(
     model: Model,
     corpus: Texts,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; else printed."),
+        Path | None, "--output", "-o", "A .csv, .tsv, .jsonl or .parquet file; else printed."
     ] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Scores of so many classes, best first.")
@@ -203,13 +202,9 @@ def explain(
     settings: Settings,
     model: Model,
     text: Annotated[str, typer.Argument(help="The text; - reads it from standard input.")] = "-",
-    name: Annotated[
-        str | None, typer.Option("--class", help="Explain this class, predicted or not.")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", help="How many terms per label.")] = 10,
-    color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="By default on a terminal only.")
-    ] = None,
+    name: Annotated[str | None, "--class", "Explain this class, predicted or not."] = None,
+    n: Annotated[int, "-n", "How many terms per label."] = 10,
+    color: Annotated[bool | None, "--color/--no-color", "By default on a terminal only."] = None,
 ) -> None:
     """Show which words made the labels of a text.
 
