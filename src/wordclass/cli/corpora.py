@@ -105,8 +105,7 @@ class Corpus(Texts):
     def is_large(self) -> bool:
         """Whether this is a file that had better not be held in memory."""
         path = Path(self.data)
-        is_compressed = path.suffix.lower() in COMPRESSIONS
-        limit = _LARGE // _COMPRESSION if is_compressed else _LARGE
+        limit = _LARGE // _COMPRESSION if path.suffix.lower() in COMPRESSIONS else _LARGE
         n_bytes, *_ = state_of(path) or (0,)
         return n_bytes > limit and path.is_file()
 

@@ -84,20 +84,14 @@ def fit(
     )
 
 
-def _fit(
-    embeddings: Any,  # noqa: ANN401 - WordClassEmbeddings
-    corpus: Corpus,
-    encoding: str,
-    is_multilabel: bool | None,
-) -> tuple[int, bool]:
+def _fit(wce: Any, corpus: Corpus, encoding: str, multilabel: bool | None) -> tuple[int, bool]:  # noqa: ANN401
     """Fit, a large file block by block; return how many documents, and whether multilabel."""
-    needs_all = embeddings.structural_problems or embeddings.keep_documents
-    if corpus.is_large and not needs_all:
-        blocks = corpus.blocks("train", encoding, is_multilabel)
-        embeddings.fit_blocks(blocks)
+    if corpus.is_large and not (wce.structural_problems or wce.keep_documents):
+        blocks = corpus.blocks("train", encoding, multilabel)
+        wce.fit_blocks(blocks)
         return blocks.n_docs, blocks.is_multilabel
-    documents = corpus.read("train", encoding, is_multilabel)
-    embeddings.fit(documents.texts, documents.labels)
+    documents = corpus.read("train", encoding, multilabel)
+    wce.fit(documents.texts, documents.labels)
     return len(documents), documents.is_multilabel
 
 
@@ -200,17 +194,12 @@ def unseen(
         result = {"output": str(output), **result}
         settings.say(f"{output}: {len(found):,} terms by {n_dims} dimensions")
     lines = aligned([(term, label, f"{score:5.2f}") for term, label, score in best])
-    measured = (
-        "too few to keep one aside and measure"
-        if quality is None
-        else f"on {quality.n_terms:,} of these, held out: R2 {quality.r2:.3f}, "
-        f"mean cosine {quality.cosine:.3f}"
-    )
-    lines.append(
-        f"{len(found):,} terms predicted by {regressor} from {found.n_shared:,} shared ones; "
-        + measured
-    )
-    settings.show(result, "\n".join(lines))
+    made = f"{len(found):,} terms predicted by {regressor} from {found.n_shared:,} shared ones"
+    measured = "too few to keep one aside and measure"
+    if quality is not None:
+        scores = f"R2 {quality.r2:.3f}, mean cosine {quality.cosine:.3f}"
+        measured = f"on {quality.n_terms:,} of these, held out: {scores}"
+    settings.show(result, "\n".join([*lines, f"{made}; {measured}"]))
 
 
 @command

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-ClassifierName = Annotated[str, "--classifier", "Kind of classifier."]
+ClassifierName = Annotated[str, "Kind of classifier."]
 Vectors = Annotated[Path | None, "Pretrained word vectors."]
 Set = Annotated[Names, "--set", "Option of the classifier: name=value, which may be JSON."]
 
@@ -51,11 +51,8 @@ def train(
     persistence.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)
     options = arguments.named_values(set_ or [])
-    shared = {
-        "seed": settings.seed,
-        "n_jobs": settings.jobs,
-        "checkpoint": arguments.beside(output, "checkpoint"),
-    }
+    checkpoint = arguments.beside(output, "checkpoint")
+    shared = {"seed": settings.seed, "n_jobs": settings.jobs, "checkpoint": checkpoint}
     made = _make_classifier(classifier, options, vectors, shared)
     documents = corpus.read("train", settings.encoding, multilabel)
     scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
@@ -104,25 +101,20 @@ def _make_classifier(
     return classifier(name, **given)
 
 
-def _train_on(
-    classifier: Any,  # noqa: ANN401
-    corpus: LabelledCorpus,
-    aside: "Holdout | None",
-) -> dict[str, Any]:
+def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dict[str, Any]:  # noqa: ANN401
     """Fit a classifier; return what is known of its quality from the documents kept aside."""
     if aside is None:
-        classifier.fit(corpus.texts, corpus.labels)
+        made.fit(corpus.texts, corpus.labels)
         return {}
     from wordclass.report.evaluation import evaluate_model
 
     is_aside = aside.contains(corpus.texts)
     if not is_aside.any() or is_aside.all():
-        raise InputError(
-            f"--holdout {aside.share:g} of {len(corpus)} documents leaves none on one side"
-        )
+        asked = f"--holdout {aside.share:g} of {len(corpus)} documents"
+        raise InputError(f"{asked} leaves none on one side")
     rest = corpus.part(~is_aside)
-    classifier.fit(rest.texts, rest.labels)
-    found = evaluate_model(classifier, corpus.part(is_aside)).to_dict()
+    made.fit(rest.texts, rest.labels)
+    found = evaluate_model(made, corpus.part(is_aside)).to_dict()
     return {"holdout": {"share": aside.share, "seed": aside.seed, **found}}
 
 

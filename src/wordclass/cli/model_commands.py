@@ -67,24 +67,17 @@ def evaluate(
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
-    usual_split = "test" if aside is None else "train"
-    keep_rows = errors is not None
-    documents = corpus.read(
-        usual_split, settings.encoding, is_multilabel, loaded, keep_rows=keep_rows
-    )
+    split, keep = "train" if holdout else "test", errors is not None
+    documents = corpus.read(split, settings.encoding, is_multilabel, loaded, keep_rows=keep)
     if aside is not None:
         documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
     if found.n_shared:
-        settings.say(
-            f"warning: {found.n_shared:,} of these {len(documents):,} documents are among those "
-            "the model was trained on, which flatters the scores"
-        )
+        shared = f"{found.n_shared:,} of these {len(documents):,} documents are among those"
+        settings.say(f"warning: {shared} the model was trained on, which flatters the scores")
     if found.scores.n_dropped:
-        settings.say(
-            f"warning: {found.scores.n_dropped:,} labels of classes that training never saw "
-            "were left out; --strict-labels makes this an error"
-        )
+        dropped = f"{found.scores.n_dropped:,} labels of classes that training never saw"
+        settings.say(f"warning: {dropped} were left out; --strict-labels makes this an error")
     if confusion is not None:
         naming.extra("matplotlib", "to draw a picture")
         from wordclass.report.pictures import draw_confusion
@@ -144,16 +137,14 @@ def predict(
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
-    writer = (
-        nullcontext(made.extend if is_one_object else _print) if output is None else rows_to(output)
-    )
+    show = made.extend if is_one_object else _print
+    writer = nullcontext(show) if output is None else rows_to(output)
     reader = corpus.blocks("train" if holdout else None, settings.encoding, None, loaded)
     blocks = _input_records(reader.options) if corpus.data == "-" else corpus.records(reader)
     with writer as write:
         for records in blocks:
             if aside is not None:
-                is_aside = aside.contains(record.text for record in records)
-                records = [*compress(records, is_aside)]
+                records = [*compress(records, aside.contains(each.text for each in records))]
             texts = [record.text for record in records]
             found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
             write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
@@ -303,10 +294,8 @@ def export(
 
     name = persistence.read_manifest(model)["classifier"]
     if not hasattr(naming.entry("classifiers", name).make, "export"):
-        raise InputError(
-            f"{model}: a {name!r} model has no network to export; "
-            "expected one of cnn, lstm, attention or leam"
-        )
+        expected = "expected one of cnn, lstm, attention or leam"
+        raise InputError(f"{model}: a {name!r} model has no network to export; {expected}")
     from wordclass.network.export import beside, format_of
 
     chosen, described = format_of(output), beside(output)

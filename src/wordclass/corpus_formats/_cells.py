@@ -39,9 +39,8 @@ def read(path: Path, options: ReadOptions, delimiter: str | None = None) -> Iter
 def records_of(path: Path, rows: Rows, options: ReadOptions) -> Iterator[Record]:
     """Make records of rows of cells, the first of which names the columns unless told otherwise."""
     if options.label_separator == "":
-        raise InputError(
-            "label_separator is empty; None (--label-separator none) keeps cells whole"
-        )
+        whole = "None (--label-separator none) keeps cells whole"
+        raise InputError(f"label_separator is empty; {whole}")
     place, header = next(rows, (None, []))
     if place is None:
         raise FormatError(path, None, "empty: expected a header line that names the columns")
