@@ -7,7 +7,6 @@ does, which is when whoever started it is interrupted, killed, or no longer inte
 import json
 import os
 import sys
-from importlib import import_module
 from threading import Thread
 
 
@@ -19,6 +18,7 @@ def _end_with_input() -> None:
 if __name__ == "__main__":
     order = json.loads(sys.argv[1])
     sys.path[:] = order["path"]
-    fasttext = import_module("fasttext")
+    import fasttext  # type: ignore[import-untyped]
+
     Thread(target=_end_with_input, daemon=True).start()
     fasttext.train_supervised(**order["options"]).save_model(order["model"])

@@ -186,9 +186,10 @@ class WordAverage:
         known = self.vocabulary.index
         unseen = [term for term in (*E.terms, *E.unseen_terms) if term not in known]
         added = E.matrix[[E.row(term) for term in unseen]]
-        words = fixed_vocabulary([*self.vocabulary.terms, *unseen])
-        vectors = np.concatenate([self.word_vectors, added])
-        return replace(self, vocabulary=words, word_vectors=vectors)
+        words, vectors = [*self.vocabulary.terms, *unseen], [self.word_vectors, added]
+        order = sorted(range(len(words)), key=words.__getitem__)
+        vocabulary = fixed_vocabulary([words[k] for k in order])
+        return replace(self, vocabulary=vocabulary, word_vectors=np.concatenate(vectors)[order])
 
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts."""
