@@ -285,10 +285,8 @@ class CorpusReader:
             block = [record for record in block if record.labels]
         for number, record in enumerate(block, start=self.n_docs + 1):
             if self.multilabel is False and len(record.labels) > 1:
-                raise InputError(
-                    f"record {number} has {len(record.labels)} labels, but a single-label corpus "
-                    "has exactly one per document; read it as multilabel"
-                )
+                rule = "a single-label corpus has exactly one per document; read it as multilabel"
+                raise InputError(f"record {number} has {len(record.labels)} labels, but {rule}")
         return block
 
     def _conclude(self, numbers: set[int], bare: Record | None) -> None:
@@ -300,7 +298,7 @@ class CorpusReader:
         if bare and not self.is_multilabel and self.on_missing_label == "error":
             option = "on_missing_label= (--on-missing-label)"
             hint = f"{option} skip leaves such records out, empty makes the task multilabel"
-            raise FormatError.at(self.path, bare.place, f"no label, in a single-label task; {hint}")
+            raise FormatError(self.path, bare.place, f"no label, in a single-label task; {hint}")
 
 
 def _format_of(path: Path) -> str:
@@ -314,10 +312,9 @@ def _format_of(path: Path) -> str:
         if name.endswith(endings):
             return format
         known += endings
-    raise InputError(
-        f"{path}: its ending names no corpus format; known: {', '.join(sorted(known))}, each "
-        "also with .gz or .zst, or a folder with one folder per class; format= decides otherwise"
-    )
+    files = f"{', '.join(sorted(known))}, each also with .gz or .zst"
+    all_known = f"known: {files}, or a folder with one folder per class; format= decides otherwise"
+    raise InputError(f"{path}: its ending names no corpus format; {all_known}")
 
 
 def load_dataset(

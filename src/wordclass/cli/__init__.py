@@ -2,8 +2,8 @@
 
 import sys
 
-from wordclass.cli.terminal import say
 from wordclass.errors import WordClassError
+from wordclass.report.printable import say
 
 
 def main() -> None:

@@ -21,9 +21,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from wordclass import progress, storage
-from wordclass.cli import terminal
 from wordclass.errors import InputError, StorageError, WordClassError
-from wordclass.report.printable import escaped, one_line
+from wordclass.report import printable
 
 _PATIENCE = 1.0  # seconds before a bar appears
 _UsageError: Any = typer.BadParameter.__base__  # which typer does not export
@@ -63,7 +62,7 @@ class Settings:
         """Tell the user something that is not a result: on standard error, line by line."""
         if not self.quiet:
             progress.pause()  # lines that are written above a bar are folded
-            terminal.say(*lines)
+            printable.say(*lines)
 
     def tell(self, result: dict[str, Any], message: str) -> None:
         """Tell what was written: people by a message, programs by JSON where they asked for it."""
@@ -75,11 +74,11 @@ class Settings:
         """Print a result on standard output: as JSON where that was asked for, else as text."""
         with standard_output() as stream:
             if not self.as_json:
-                stream.write(terminal.joined(text.split("\n")))
+                stream.write(printable.joined(text.split("\n")))
                 return
             is_unicode = (stream.encoding or "").lower().startswith("utf")
             written = json.dumps(result, ensure_ascii=not is_unicode, default=str)
-            stream.write(escaped(written) + "\n")
+            stream.write(printable.escaped(written) + "\n")
 
 
 def command(run: Callable[..., None]) -> Callable[..., None]:
@@ -110,7 +109,7 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there
-            terminal.say("wordclass: stopped")
+            printable.say("wordclass: stopped")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # whoever read our output (`| head`) has seen enough
@@ -131,7 +130,7 @@ def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
     if isinstance(told, str):
         flag = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
         told = typer.Option(*(names or flag), help=told)
-    annotation = Annotated[kind, told]
+    annotation = Annotated[kind, told]  # type: ignore[valid-type]
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
 
 
@@ -142,7 +141,7 @@ def run() -> int:
     except _UsageError as error:
         said = io.StringIO()
         error.show(said)
-        terminal.say(*said.getvalue().splitlines())
+        printable.say(*said.getvalue().splitlines())
         return int(error.exit_code)
     except OSError as error:
         if isinstance(error, WordClassError) or error.filename is not None:
@@ -216,7 +215,7 @@ class ProgressBar:
             self._end()
             self._begin(name, total)
         if self._bar is not None:
-            shown, task = escape(one_line(step)), self._bar.task_ids[0]
+            shown, task = escape(printable.one_line(step)), self._bar.task_ids[0]
             self._bar.update(task, description=shown, completed=done, total=total)
         if total is not None and done >= total:
             self._end()
@@ -226,7 +225,7 @@ class ProgressBar:
         count = TextColumn("{task.percentage:>3.0f}%" if total else "{task.completed:,.0f}")
         columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
         self._bar = Progress(*columns, TimeRemainingColumn(), console=self._console, transient=True)
-        self._bar.add_task(escape(one_line(step)), total=total)
+        self._bar.add_task(escape(printable.one_line(step)), total=total)
         self._timer = threading.Timer(_PATIENCE, self._show, [self._bar])
         self._timer.daemon = True
         self._timer.start()

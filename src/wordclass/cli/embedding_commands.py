@@ -76,12 +76,9 @@ def fit(
         "n_dims": embeddings.vectors_.shape[1],
         "seconds": round(seconds, 3),
     }
-    settings.tell(
-        result,
-        f"{output}: {len(embeddings):,} terms by {result['n_dims']} dimensions, from "
-        f"{n_docs:,} documents ({described_task(is_multilabel, len(embeddings.classes_))}), "
-        f"in {seconds:.1f} s",
-    )
+    made = f"{len(embeddings):,} terms by {result['n_dims']} dimensions"
+    read = f"{n_docs:,} documents ({described_task(is_multilabel, len(embeddings.classes_))})"
+    settings.tell(result, f"{output}: {made}, from {read}, in {seconds:.1f} s")
 
 
 def _fit(wce: Any, corpus: Corpus, encoding: str, multilabel: bool | None) -> tuple[int, bool]:  # noqa: ANN401

@@ -45,15 +45,19 @@ def train(
     settings.check_output(output, is_folder=True)
     start = time.perf_counter()
 
-    from wordclass import persistence
+    from wordclass import classifiers, persistence
     from wordclass.folds import Holdout
+    from wordclass.word_vectors import WordVectors
 
     persistence.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)
-    options = arguments.named_values(set_ or [])
+    options = arguments.named_values(set_ or []) | ({} if vectors is None else {"vectors": None})
     checkpoint = arguments.beside(output, "checkpoint")
     shared = {"seed": settings.seed, "n_jobs": settings.jobs, "checkpoint": checkpoint}
-    made = _make_classifier(classifier, options, vectors, shared)
+    given = classifiers.checked_options(classifier, options, shared)
+    if vectors is not None:
+        given["vectors"] = WordVectors.load(vectors)
+    made = classifiers.classifier(classifier, **given)
     documents = corpus.read("train", settings.encoding, multilabel)
     scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
     if not _is_ours_to_save(made):
@@ -72,33 +76,15 @@ def train(
         "seconds": round(seconds, 3),
         **scores,
     }
-    message = (
-        f"{output}: {classifier}, from {n_docs:,} documents "
-        f"({described_task(documents.is_multilabel, n_classes)}), in {seconds:.1f} s"
-    )
+    task = described_task(documents.is_multilabel, n_classes)
+    message = f"{output}: {classifier}, from {n_docs:,} documents ({task}), in {seconds:.1f} s"
     if found := scores.get("holdout"):
         from wordclass.report.evaluation import accuracy_name
 
-        message += (
-            f"; on {found['n_docs']:,} documents kept aside: macro F1 {found['macro_f1']:.4f}, "
-            f"micro F1 {found['micro_f1']:.4f}, {accuracy_name(documents.is_multilabel)} "
-            f"{found['accuracy']:.4f}"
-        )
+        f1 = f"macro F1 {found['macro_f1']:.4f}, micro F1 {found['micro_f1']:.4f}"
+        accuracy = f"{accuracy_name(documents.is_multilabel)} {found['accuracy']:.4f}"
+        message += f"; on {found['n_docs']:,} documents kept aside: {f1}, {accuracy}"
     settings.tell(result, message)
-
-
-def _make_classifier(
-    name: str, options: dict[str, Any], vectors: Path | None, shared: dict[str, Any]
-) -> Any:  # noqa: ANN401 - any classifier of texts
-    """Make a classifier; the shared options are given to one that has use for them."""
-    from wordclass.classifiers import checked_options, classifier
-    from wordclass.word_vectors import WordVectors
-
-    wanted = options if vectors is None else {**options, "vectors": None}
-    given = checked_options(name, wanted, shared)
-    if vectors is not None:
-        given["vectors"] = WordVectors.load(vectors)
-    return classifier(name, **given)
 
 
 def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dict[str, Any]:  # noqa: ANN401

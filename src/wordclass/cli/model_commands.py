@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.text import Text
 
 from wordclass import naming
-from wordclass.cli import arguments, terminal
+from wordclass.cli import arguments
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, Texts
 from wordclass.corpus import Label, ReadOptions, Record
 from wordclass.corpus_formats._lines import line_blocks
 from wordclass.errors import InputError
-from wordclass.report.printable import escaped
+from wordclass.report.printable import escaped, joined
 
 if TYPE_CHECKING:
     from wordclass.explanation import Explanation
@@ -252,14 +252,14 @@ def _print_explanation(
 ) -> None:
     """Print an explanation: on a terminal with the text in color, unless told otherwise."""
     with standard_output() as stream:
-        stream.write(terminal.joined(head))
+        stream.write(joined(head))
         wanted = stream.isatty() and not os.environ.get("NO_COLOR") if color is None else color
         if wanted and found.terms:
             system: Any = "truecolor" if color else "auto"
             console = Console(file=stream, force_terminal=True, color_system=system, soft_wrap=True)
             console.print()
             console.print(_colored(found, best))
-        stream.write(terminal.joined(reasons))
+        stream.write(joined(reasons))
 
 
 def _colored(found: "Explanation", label: Label) -> Text:
@@ -312,8 +312,6 @@ def export(
         "n_rows": len(loaded.embedding_),
         "bytes": output.stat().st_size,
     }
-    settings.tell(
-        result,
-        f"{output}: {loaded.name} of {result['n_classes']:,} classes and {result['n_rows']:,} "
-        f"rows of vectors, {result['bytes']:,} bytes; {described} says how to use it",
-    )
+    sizes = f"{result['n_classes']:,} classes and {result['n_rows']:,} rows of vectors"
+    made = f"{loaded.name} of {sizes}, {result['bytes']:,} bytes"
+    settings.tell(result, f"{output}: {made}; {described} says how to use it")

@@ -64,7 +64,7 @@ def _checked(path: Path, rows: Rows, fields: _records.Fields) -> Rows:
     for place, cells in rows:
         if len(cells) != n_columns:
             reason = f"{len(cells)} cells, but the header names {n_columns} columns"
-            raise FormatError.at(path, place, reason)
+            raise FormatError(path, place, reason)
         if column is not None and (cells[column] in seen or len(seen) < _MOST_CELLS):
             seen[cells[column]] += 1
         yield place, cells

@@ -30,10 +30,8 @@ def check_ending(path: Path) -> str:
     if not ending and storage.is_stream(path):
         return ".jsonl"
     if ending not in _ENDINGS:
-        raise InputError(
-            f"{path}: its ending names no format of rows; expected {', '.join(_ENDINGS)}, each "
-            "also with .gz or .zst"
-        )
+        expected = f"expected {', '.join(_ENDINGS)}, each also with .gz or .zst"
+        raise InputError(f"{path}: its ending names no format of rows; {expected}")
     return ending
 
 
