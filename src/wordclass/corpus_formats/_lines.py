@@ -86,7 +86,5 @@ def codec_of(encoding: str) -> str:
         "\n".encode(encoding)  # refuses codecs that are not of text, such as "hex"
         return codecs.lookup(encoding).name
     except (LookupError, ValueError) as error:
-        raise InputError(
-            f"unknown encoding {encoding!r}; expected one that Python knows, such as 'utf-8', "
-            "'latin-1' or 'utf-16'"
-        ) from error
+        expected = "expected one that Python knows, such as 'utf-8', 'latin-1' or 'utf-16'"
+        raise InputError(f"unknown encoding {encoding!r}; {expected}") from error
