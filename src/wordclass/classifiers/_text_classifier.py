@@ -38,10 +38,7 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 
 _BLOCK = 8192  # documents scored at once
 _FINGERPRINTS = "training.fingerprints"
-_LAYOUT = {
-    "calibration": "float64? classes 2",
-    _FINGERPRINTS: "uint64 texts",
-}
+_LAYOUT = {"calibration": "float64? classes 2", _FINGERPRINTS: "uint64 texts"}
 _THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
