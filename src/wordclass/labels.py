@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from wordclass.arrays import Flags, Sparse, to_sparse
+from wordclass.checks import check_lengths, list_texts
 from wordclass.corpus import Label
 from wordclass.errors import InputError, some_of
 
@@ -156,6 +157,15 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
         shape=(len(sets), len(classes)),
     )
     return EncodedLabels(codeframe, Y)
+
+
+def labelled(
+    texts: Iterable[str], labels: object, class_names: Iterable[Label] | None
+) -> tuple[list[str], EncodedLabels]:
+    """Read texts and their labels, which must be as many."""
+    listed, encoded = list_texts(texts), encode(labels, class_names)
+    check_lengths(listed, encoded.Y.shape[0])
+    return listed, encoded
 
 
 def check_class_count(codeframe: Codeframe) -> None:

@@ -22,10 +22,10 @@ from wordclass.checks import check_number
 from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label
-from wordclass.embedding.estimator import Labels, read_labelled
+from wordclass.embedding.estimator import Labels
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.folds import fingerprint_texts, stratified_folds
-from wordclass.labels import check_class_count
+from wordclass.labels import check_class_count, labelled
 from wordclass.measures import checked_target, evaluate
 from wordclass.search import Documents, Search, Settings
 from wordclass.search import Trial as Trial
@@ -150,7 +150,7 @@ def tune(
     InputError
         The classifier has no grid and none is given; not one trial came to an end.
     """
-    documents = Documents(*read_labelled(texts, labels, class_names))
+    documents = Documents(*labelled(texts, labels, class_names))
     check_class_count(documents.labels.codeframe)
     wanted = checked_target(target)
     if budget is not None and budget != math.inf:

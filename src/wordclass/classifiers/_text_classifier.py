@@ -20,11 +20,11 @@ from wordclass import persistence
 from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.checks import list_texts
 from wordclass.corpus import Label
-from wordclass.embedding.estimator import Labels, WordClassEmbeddings, read_labelled
+from wordclass.embedding.estimator import Labels, WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
 from wordclass.folds import TrainingData
-from wordclass.labels import Codeframe, EncodedLabels, check_class_count
+from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.measures import exactly_right
 from wordclass.storage.facts import storable
@@ -38,10 +38,7 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 
 _BLOCK = 8192  # documents scored at once
 _FINGERPRINTS = "training.fingerprints"
-_LAYOUT = {
-    "calibration": "float64? classes 2",
-    _FINGERPRINTS: "uint64 texts",
-}
+_LAYOUT = {"calibration": "float64? classes 2", _FINGERPRINTS: "uint64 texts"}
 _THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
@@ -111,7 +108,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
 
         A fit that fails, or is interrupted, leaves the classifier as it was.
         """
-        listed, encoded = read_labelled(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         weights = checked_sample_weight(sample_weight, len(listed))
         before = {**vars(self)}

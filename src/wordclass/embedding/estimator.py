@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_lengths, list_texts
+from wordclass.checks import check_int
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
 from wordclass.embedding.vectors import Correlate, Projection, Recipe
 from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
-from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode, unknown_name
+from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled, unknown_name
 from wordclass.storage import understanding
 from wordclass.storage.facts import codeframe_of, restored, storable
 from wordclass.storage.parts import Parts
@@ -121,7 +121,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         """
-        listed, encoded = read_labelled(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         self._adopt(self._learner().learn(listed, encoded))
         return self
@@ -142,7 +142,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         learner = self._learner()
         if learner.structural_problems or learner.keep_documents:
             raise InputError("structural_problems and keep_documents need all texts at once: fit")
-        learned = learner.learn_blocks(lambda: (read_labelled(*block, None) for block in blocks))
+        learned = learner.learn_blocks(lambda: (labelled(*block, None) for block in blocks))
         if not getattr(blocks, "is_multilabel", True):
             learned = replace(learned, codeframe=replace(learned.codeframe, kind="single"))
         check_class_count(learned.codeframe)
@@ -157,7 +157,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The features of a text are made with embeddings that never saw the texts of its fold, so
         that its own labels are not in them. `transform` of new texts has no such problem.
         """
-        listed, encoded = read_labelled(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         learner = self._learner()
         learned, weights = learner.learn_weighted(listed, encoded)
@@ -175,7 +175,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The fold (n,) of a text is a number from 0 up; -1: held out. Such a text counts for the
         vocabulary and document frequencies, but nothing is learned from its labels.
         """
-        listed, encoded = read_labelled(texts, labels, None)
+        listed, encoded = labelled(texts, labels, None)
         check_class_count(encoded.codeframe)
         learner = replace(self._learner(), keep_documents=False)
         learned, X = learner.learn_weighted(listed, encoded)
@@ -190,7 +190,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Self:
         """Add labelled texts; classes may be new. The first call is a `fit`."""
-        listed, encoded = read_labelled(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         learner = self._learner()
         if hasattr(self, "learned_"):
             self._adopt(learner.add(self.learned_, listed, encoded))
@@ -229,7 +229,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
             Some of them were not there, or none would be left; nothing was changed.
         """
         check_is_fitted(self)
-        listed, encoded = read_labelled(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         self._adopt(self._learner().remove(self.learned_, listed, encoded))
         return self
 
@@ -396,13 +396,3 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         ).values()
         self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
-
-
-def read_labelled(
-    texts: Iterable[str], labels: Labels, class_names: Iterable[Label] | None
-) -> tuple[list[str], EncodedLabels]:
-    """Return texts and labels in the form in which all work is done, one for each other."""
-    listed = list_texts(texts)
-    encoded = encode(labels, class_names)
-    check_lengths(listed, encoded.Y.shape[0])
-    return listed, encoded
