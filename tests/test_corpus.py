@@ -1,4 +1,6 @@
 import json
+import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -298,3 +300,18 @@ def test_a_corpus_is_shown_by_its_size_alone():
 def test_an_option_that_is_no_str_is_refused(docs, option):
     with pytest.raises(InputError, match=f"{option} is 5"):
         read_corpus(docs(("x", ["a"], "train")), **{option: 5})
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "txt", "parquet", "xlsx"])
+def test_a_pipe_is_read_as_a_stream_and_never_waited_for(tmp_path, ending):
+    path = tmp_path / f"docs.{ending}"
+    os.mkfifo(path)
+    with pytest.raises(FormatError):
+        read_corpus(path)
+    if ending in ("jsonl", "csv", "txt"):
+        content = {"jsonl": '{"text": "x", "label": "a"}', "csv": "text,label\nx,a"}
+        line = content.get(ending, "__label__a x")
+        writer = threading.Thread(target=path.write_text, args=(line,))
+        writer.start()
+        assert read_corpus(path) == LabelledCorpus(["x"], ["a"], False)
+        writer.join()

@@ -37,6 +37,7 @@ CORNERS = {
     "onnx": {"network"},
     "onnxruntime": set(),
     "onnxscript": {"network"},
+    "openpyxl": set(),
     "polars": {"corpus_formats", "report", "vector_formats"},
     "rich": {"cli"},
     "torch": {"classifiers", "encoders", "network", "regressors"},

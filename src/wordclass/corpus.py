@@ -251,14 +251,16 @@ class CorpusReader:
         """Give the records of the split, block by block, and look at the labels of all."""
         self.n_docs, bare = 0, None  # the first record of the split that has no label
         splits: set[str | None] = set()
-        numbers: set[int] = set()  # of labels per record; several are 2
+        numbers: set[int] = set()  # of labels per record
         storage.require(self.path)
         reader = naming.entry("corpus_formats", options.format or _format_of(self.path))
         for block in reader.read(self.path, options):
-            splits.update(record.split for record in block)
-            numbers.update(min(len(record.labels), 2) for record in block)
+            _, labels, split, *_ = zip(*block, strict=True)
+            splits.update(split)
+            numbers.update(map(len, labels))
             chosen = self._chosen(block)
-            bare = bare or next((record for record in chosen if not record.labels), None)
+            if 0 in numbers and bare is None:
+                bare = next((record for record in chosen if not record.labels), None)
             if not options.texts_only:
                 chosen = self._checked(chosen)
             if chosen:
@@ -285,7 +287,7 @@ class CorpusReader:
         if self.on_missing_label == "skip":
             block = [record for record in block if record.labels]
         for number, record in enumerate(block, start=self.n_docs + 1):
-            if len(record.labels) > 1 and self.multilabel is False:
+            if self.multilabel is False and len(record.labels) > 1:
                 raise InputError(
                     f"record {number} has {len(record.labels)} labels, but a single-label corpus "
                     "has exactly one per document; read it as multilabel"
@@ -296,7 +298,8 @@ class CorpusReader:
         """Decide between single-label and multilabel: only the last record settles it."""
         self.is_multilabel = bool(self.multilabel)
         if self.multilabel is None:
-            self.is_multilabel = 2 in numbers or (self.on_missing_label == "empty" and 0 in numbers)
+            has_empty = 0 in numbers and self.on_missing_label == "empty"
+            self.is_multilabel = max(numbers) > 1 or has_empty
         if bare and not self.is_multilabel and self.on_missing_label == "error":
             hint = "skip leaves such records out, empty makes the task multilabel"
             reason = (

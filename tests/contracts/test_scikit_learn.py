@@ -25,7 +25,7 @@ OPTIONS = {
     "lstm": {**_NETWORK, "hidden": 4},
     "attention": {**_NETWORK, "hidden": 4},
     "leam": {**_NETWORK, "window": 1},
-    "fasttext": {"epochs": 2, "random_dims": 5},
+    "fasttext": {"epochs": 20, "random_dims": 10},
     "linear": {"ngrams": (1, 1), "C": 1.0},
     "svm": {"C": 1.0},
 }

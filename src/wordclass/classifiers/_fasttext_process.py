@@ -7,27 +7,18 @@ does, which is when whoever started it is interrupted, killed, or no longer inte
 import json
 import os
 import sys
-import threading
-
-
-def main(path: list[str], options: dict[str, object], model: str) -> None:
-    """Train with these options; write the model to a file."""
-    sys.path[:] = path
-    import fasttext
-
-    threading.Thread(target=_end_with_input, daemon=True).start()
-    try:
-        fasttext.train_supervised(**options).save_model(model)
-    except Exception as error:
-        sys.exit(str(error) or type(error).__name__)
+from threading import Thread
 
 
 def _end_with_input() -> None:
-    # not sys.stdin.read, which would hold a lock that Python wants when it ends
-    while os.read(0, 1):
-        pass
+    os.read(0, 1)  # not sys.stdin.read, which would hold a lock that Python wants when it ends
     os._exit(1)
 
 
 if __name__ == "__main__":
-    main(**json.loads(sys.argv[1]))
+    order = json.loads(sys.argv[1])
+    sys.path[:] = order["path"]
+    import fasttext  # type: ignore[import-untyped]
+
+    Thread(target=_end_with_input, daemon=True).start()
+    fasttext.train_supervised(**order["options"]).save_model(order["model"])

@@ -94,7 +94,8 @@ def _run(options: dict[str, Any], folder: Path) -> str:
         process.wait()
     if process.returncode < 0:
         return f"its process was killed by signal {-process.returncode}; is there enough memory?"
-    return told.read_text("utf-8", "replace").strip() if process.returncode else ""
+    lines = told.read_text("utf-8", "replace").splitlines()
+    return (lines or ["it tells no reason"])[-1] if process.returncode else ""
 
 
 @contextmanager
@@ -184,12 +185,11 @@ class WordAverage:
         """Return the same with more words: all others of E, with the vectors they have there."""
         known = self.vocabulary.index
         unseen = [term for term in (*E.terms, *E.unseen_terms) if term not in known]
-        vectors = np.empty((len(known) + len(unseen), E.n_dims), np.float32)
-        vectors[: len(known)] = self.word_vectors
-        rows = [E.row(term) for term in unseen]
-        np.take(E.matrix, rows, axis=0, out=vectors[len(known) :], mode="clip")  # without a copy
-        words = fixed_vocabulary([*self.vocabulary.terms, *unseen])
-        return replace(self, vocabulary=words, word_vectors=vectors)
+        added = E.matrix[[E.row(term) for term in unseen]]
+        words, vectors = [*self.vocabulary.terms, *unseen], [self.word_vectors, added]
+        order = sorted(range(len(words)), key=words.__getitem__)
+        vocabulary = fixed_vocabulary([words[k] for k in order])
+        return replace(self, vocabulary=vocabulary, word_vectors=np.concatenate(vectors)[order])
 
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts."""

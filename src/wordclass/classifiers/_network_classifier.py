@@ -247,15 +247,12 @@ class NetworkClassifier(TextClassifier):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
         dropout_rates("supervised_dropout", BLOCKS, rates)
         trained_blocks(BLOCKS, self.trainable)
-        if not isinstance(self.wce, bool | WordClassEmbeddings):
-            raise InputError(f"wce is {self.wce!r}; expected True, False or WordClassEmbeddings")
+        own_embeddings(self.wce, {})  # refuses what is none
 
     def _check_machine_and_vectors(self) -> None:
         if not isinstance(self.checkpoint, str | PathLike | None):
             raise InputError(f"checkpoint is {self.checkpoint!r}; expected a path, or None")
         machine.device_of(self.device)
-
-    def _check_vectors(self) -> None:
         vectors, wce = self.vectors, own_embeddings(self.wce, {})
         if vectors is not None and not isinstance(vectors, WordVectors):
             raise InputError(

@@ -20,13 +20,10 @@ def main() -> None:
         say(f"wordclass: {error}")
         status = 1
     except (MemoryError, RuntimeError) as error:
-        # torch has no exception of its own for it on CPUs
-        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's own
             raise
-        reason = str(error).partition("\n")[0] or "no more is left"
-        say(
-            f"wordclass: out of memory: {reason}; fewer documents at once, fewer classes or fewer "
-            "terms (a higher min_docs, smaller n-grams) would fit"
-        )
+        reason = str(error).partition("\n")[0]
+        fewer = "fewer documents, classes or terms (a higher min_docs, shorter n-grams) would fit"
+        say(f"wordclass: out of memory: {reason}; {fewer}")
         status = 1
     sys.exit(status)

@@ -102,6 +102,8 @@ def from_rows(
             record = _to_record(row, fields, place)
         except _BadRecordError as error:
             raise FormatError.at(path, place, str(error)) from error
+        except KeyError as error:
+            raise FormatError.at(path, place, _missing(error.args[0], [*row])) from error
         if options.keep_rows:
             columns = zip(fields.header, row, strict=True) if fields.header else row
             record = record._replace(row=dict(columns))
@@ -163,15 +165,16 @@ def described(value: object) -> str:
 
 def split_cell(cell: str, separator: str) -> list[str]:
     """Take the labels of a cell apart; an empty one holds none. "" keeps the cell whole."""
-    pieces = cell.split(separator) if separator else [cell]
-    return [name for piece in pieces if (name := piece.strip())]
+    if separator and separator in cell:
+        return [name for piece in cell.split(separator) if (name := piece.strip())]
+    return [name] if (name := cell.strip()) else []
 
 
 def _to_record(row: Any, fields: Fields, place: int | str) -> Record:  # noqa: ANN401
     if len(fields.texts) == 1:
         text = _string(row, fields, fields.texts[0])
     else:
-        given = (_value(row, field) for field in fields.texts)
+        given = (row[field] for field in fields.texts)
         text = "\n".join("" if each is None else str(each) for each in given)
     labels = _labels(row, fields) if fields.labels else []
     if fields.split is not None:
@@ -182,16 +185,8 @@ def _to_record(row: Any, fields: Fields, place: int | str) -> Record:  # noqa: A
     return Record(text, labels, None, place)
 
 
-def _value(row: Any, field: Any) -> object:  # noqa: ANN401
-    try:
-        value: object = row[field]
-    except KeyError:
-        raise _BadRecordError(_missing(field, [*row])) from None
-    return value
-
-
 def _string(row: Any, fields: Fields, field: Any) -> str:  # noqa: ANN401
-    value = _value(row, field)
+    value = row[field]
     if not isinstance(value, str):
         name = fields.name(field)
         raise _BadRecordError(f"field {name!r} is {described(value)}, expected a string")
@@ -202,11 +197,12 @@ def _labels(row: Any, fields: Fields) -> list[Label]:  # noqa: ANN401
     """Return the labels of a row; "", null, [] and a blank cell are no label."""
     if len(fields.labels) > 1:
         return [fields.name(field) for field in fields.labels if _is_set(row, fields, field)]
-    given = _value(row, fields.labels[0])
-    if fields.separator is not None and isinstance(given, str):
-        return [*split_cell(given, fields.separator)]
+    given = row[fields.labels[0]]
+    if isinstance(given, str):
+        names = split_cell(given, fields.separator or "")
+        return [*names] if fields.separator is not None or not names else [given]
     is_list = isinstance(given, list)
-    labels: list[Any] = given if is_list else [] if given is None else [given]  # type: ignore[assignment]
+    labels: list[Any] = given if is_list else [] if given is None else [given]
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, str | int):
             name = fields.name(fields.labels[0])
@@ -218,7 +214,7 @@ def _labels(row: Any, fields: Fields) -> list[Label]:  # noqa: ANN401
 
 def _is_set(row: Any, fields: Fields, field: Any) -> bool:  # noqa: ANN401
     """Read a cell that says by 0 or 1 whether a record has the label its column is named after."""
-    given = _value(row, field)
+    given = row[field]
     known = given.strip().lower() if isinstance(given, str) else given
     if isinstance(known, list | dict) or known not in _FLAGS:
         found = f"{given!r:.60}" if isinstance(given, str) else described(given)

@@ -5,7 +5,6 @@ A file may also be one array of such objects.
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,27 +26,30 @@ def records_of(
     path: Path, lines: Iterable[tuple[int, str]], options: ReadOptions
 ) -> Iterator[Record]:
     """Make records of numbered lines, which may be those of an array."""
-    return _records.from_rows(path, _rows(path, iter(lines)), options)
+    return _records.from_rows(path, _rows(path, lines), options)
 
 
 def _rows(
-    path: Path, lines: Iterator[tuple[int, str]]
+    path: Path, lines: Iterable[tuple[int, str]]
 ) -> Iterator[tuple[int | str, dict[str, Any]]]:
-    places: Iterable[tuple[int | str, Any]]
-    filled = ((number, line) for number, line in lines if line and not line.isspace())
-    number, first = next(filled, (1, ""))
-    if first.lstrip().startswith("["):
-        whole = "\n" * (number - 1) + first + "".join(line for _, line in lines)
-        objects = _parsed(path, None, whole)
-        places = ((f"record {k}", each) for k, each in enumerate(objects, start=1))
-    else:
-        numbered = chain([(number, first)] if first else [], filled)
-        places = ((number, _parsed(path, number, line)) for number, line in numbered)
-    for place, row in places:
-        if not isinstance(row, dict):
-            expected = 'expected an object such as {"text": "...", "labels": ["..."]}'
-            raise FormatError.at(path, place, f"{_records.described(row)}, {expected}")
-        yield place, row
+    lines, is_first = iter(lines), True
+    for number, line in lines:
+        if not line or line.isspace():
+            continue
+        if is_first and line.lstrip().startswith("["):
+            whole = "\n" * (number - 1) + line + "".join(rest for _, rest in lines)
+            for k, each in enumerate(_parsed(path, None, whole), start=1):
+                yield f"record {k}", _object(path, f"record {k}", each)
+            return
+        is_first = False
+        yield number, _object(path, number, _parsed(path, number, line))
+
+
+def _object(path: Path, place: int | str, value: Any) -> dict[str, Any]:  # noqa: ANN401
+    if isinstance(value, dict):
+        return value
+    expected = 'expected an object such as {"text": "...", "labels": ["..."]}'
+    raise FormatError.at(path, place, f"{_records.described(value)}, {expected}")
 
 
 def _parsed(path: Path, line: int | None, text: str) -> Any:  # noqa: ANN401

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet",)
 
 _ROWS = 1 << 14  # to be held at a time
-_TRIAL = """
-import os, sys, polars
+_TRIAL = """import os, sys, polars
 source = sys.argv[1] if len(sys.argv) > 1 else sys.stdin.buffer.read()
-polars.scan_parquet(source, glob=False).sink_ipc(os.devnull)
-"""
+polars.scan_parquet(source, glob=False).sink_ipc(os.devnull)"""
 
 
 def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
@@ -29,8 +27,8 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     import polars as pl
 
     storage.require(path)
-    is_compressed = path.suffix.lower() in storage.COMPRESSIONS
-    source = storage.content_of(path) if is_compressed else path
+    is_plain = path.is_file() and path.suffix.lower() not in storage.COMPRESSIONS
+    source = path if is_plain else storage.content_of(path)
     _try_out(path, source)
     table = pl.scan_parquet(source, glob=False)
     names, n_rows = table.collect_schema().names(), table.select(pl.len()).collect().item()

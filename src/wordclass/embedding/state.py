@@ -29,7 +29,7 @@ Block = tuple[list[str], EncodedLabels]
 _SUMS = {
     "class_docs": "float64 columns >=0 <=documents",
     "term_docs": "float64 terms >=0 <=documents",
-    "term_weight": "float64 terms",
+    "term_weight": f"float64 terms >=-{10**100} <={10**100}",  # its square is a float, too
     "term_squares": "float64 terms",
 }
 _MOST_OCCURRENCES = 1 << 24  # of a term in one document: there are tables of this length

@@ -174,7 +174,7 @@ struct HashSeeds {
 };
 extern HashSeeds hash_seeds;
 
-// Every bit counts for the upper bits of either result, which are the ones to use.
+// Every bit counts for the upper bits of the result, which are the ones to use.
 inline uint64_t mixed(uint64_t low, uint64_t high) {
     const uint64_t sum = low * hash_seeds.first + high * hash_seeds.second;
     return (sum ^ (sum >> 32)) * hash_seeds.first;

@@ -33,11 +33,6 @@ class EigenvectorProjector:
 
     def fit(self, S: Floats) -> Self:
         """Find the directions of the rows of S (v, m)."""
-        self._fit(S)
-        return self
-
-    def _fit(self, S: Floats) -> Floats:
-        """Find the directions, and return the rows less their mean."""
         rows = np.asarray(S, dtype=np.float64)
         self.mean_ = rows.mean(axis=0) if self.is_centered else np.zeros(rows.shape[1])
         centered = rows - self.mean_
@@ -50,7 +45,7 @@ class EigenvectorProjector:
         largest = np.abs(directions).argmax(axis=0)
         signs = np.sign(directions[largest, np.arange(directions.shape[1])])
         self.components_ = directions * signs
-        return centered
+        return self
 
     def transform(self, S: Floats) -> Floats:
         """Return the coordinates (v, n_dims) of rows (v, m)."""
@@ -59,6 +54,4 @@ class EigenvectorProjector:
 
     def fit_transform(self, S: Floats) -> Floats:
         """Find the directions of the rows, and return their coordinates."""
-        centered = self._fit(S)
-        with threadpool_limits(1):
-            return centered @ self.components_
+        return self.fit(S).transform(S)

@@ -171,12 +171,16 @@ def check_state(path: Path, state: tuple[int, int, int] | None) -> None:
 
 
 def state_of(path: Path) -> tuple[int, int, int] | None:
-    """Return size, time and number of a file or folder, which tell whether it changed, or None."""
+    """Return size, time and number of a file or folder, which tell whether it changed.
+
+    None of a pipe, and where there is nothing.
+    """
     try:
         status = path.stat()
     except (OSError, ValueError):
         return None
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    is_pipe = stat.S_ISFIFO(status.st_mode)
+    return None if is_pipe else (status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:

@@ -196,7 +196,7 @@ class Parts:
         return found
 
     def _number(self, size: str) -> int:
-        return int(size) if size.isdigit() else self.sizes.get(size, -1)
+        return int(size) if size.lstrip("-").isdigit() else self.sizes.get(size, -1)
 
     # --- files -----------------------------------------------------------------------------
 

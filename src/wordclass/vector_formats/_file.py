@@ -127,6 +127,8 @@ def without_spaces(terms: Sequence[str]) -> list[str]:
                 f"the terms {first!r} and {term!r} would both be written as {name!r}: "
                 "word2vec's formats have no spaces in terms; glove_text and npz do"
             )
+    if len(term_of) < len(terms):  # as only a cache that somebody made up can have them
+        raise InputError("a term occurs more than once; expected distinct terms")
     return list(term_of)
 
 
