@@ -1286,7 +1286,7 @@ public:
                     for (size_t k = 0; k < block.ends.size(); ++k, ++row) {
                         const size_t start = k == 0 ? 0 : block.ends[k - 1];
                         document.weigh(block.entries.data() + start, block.ends[k] - start,
-                                       *share.column_of, Tfidf{idf.data(), damped.data()});
+                                       *share.column_of, idf.data(), damped.data());
                         const int64_t label = class_ends.data()[row];
                         sums.add(document.columns.data(), document.weights.data(), document.size,
                                  classes.data() + label, size_t(class_ends.data()[row + 1] - label),
@@ -1305,19 +1305,23 @@ private:
         size_t size = 0;
 
         void weigh(const Entry* entries, size_t n, const std::vector<int32_t>& column_of,
-                   const Tfidf& weighting) {
+                   const double* idf, const double* damped) {
             if (columns.size() < n) {
                 columns.resize(2 * n);
                 weights.resize(2 * n);
             }
             size = 0;
+            double squares = 0;
             for (size_t entry = 0; entry < n; ++entry) {
                 const int32_t column = column_of[entries[entry].id];
                 if (column < 0) continue;
+                const double weight = damped[entries[entry].count] * idf[column];
+                squares += weight * weight;
                 columns[size] = column;
-                weights[size++] = weighting(size_t(column), entries[entry].count);
+                weights[size++] = weight;
             }
-            weighting.finish_row(weights.data(), size);
+            const double length = std::sqrt(squares);
+            for (size_t place = 0; place < size; ++place) weights[place] /= length;
         }
     };
 
