@@ -120,10 +120,8 @@ def _candidates(areas: Collection[str]) -> Iterator[tuple[Path, str, Path]]:
     standard = Path(sysconfig.get_paths()["stdlib"])
     for name in (area for area in areas if area.partition(".")[0] not in packages):
         # decimal.py and the like hand on to _pydecimal.py, where the docstrings are
-        for path in (standard / f"{name}.py", standard / f"_py{name}.py"):
-            if path.is_file():
-                yield standard, "", path
-        for path in (standard / name).rglob("*.py"):
+        modules = (standard / f"{name}.py", standard / f"_py{name}.py")
+        for path in (*filter(Path.is_file, modules), *(standard / name).rglob("*.py")):
             yield standard, "", path
     for package in packages:
         # of a top-level package, find_spec imports nothing
@@ -175,9 +173,7 @@ def _added(call: ast.expr) -> Iterator[tuple[str, str]]:
     numpy calls it with (place, object, text), (place, object, (method, text)) or a list of such
     pairs, scipy with (object, text).
     """
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-        return
-    if call.func.id != "add_newdoc":
+    if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "add_newdoc":
         return
     try:
         *_, name, said = (ast.literal_eval(argument) for argument in call.args)

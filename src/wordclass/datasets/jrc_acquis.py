@@ -60,8 +60,7 @@ def load(home: Path, *, first_year: int | None = None, min_docs_per_class: int =
     counts = Counter(label for labels in training for label in labels)
     kept = []
     for name, record in found:
-        labels = [label for label in record.labels if counts[label] >= min_docs_per_class]
-        if labels:
+        if labels := [label for label in record.labels if counts[label] >= min_docs_per_class]:
             kept.append((name, record._replace(labels=labels)))
     return SOURCE.to_dataset(home, kept, is_multilabel=True)
 

@@ -47,8 +47,8 @@ def load(home: Path, *, strip: str | Iterable[str] = ("headers", "footers", "quo
     """
     removed = {strip} if isinstance(strip, str) else set(strip)
     if unknown := removed - {"headers", "footers", "quotes"}:
-        found = ", ".join(sorted(map(repr, unknown)))
-        raise InputError(f"strip has {found}; known: headers, footers, quotes")
+        listed = ", ".join(sorted(map(repr, unknown)))
+        raise InputError(f"strip has {listed}; known: headers, footers, quotes")
     found: dict[str, dict[tuple[str, str], Record]] = {"train": {}, "test": {}}
     for post in SOURCE.members(home, _is_post):
         folder, group, number = post.parts[-3:]

@@ -118,19 +118,18 @@ def _lines(member: Member) -> Iterator[tuple[str, list[str]]]:
 
 def _read(member: Member, listed: _Listed, level: str, only_main: bool) -> Record:
     shortened = Member(member.name, _LONG_PARTS.sub(b"", member.data), member.origin)
-    root, (split, symbols) = _xml.parse(shortened), listed
-    main: list[str] = []
-    others: list[str] = []
-    for element in root.findall(_SYMBOLS):
-        symbol = class_of(_xml.text_of(element), level)
-        if symbol is not None:
-            is_main = element.get("generated_main_IPC") == "true"
-            (main if is_main else others).append(symbol)
+    root = _xml.parse(shortened)
+    split, symbols = listed
+    found = [
+        (class_of(_xml.text_of(each), level), each.get("generated_main_IPC"))
+        for each in root.findall(_SYMBOLS)
+    ]
+    main = [symbol for symbol, is_main in found if symbol and is_main == "true"]
     if not main:  # the list has the main one first
         main = [symbol for each in symbols[:1] if (symbol := class_of(each, level))]
     if not main:
         raise FormatError(member.place, None, "no main IPC symbol, neither here nor in the list")
-    labels = main[:1] if only_main else sorted({*main, *others})
+    labels = main[:1] if only_main else sorted({*main, *(symbol for symbol, _ in found if symbol)})
     return Record("\n".join(_abstracts(root)), [*labels], split)
 
 

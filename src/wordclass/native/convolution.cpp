@@ -62,10 +62,12 @@ void add_rows(const float* const* rows, float* __restrict sums, size_t n) {
     }
 }
 
-// Entry k - 1 adds k rows.
-constexpr void (*ADD_ROWS[TOGETHER])(const float* const*, float*, size_t) = {
-    add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>,
-    add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
+template <int N = 1>
+void add_some_rows(const float* const* rows, size_t n_rows, float* sums, size_t n) {
+    if constexpr (N < TOGETHER)
+        if (n_rows > N) return add_some_rows<N + 1>(rows, n_rows, sums, n);
+    add_rows<N>(rows, sums, n);
+}
 
 void keep_greater(const float* __restrict sums, int32_t place, float* __restrict best,
                   int32_t* __restrict where, size_t n) {
@@ -126,8 +128,8 @@ private:
         std::copy_n(bias_ + g * channels, channels, sums_.data());
         watch_.did((n_rows + 1) * (channels / 4 + 1));
         for (size_t k = 0; k < n_rows; k += TOGETHER)
-            ADD_ROWS[std::min<size_t>(TOGETHER, n_rows - k) - 1](rows_.data() + k, sums_.data(),
-                                                                 channels);
+            add_some_rows(rows_.data() + k, std::min<size_t>(TOGETHER, n_rows - k), sums_.data(),
+                          channels);
     }
 
     const Filters& filters_;

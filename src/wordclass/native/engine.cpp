@@ -633,7 +633,11 @@ public:
 
     // `most` is the largest number of terms that the document may have.
     void begin_document(size_t most) {
-        if (blocks_.empty() || n_entries_ >= BLOCK) begin_block();
+        if (blocks_.empty() || n_entries_ >= BLOCK) {
+            blocks_.emplace_back();
+            blocks_.back().entries.reserve(expected_, 0);
+            n_entries_ = 0;
+        }
         blocks_.back().entries.reserve(n_entries_ + most, n_entries_);
         entries_ = blocks_.back().entries.data();
         ++document_;
@@ -666,12 +670,6 @@ private:
         uint32_t place = 0;     // of its entry in the block
         uint32_t doc_freq = 0, term_freq = 0;
     };
-
-    void begin_block() {
-        blocks_.emplace_back();
-        blocks_.back().entries.reserve(expected_, 0);
-        n_entries_ = 0;
-    }
 
     std::vector<Mark> marks_;
     std::vector<Block> blocks_;
@@ -1088,8 +1086,8 @@ class TermTable {
 public:
     size_t n_docs() const { return n_docs_; }
 
-    Array<int64_t> doc_freq() const { return copied(doc_freq_); }
-    Array<int64_t> term_freq() const { return copied(term_freq_); }
+    Array<int64_t> doc_freq() const { return handed_over(std::vector<int64_t>(doc_freq_)); }
+    Array<int64_t> term_freq() const { return handed_over(std::vector<int64_t>(term_freq_)); }
 
     // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
     nb::tuple sorted(Vector<int64_t> ids) const {
@@ -1138,12 +1136,6 @@ protected:
         return bytes;
     }
 
-    static Array<int64_t> copied(const std::vector<int64_t>& values) {
-        Output<int64_t> out(values.size());
-        std::copy(values.begin(), values.end(), out.data());
-        return out.handed_over();
-    }
-
     size_t n_docs_ = 0;
     Terms terms_;
     std::vector<int64_t> doc_freq_, term_freq_;
@@ -1186,8 +1178,7 @@ public:
         const OneAtATime turn(is_taken_);
         check(!parts_.empty(), "these counts are finished, or were broken off");
         nb::gil_scoped_release no_gil;
-        std::vector<Part> parts = std::move(parts_);
-        parts_.clear();
+        std::vector<Part> parts = std::exchange(parts_, {});
         Watch watch;
         for (Part& part : parts) {
             // the first dictionary is taken as it is, which is all there is to do for one thread
@@ -1295,7 +1286,7 @@ public:
                     for (size_t k = 0; k < block.ends.size(); ++k, ++row) {
                         const size_t start = k == 0 ? 0 : block.ends[k - 1];
                         document.weigh(block.entries.data() + start, block.ends[k] - start,
-                                       *share.column_of, Tfidf{idf.data(), damped.data()});
+                                       *share.column_of, idf.data(), damped.data());
                         const int64_t label = class_ends.data()[row];
                         sums.add(document.columns.data(), document.weights.data(), document.size,
                                  classes.data() + label, size_t(class_ends.data()[row + 1] - label),
@@ -1314,19 +1305,23 @@ private:
         size_t size = 0;
 
         void weigh(const Entry* entries, size_t n, const std::vector<int32_t>& column_of,
-                   const Tfidf& weighting) {
+                   const double* idf, const double* damped) {
             if (columns.size() < n) {
                 columns.resize(2 * n);
                 weights.resize(2 * n);
             }
             size = 0;
+            double squares = 0;
             for (size_t entry = 0; entry < n; ++entry) {
                 const int32_t column = column_of[entries[entry].id];
                 if (column < 0) continue;
+                const double weight = damped[entries[entry].count] * idf[column];
+                squares += weight * weight;
                 columns[size] = column;
-                weights[size++] = weighting(size_t(column), entries[entry].count);
+                weights[size++] = weight;
             }
-            weighting.finish_row(weights.data(), size);
+            const double length = std::sqrt(squares);
+            for (size_t place = 0; place < size; ++place) weights[place] /= length;
         }
     };
 

@@ -30,9 +30,8 @@ def trained_blocks(blocks: Collection[str], trainable: Trainable) -> dict[str, b
     """Return for each block whether it is trained: one answer for all, or {block: answer}."""
     named = _by_block("trainable", blocks, trainable)
     if not all(isinstance(value, bool | np.bool_) for value in named.values()):
-        raise InputError(
-            f"trainable is {trainable!r}; expected True, False or {{block: True or False}}"
-        )
+        expected = "True, False or {block: True or False}"
+        raise InputError(f"trainable is {trainable!r}; expected {expected}")
     return {name: bool(named.get(name, False)) for name in blocks}
 
 
@@ -50,10 +49,12 @@ def _by_block(
     """Return values by block. A block that a matrix can have but this one lacks is no mistake."""
     named = {**given} if isinstance(given, Mapping) else dict.fromkeys(blocks, given)
     if unknown := [name for name in named if name not in blocks and name not in BLOCKS]:
-        raise InputError(
-            f"{option} names the block {unknown[0]!r}; the blocks are: {', '.join(blocks)}"
-        )
+        raise _no_block(option, unknown[0], blocks)
     return named
+
+
+def _no_block(option: str, name: str, blocks: Collection[str]) -> InputError:
+    return InputError(f"{option} names the block {name!r}; the blocks are: {', '.join(blocks)}")
 
 
 class SupervisedDropout(nn.Module):
@@ -221,9 +222,7 @@ class EmbeddingLayer(nn.Module):
         """Return the shift of tokens of a shape, {} for None; refuse what `forward` refuses."""
         for name, added in (shift or {}).items():
             if name not in self.blocks:
-                raise InputError(
-                    f"shift names the block {name!r}; the blocks are: {', '.join(self.blocks)}"
-                )
+                raise _no_block("shift", name, self.blocks)
             expected = (*shape, self.blocks[name].stop - self.blocks[name].start)
             if tuple(added.shape) != expected:
                 raise InputError(
