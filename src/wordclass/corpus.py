@@ -43,12 +43,11 @@ class LabelledCorpus:
     rows: list[dict[str, Any]] = field(default_factory=list, compare=False)
 
     @classmethod
-    def of(cls, records: Iterable[Record], is_multilabel: bool) -> "LabelledCorpus":
+    def of(cls, records: Sequence[Record], is_multilabel: bool) -> "LabelledCorpus":
         """Make a corpus of records, which need exactly one label each unless it is multilabel."""
-        listed = [*records]
-        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in listed]
-        rows = [record.row for record in listed if record.row is not None]
-        return cls([record.text for record in listed], labels, is_multilabel, rows)
+        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in records]
+        rows = [record.row for record in records if record.row is not None]
+        return cls([record.text for record in records], labels, is_multilabel, rows)
 
     def __len__(self) -> int:
         return len(self.texts)

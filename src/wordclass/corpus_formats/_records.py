@@ -40,8 +40,7 @@ class Fields(NamedTuple):
 
     def name(self, field: Any) -> str:  # noqa: ANN401
         """Return the name of a field."""
-        name: str = field if self.header is None else self.header[field]
-        return name
+        return str(field if self.header is None else self.header[field])
 
 
 class _BadRecordError(Exception):
@@ -143,9 +142,8 @@ def refuse_fields(options: ReadOptions, format: str) -> None:
     """Refuse names of fields for a format that has none."""
     for option in ("text_field", "label_field"):
         if (names := _names(option, options)) and not options.are_remembered:
-            raise InputError(
-                f"{option} {names[0]!r} does not apply: the format {format} has no named fields"
-            )
+            reason = f"the format {format} has no named fields"
+            raise InputError(f"{option} {names[0]!r} does not apply: {reason}")
 
 
 def _names(option: str, options: ReadOptions) -> list[str]:
