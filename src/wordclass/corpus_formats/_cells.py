@@ -92,7 +92,10 @@ def _problem(cells: Counter[str], separator: str) -> str | None:
     if name := _usual(cells, separator, are_shared=False):
         return f"{name!r:.60} was read as several labels, which occur in no other cell"
     for other in _DELIMITERS.replace(separator, ""):
-        if name := _usual(names, other, are_shared=True):
+        name = _usual(names, other, are_shared=True)
+        if other == "|":  # no name has that
+            name = next((each for each in names if len(_records.split_cell(each, other)) > 1), None)
+        if name:
             return f"{name!r:.60} looks like several labels, separated by {other!r}"
     return None
 
