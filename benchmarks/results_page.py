@@ -19,10 +19,10 @@ part once. Settings were chosen on training documents only: inside `fit` by `lin
 paper's rows of `svm`, elsewhere by `wordclass.tune` on a fifth of them. F1 as in the paper:
 multilabel macro F1 is over the whole codeframe, and 1 for a class without true, false or missed
 positives; so a row that predicts nothing for the classes without test documents gains by it. A
-second table leaves out those classes. Seconds are by the clock on the wall, without reading files; the machine has two cores
-and no GPU, and is not always idle. *Peak MB* is the whole process, corpus and vectors included.
-Vectors are GloVe 6B of 100 dimensions; the paper's have 300. Sizes are training documents / test
-documents / classes.
+second table leaves out those classes. Seconds are by the clock on the wall, without reading
+files; the machine has two cores and no GPU, and is not always idle. *Peak MB* is the whole
+process, corpus and vectors included. Vectors are GloVe 6B of 100 dimensions; the paper's have 300.
+Sizes are training documents / test documents / classes.
 """
 
 

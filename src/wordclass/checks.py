@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from math import inf, nan
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from wordclass.errors import InputError
 
 _MOST_THREADS = 256
 _LARGEST = 2**63 - 1
+_GROUP_FILES = {  # of a control group, by controller: limit, usage, and what files read take of it
+    "": ("memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
 
 
 def check_int(name: str, value: object, lowest: int | None = None, most: int = _LARGEST) -> None:
@@ -22,12 +27,7 @@ def check_int(name: str, value: object, lowest: int | None = None, most: int = _
 
 
 def check_number(
-    name: str,
-    value: object,
-    *,
-    above: float | None = None,
-    below: float = float("inf"),
-    hint: str = "",
+    name: str, value: object, *, above: float | None = None, below: float = inf, hint: str = ""
 ) -> float:
     """Return a number from 0 up (or above `above`) and below `below`; refuse anything else.
 
@@ -45,23 +45,19 @@ def check_number(
         What the message says at its end, such as ", or None".
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    number = float("nan")
+    number = nan
     with suppress(OverflowError):  # an int of hundreds of digits
         number = float(value) if is_number else number  # type: ignore[arg-type]
     if number < below and (number >= 0 if above is None else number > above):
         return number
-    start = "from 0" if above is None else f"above {above:g}"
-    end = " up" if above is None else ""
-    if below < float("inf"):
-        end = f" to below {below:g}" if above is None else f" and below {below:g}"
+    start, link, up = ("from 0", "to", " up") if above is None else (f"above {above:g}", "and", "")
+    end = f" {link} below {below:g}" if below < inf else up
     raise InputError(f"{name} is {value!r}; expected a number {start}{end}{hint}")
 
 
 def check_one_of(name: str, value: object, allowed: Collection[object], hint: str = "") -> None:
     """Refuse what is none of the allowed values; the message ends with the hint."""
-    if not any(
-        value is each or (isinstance(value, type(each)) and value == each) for each in allowed
-    ):
+    if not any(isinstance(value, type(each)) and value == each for each in allowed):
         *others, last = (repr(each) for each in allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
         raise InputError(f"{name} is {value!r}; expected {listed}{hint}")
@@ -162,23 +158,14 @@ def control_group_bytes(
     groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
 ) -> Iterator[int]:
     """Return what each control group of this process leaves it: a container's limit, say."""
-    try:
-        lines = groups.read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            top, names = mounted, ("memory.max", "memory.current", "inactive_file")
-        elif "memory" in controllers.split(","):
-            top = mounted / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-        else:
-            continue
-        own = Path(path.lstrip("/"))
-        for group in (own, *own.parents):  # each is bound by those above it
-            with suppress(OSError, ValueError, KeyError):  # not here, or without a limit
-                yield _left(top / group, *names)
+    with suppress(OSError):
+        for line in groups.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            own = Path(path.lstrip("/"))
+            for kind in _GROUP_FILES.keys() & controllers.split(","):
+                for group in (own, *own.parents):  # each is bound by those above it
+                    with suppress(OSError, ValueError, KeyError):  # not here, or without a limit
+                        yield _left(mounted / kind / group, *_GROUP_FILES[kind])
 
 
 def _left(group: Path, limit: str, usage: str, cached: str) -> int:

@@ -43,12 +43,11 @@ class LabelledCorpus:
     rows: list[dict[str, Any]] = field(default_factory=list, compare=False)
 
     @classmethod
-    def of(cls, records: Iterable[Record], is_multilabel: bool) -> "LabelledCorpus":
+    def of(cls, records: Sequence[Record], is_multilabel: bool) -> "LabelledCorpus":
         """Make a corpus of records, which need exactly one label each unless it is multilabel."""
-        listed = [*records]
-        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in listed]
-        rows = [record.row for record in listed if record.row is not None]
-        return cls([record.text for record in listed], labels, is_multilabel, rows)
+        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in records]
+        rows = [record.row for record in records if record.row is not None]
+        return cls([record.text for record in records], labels, is_multilabel, rows)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -172,10 +171,7 @@ def read_corpus(
     options = ReadOptions(
         text_field, label_field, label_separator, delimiter, header, encoding, format
     )
-    reader = CorpusReader(
-        Path(path), options, split, multilabel=multilabel, on_missing_label=on_missing_label
-    )
-    return reader.read()
+    return CorpusReader(Path(path), options, split, None, multilabel, on_missing_label).read()
 
 
 def described_task(is_multilabel: bool, n_classes: int) -> str:
@@ -288,10 +284,8 @@ class CorpusReader:
             block = [record for record in block if record.labels]
         for number, record in enumerate(block, start=self.n_docs + 1):
             if self.multilabel is False and len(record.labels) > 1:
-                raise InputError(
-                    f"record {number} has {len(record.labels)} labels, but a single-label corpus "
-                    "has exactly one per document; read it as multilabel"
-                )
+                rule = "a single-label corpus has exactly one per document; read it as multilabel"
+                raise InputError(f"record {number} has {len(record.labels)} labels, but {rule}")
         return block
 
     def _conclude(self, numbers: set[int], bare: Record | None) -> None:
@@ -301,11 +295,9 @@ class CorpusReader:
             has_empty = 0 in numbers and self.on_missing_label == "empty"
             self.is_multilabel = max(numbers) > 1 or has_empty
         if bare and not self.is_multilabel and self.on_missing_label == "error":
-            hint = "skip leaves such records out, empty makes the task multilabel"
-            reason = (
-                f"no label, in a single-label task; on_missing_label= (--on-missing-label) {hint}"
-            )
-            raise FormatError.at(self.path, bare.place, reason)
+            option = "on_missing_label= (--on-missing-label)"
+            hint = f"{option} skip leaves such records out, empty makes the task multilabel"
+            raise FormatError(self.path, bare.place, f"no label, in a single-label task; {hint}")
 
 
 def _format_of(path: Path) -> str:
@@ -313,26 +305,19 @@ def _format_of(path: Path) -> str:
     if path.is_dir():
         return "folders"
     name = storage.uncompressed_name(path).lower()
-    formats = {
-        ending: format
-        for format in naming.names("corpus_formats")
-        for ending in naming.entry("corpus_formats", format).ENDINGS
-    }
-    for ending, format in formats.items():
-        if name.endswith(ending):
+    known: list[str] = []
+    for format in naming.names("corpus_formats"):
+        endings = naming.entry("corpus_formats", format).ENDINGS
+        if name.endswith(endings):
             return format
-    raise InputError(
-        f"{path}: its ending names no corpus format; known: {', '.join(sorted(formats))}, each "
-        "also with .gz or .zst, or a folder with one folder per class; format= decides otherwise"
-    )
+        known += endings
+    files = f"{', '.join(sorted(known))}, each also with .gz or .zst"
+    all_known = f"known: {files}, or a folder with one folder per class; format= decides otherwise"
+    raise InputError(f"{path}: its ending names no corpus format; {all_known}")
 
 
 def load_dataset(
-    name: str,
-    home: str | PathLike[str] | None = None,
-    *,
-    download: bool = False,
-    **options: object,
+    name: str, home: str | PathLike[str] | None = None, *, download: bool = False, **options: object
 ) -> Dataset:
     """Load a data set by name.
 

@@ -66,11 +66,9 @@ class WordClassCounts:
         if native.engine is not None and fits_dense_table(weights.shape[1], labels.shape[1]):
             sums = native.engine.sum_documents(
                 weights.data,
-                weights.indices.astype(np.int32, copy=False),
-                weights.indptr.astype(np.int64),
-                *label_arrays(labels),
-                weights.shape[1],
-                labels.shape[1],
+                *index_arrays(weights),
+                *index_arrays(labels),
+                *(weights.shape[1], labels.shape[1]),
                 *("joint_weight" in needs, "joint_docs" in needs),
             )
         else:
@@ -192,9 +190,9 @@ def fits_dense_table(n_terms: int, n_classes: int) -> bool:
     return n_terms * n_classes <= _MOST_CELLS
 
 
-def label_arrays(Y: Sparse) -> tuple[NDArray[np.int32], Ints]:
-    """Return the classes of all documents, one after the other, and where each document ends."""
-    return Y.indices.astype(np.int32, copy=False), Y.indptr.astype(np.int64)
+def index_arrays(matrix: Sparse | sparse.csc_matrix[Any]) -> tuple[NDArray[np.int32], Ints]:
+    """Return the columns of all rows (CSR), one row after the other, and where each ends."""
+    return matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)
 
 
 def _sums(weights: Sparse, labels: Sparse, needs: Collection[str]) -> list[Any]:

@@ -22,21 +22,16 @@ class FormatError(InputError):
     path
         The file.
     line
-        Where in it, counted from 1; None where the format has no lines.
+        Where in it, counted from 1, or a name such as "row 5"; None where the format has no lines.
     reason
         What is wrong there, and what was expected.
     """
 
-    def __init__(self, path: str | PathLike[str], line: int | None, reason: str) -> None:
+    def __init__(self, path: str | PathLike[str], line: int | str | None, reason: str) -> None:
+        if isinstance(line, str):
+            line, reason = None, f"{line}: {reason}"
         super().__init__(path, line, reason)
         self.path, self.line, self.reason = path, line, reason
-
-    @classmethod
-    def at(cls, path: str | PathLike[str], place: int | str | None, reason: str) -> "FormatError":
-        """Return the error of a place that has the number of a line, or a name such as "row 5"."""
-        if isinstance(place, str):
-            return cls(path, None, f"{place}: {reason}")
-        return cls(path, place, reason)
 
     def __str__(self) -> str:
         place = f"{self.path}, line {self.line}" if self.line is not None else f"{self.path}"

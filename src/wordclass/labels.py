@@ -1,7 +1,7 @@
 """The codeframe: which classes there are, and how labels become the matrix Y and back."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from wordclass.arrays import Flags, Sparse, to_sparse
+from wordclass.checks import check_lengths, list_texts
 from wordclass.corpus import Label
 from wordclass.errors import InputError, some_of
 
@@ -136,7 +137,7 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
     names = None if class_names is None else [_checked(name, "class name") for name in class_names]
     if names is not None and len(set(names)) < len(names):
         raise InputError("class_names has a name more than once")
-    if _is_matrix(labels):
+    if len(getattr(labels, "shape", ())) == 2:  # a data frame of polars has no ndim
         return _encode_matrix(labels, names)
     listed: list[Any] = _listed(labels)
     if names is None and set(map(type, listed)) <= {str}:
@@ -156,6 +157,15 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
         shape=(len(sets), len(classes)),
     )
     return EncodedLabels(codeframe, Y)
+
+
+def labelled(
+    texts: Iterable[str], labels: object, class_names: Iterable[Label] | None
+) -> tuple[list[str], EncodedLabels]:
+    """Read texts and their labels, which must be as many."""
+    listed, encoded = list_texts(texts), encode(labels, class_names)
+    check_lengths(listed, encoded.Y.shape[0])
+    return listed, encoded
 
 
 def check_class_count(codeframe: Codeframe) -> None:
@@ -182,10 +192,6 @@ def _encode_strings(labels: list[str]) -> EncodedLabels:
     columns = np.fromiter(map(codeframe.index.__getitem__, labels), np.int32, len(labels))
     parts = (np.ones(len(labels)), columns, np.arange(len(labels) + 1))
     return EncodedLabels(codeframe, sparse.csr_matrix(parts, shape=(len(labels), len(classes))))
-
-
-def _is_matrix(labels: object) -> bool:
-    return len(getattr(labels, "shape", ())) == 2  # a data frame of polars has no ndim
 
 
 def _encode_matrix(labels: Any, names: list[Label] | None) -> EncodedLabels:  # noqa: ANN401
@@ -223,8 +229,7 @@ def _listed(labels: object) -> list[Any]:
         raise InputError(
             f"labels is a {type(labels).__name__}; expected one label or list per text"
         )
-    to_list: Callable[[], list[Any]] | None = getattr(labels, "to_pylist", None)
-    return list(labels) if to_list is None else to_list()
+    return labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
 
 
 def _all_alike(listed: list[Any]) -> bool:
@@ -232,15 +237,13 @@ def _all_alike(listed: list[Any]) -> bool:
     is_single = [
         isinstance(given, str | bytes) or not isinstance(given, Iterable) for given in listed
     ]
-    if all(is_single):
-        return True
-    if any(is_single):
+    if any(is_single) and not all(is_single):
         k = is_single.index(not is_single[0])
         raise InputError(
             f"labels mix single labels and lists of labels: document 0 has {listed[0]!r}, "
             f"document {k} has {listed[k]!r}"
         )
-    return False
+    return all(is_single)
 
 
 def _checked(label: object, what: str) -> Label:

@@ -162,7 +162,7 @@ def _aligned(
     if not true.Y.shape[0]:
         raise InputError("there are no labels to evaluate")
     union = true.codeframe | predicted.codeframe
-    if classes is None or _are_matrices(true, predicted):
+    if classes is None or true.codeframe.kind == predicted.codeframe.kind == "matrix":
         return true.over(union), predicted.over(union), union, 0
     codeframe = Codeframe(tuple(sorted(classes)), union.kind)
     known_true, n_dropped = _restricted(true, codeframe)
@@ -179,19 +179,11 @@ def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped:
     """Compare two 0/1 matrices (n, m) over the same codeframe."""
     decisions = sparse.csr_matrix(predicted, dtype=np.float64)
     hits = Y.multiply(decisions)
-    true_positives, n_true, n_predicted = (
-        np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions)
-    )
-    return Scores(
-        codeframe.classes,
-        codeframe.is_multilabel,
-        true_positives,
-        n_true,
-        n_predicted,
-        n_docs=Y.shape[0],
-        n_exact=int(_are_equal(Y, decisions).sum()),
-        n_dropped=n_dropped,
-    )
+    sums = (np.asarray(each.sum(axis=0), np.int64).ravel() for each in (hits, Y, decisions))
+    true_positives, n_true, n_predicted = sums
+    kind = codeframe.classes, codeframe.is_multilabel
+    n_exact = int(_are_equal(Y, decisions).sum())
+    return Scores(*kind, true_positives, n_true, n_predicted, Y.shape[0], n_exact, n_dropped)
 
 
 def _are_equal(Y: Sparse, decisions: Sparse) -> Flags:
@@ -204,8 +196,7 @@ def precision_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
 
     `Y` and `scores` are (n, m); documents without a true label count as 0.
     """
-    hits = _ranked_hits(k, Y, scores)
-    return float(hits.mean(axis=1).mean())
+    return float(_ranked_hits(k, Y, scores).mean(axis=1).mean())
 
 
 def ndcg_at(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> float:
@@ -229,10 +220,6 @@ def macro_f1(classifier: Any, texts: Iterable[str], labels: Any) -> float:  # no
 def micro_f1(classifier: Any, texts: Iterable[str], labels: Any) -> float:  # noqa: ANN401
     """Return micro F1 of a fitted classifier: a scorer for GridSearchCV and its like."""
     return evaluate(labels, classifier.predict(texts), classifier.classes_).micro_f1
-
-
-def _are_matrices(true: EncodedLabels, predicted: EncodedLabels) -> bool:
-    return true.codeframe.kind == predicted.codeframe.kind == "matrix"
 
 
 def _with_names_of(named: EncodedLabels, other: EncodedLabels, given: object) -> EncodedLabels:

@@ -43,13 +43,11 @@ def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN4
     with storage.understanding(place, f"not a model of {name!r} that this wordclass can use"):
         estimators = {"WordClassEmbeddings": WordClassEmbeddings}
         options = restored(place, manifest["settings"], functions, estimators)
-        codeframe = codeframe_of(
-            manifest["classes"], manifest["labels"], manifest["matrix_columns"]
-        )
+        frame = codeframe_of(manifest["classes"], manifest["labels"], manifest["matrix_columns"])
         make = naming.entry("classifiers", name).make
         if version > make.version:
             raise ValueError(f"version {version}; it knows {make.version}: {_newer(manifest)}")
-        model = make.restore(options, codeframe, parts)
+        model = make.restore(options, frame, parts)
         model.scores_ = manifest["scores"]
         model.fields_ = dict(manifest.get("fields", {}))  # those of the corpus, for the commands
         return model
@@ -178,9 +176,18 @@ def _opened(stack: ExitStack, folder: Path, *names: str) -> list[BinaryIO]:
 
 
 def _manifest(folder: Path, file: BinaryIO) -> dict[str, Any]:
+    """Return a manifest that is as it was written, and not by a later version."""
     path, content = folder / MANIFEST, file.read()
     manifest = _parsed(path, content)
-    _check_seal(path, content, manifest)
+    version = manifest.get("version")
+    if not isinstance(version, int) or not isinstance(manifest.get("versions"), dict):
+        raise FormatError(path, None, "damaged: it does not tell its version")
+    if version > _VERSION:
+        raise FormatError(path, None, f"version {version} of the format, {_newer(manifest)}")
+    seal = json.dumps(manifest.get("digest"))
+    rest = content.replace(f'"digest": {seal}'.encode(), _NO_DIGEST, 1)
+    if digest(rest) != manifest.get("digest"):
+        raise FormatError(path, None, "damaged or changed: it does not match its own checksum")
     for key, kind in _FIELDS.items():
         if not isinstance(manifest.get(key), kind):
             raise FormatError(path, None, f"{key!r} is missing, or not what it should be")
@@ -199,21 +206,6 @@ def _parsed(path: Path, content: bytes) -> dict[str, Any]:
     return manifest
 
 
-def _check_seal(path: Path, content: bytes, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest of a later version, and one that is not as it was written."""
-    version = manifest.get("version")
-    if not isinstance(version, int) or not isinstance(manifest.get("versions"), dict):
-        raise FormatError(path, None, "damaged: it does not tell its version")
-    if version > _VERSION:
-        raise FormatError(path, None, f"version {version} of the format, {_newer(manifest)}")
-    seal = json.dumps(manifest.get("digest"))
-    rest = content.replace(f'"digest": {seal}'.encode(), _NO_DIGEST, 1)
-    if digest(rest) != manifest.get("digest"):
-        raise FormatError(path, None, "damaged or changed: it does not match its own checksum")
-
-
 def _newer(manifest: Mapping[str, Any]) -> str:
-    return (
-        f"written by wordclass {manifest['versions'].get('wordclass')}; "
-        f"this is wordclass {metadata.version('wordclass')}: use the newer one"
-    )
+    theirs, ours = manifest["versions"].get("wordclass"), metadata.version("wordclass")
+    return f"written by wordclass {theirs}; this is wordclass {ours}: use the newer one"

@@ -10,7 +10,7 @@ from scipy import sparse
 from wordclass.arrays import Floats32, Ints
 
 _END_OF_SENTENCE = b"</s>"  # fastText's own mark for it, which has no pieces
-_FNV_BASIS, _FNV_PRIME = 2166136261, 16777619
+_FNV_BASIS, _FNV_PRIME = 2166136261, np.uint32(16777619)
 _BLOCK = 10_000  # words whose pieces are held at a time
 
 
@@ -89,9 +89,7 @@ class Subwords:
             last = starts + length - 1
             for k in range(int(n_bytes[last].max())):  # one more character
                 more = np.flatnonzero(n_bytes[last] > k)
-                hashes[more] = (hashes[more] ^ units[firsts[last[more]] + k]) * np.uint32(
-                    _FNV_PRIME
-                )
+                hashes[more] = (hashes[more] ^ units[firsts[last[more]] + k]) * _FNV_PRIME
             if length >= self.shortest:
                 is_piece = is_inside[last] | (length > 1)  # a mark alone is none
                 yield of_word[starts[is_piece]], hashes[is_piece]

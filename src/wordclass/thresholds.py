@@ -155,11 +155,9 @@ class Calibration:
         if is_single_label:
             slope = _softmax_slope(scores.astype(np.float64), truth)
             return cls(np.tile([slope, 0.0], (n_classes, 1)), is_single_label)
-        pooled = _fitted(scores.ravel().astype(np.float64), truth.ravel(), (1.0, 0.0), 0.0)
-        parameters = [
-            _fitted(scores[:, j].astype(np.float64), truth[:, j], pooled, _PRIOR)
-            for j in range(n_classes)
-        ]
+        pooled = _fitted(scores.ravel(), truth.ravel(), np.array([1.0, 0.0]), 0.0)
+        columns = zip(scores.T, truth.T, strict=True)
+        parameters = [_fitted(own, is_own, pooled, _PRIOR) for own, is_own in columns]
         return cls(np.array(parameters), is_single_label)
 
     def probabilities(self, scores: Floats | Floats32) -> Floats:
@@ -219,10 +217,9 @@ def _softmax_with_shares(scores: Floats, truth: Flags) -> Floats:
     return np.column_stack([np.full(n_classes, slope), found.x[1:] - slope * center])
 
 
-def _fitted(
-    scores: Floats, truth: Flags, start: tuple[float, float], prior: float
-) -> tuple[float, float]:
+def _fitted(given: Floats | Floats32, truth: Flags, start: Floats, prior: float) -> Floats:
     """Return slope and offset with the highest likelihood; never a falling sigmoid."""
+    scores = given.astype(np.float64)
     n_positive = truth.sum()
     n_negative = len(truth) - n_positive
     # Platt's targets: a class of a few documents is never certain
@@ -232,12 +229,10 @@ def _fitted(
         slope, offset = parameters
         margin = slope * scores + offset
         error = special.expit(margin) - target
-        pull = parameters - np.asarray(start)
+        pull = parameters - start
         value = np.sum(np.logaddexp(0, margin) - target * margin) + 0.5 * prior * pull @ pull
         return float(value), np.array([error @ scores, error.sum()]) + prior * pull
 
-    found = optimize.minimize(
-        loss, np.asarray(start), jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]
-    )
-    slope, offset = found.x
-    return float(slope), float(offset)
+    bounds = [(0.0, None), (None, None)]
+    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(found.x)

@@ -18,14 +18,14 @@ from typing import Any, get_args
 import numpy as np
 
 from wordclass import naming, progress, storage
-from wordclass.checks import check_lengths, check_number, list_texts
+from wordclass.checks import check_number
 from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.folds import fingerprint_texts, stratified_folds
-from wordclass.labels import check_class_count, encode
+from wordclass.labels import check_class_count, labelled
 from wordclass.measures import checked_target, evaluate
 from wordclass.search import Documents, Search, Settings
 from wordclass.search import Trial as Trial
@@ -150,8 +150,7 @@ def tune(
     InputError
         The classifier has no grid and none is given; not one trial came to an end.
     """
-    documents = Documents(list_texts(texts), encode(labels, class_names))
-    check_lengths(documents.texts, documents.labels.Y.shape[0])
+    documents = Documents(*labelled(texts, labels, class_names))
     check_class_count(documents.labels.codeframe)
     wanted = checked_target(target)
     if budget is not None and budget != math.inf:
@@ -316,16 +315,14 @@ class _Trials:
             classifier.fit(self.train.texts, self.train.labels)
             predicted = classifier.predict(self.validation.texts)
         except (InputError, MemoryError, RuntimeError) as error:
-            is_no_memory = isinstance(error, RuntimeError) and "memory" in str(error)  # torch's
-            if isinstance(error, StorageError) or not (
-                isinstance(error, InputError | MemoryError) or is_no_memory
-            ):
-                raise  # a full disk, or a mistake of ours
+            # torch has no memory error of its own
+            is_ours = isinstance(error, RuntimeError) and "memory" not in str(error)
+            if is_ours or isinstance(error, StorageError):
+                raise  # a mistake of ours, or a full disk
             message = f"{type(error).__name__}: {error}"
             return Trial(settings, self.clock() - begin, message=message)
-        codeframe, Y = self.validation.labels.codeframe, self.validation.labels.Y
-        truth = codeframe.to_labels(Y.astype(bool).toarray())
-        scores = evaluate(truth, predicted, codeframe.classes)
+        truth = self.validation.labels
+        scores = evaluate(truth, predicted, truth.codeframe.classes)
         measured = scores.macro_f1, scores.micro_f1, scores.accuracy
         chosen = storable(getattr(classifier, "settings_", {}))
         return Trial(settings, self.clock() - begin, *measured, chosen=chosen)

@@ -108,13 +108,11 @@ def keep(path: Path, key: str, parts: Contents) -> None:
     header = json.dumps([key, matrix.shape[1], names, lengths, list(terms)]).encode("ascii")
     matrices = [matrix, subwords.matrix] if subwords else [matrix]
     numbers = [np.ascontiguousarray(each, dtype="<f4").data for each in matrices]
-    size = len(header).to_bytes(_SIZE, "little")
-    content: list[bytes | memoryview] = [*numbers, header, size]
     for place in _places(path):
         with suppress(OSError):  # StorageError is one
             place.parent.mkdir(parents=True, exist_ok=True)
             with replacing(place) as temporary, temporary.open("w+b") as out:
-                out.writelines(content)
+                out.writelines([*numbers, header, len(header).to_bytes(_SIZE, "little")])
                 out.flush()
                 out.write(_checksum(np.memmap(out, np.uint8, mode="r")))
             return

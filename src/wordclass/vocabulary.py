@@ -12,37 +12,6 @@ from wordclass.checks import check_int
 from wordclass.errors import InputError
 from wordclass.storage.parts import Parts
 
-
-@dataclass(frozen=True, eq=False)
-class TermCounts:
-    """What the first pass over a corpus tells: sums over documents, so that parts add up.
-
-    `terms` is sorted by code point; `doc_freq` counts the documents with a term, `term_freq` its
-    occurrences.
-    """
-
-    n_docs: int
-    terms: list[str]
-    doc_freq: Ints  # (v,)
-    term_freq: Ints  # (v,)
-
-    def __add__(self, other: "TermCounts") -> "TermCounts":
-        terms = sorted({*self.terms, *other.terms})
-        column = {term: j for j, term in enumerate(terms)}
-        doc_freq = np.zeros(len(terms), np.int64)
-        term_freq = np.zeros(len(terms), np.int64)
-        for part in (self, other):
-            columns = np.fromiter((column[term] for term in part.terms), np.intp, len(part.terms))
-            doc_freq[columns] += part.doc_freq
-            term_freq[columns] += part.term_freq
-        return TermCounts(self.n_docs + other.n_docs, terms, doc_freq, term_freq)
-
-    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
-        """Return the kept terms, sorted by code point, and their places."""
-        places = np.flatnonzero(kept)
-        return [self.terms[j] for j in places], places
-
-
 _LAYOUT = {
     "terms": "sorted:str terms",
     "doc_freq": "int64 terms >=0 <=vocabulary_docs",
@@ -73,7 +42,7 @@ class Vocabulary(Mapping[str, int]):
 
         Parameters
         ----------
-        counted : TermCounts, or what `text/counting` counted
+        counted : what `text/counting` counted
             Has `n_docs`, `doc_freq`, `term_freq` and `sorted_terms(kept)`.
         min_docs : int or float, default=1
             Smallest number of documents (int) or share of all documents (float), inclusive.

@@ -83,8 +83,7 @@ class WordVectors:
         rows = as_float32(matrix)
         if len(listed) != len(rows):
             raise InputError(f"{len(listed)} terms but {len(rows)} vectors: expected one per term")
-        names = checked_names(dimension_names, rows.shape[1])
-        vectors = cls(listed, rows, names, subwords)
+        vectors = cls(listed, rows, checked_names(dimension_names, rows.shape[1]), subwords)
         if len(vectors.index) != len(listed):
             twice = next(term for k, term in enumerate(listed) if vectors.index[term] != k)
             raise InputError(f"the term {twice!r} occurs more than once; expected distinct terms")
@@ -339,8 +338,7 @@ def format_to_write(path: Path, format: str | None) -> str:
 
 
 def _formats() -> dict[str, ModuleType]:
-    catalogue = "vector_formats"
-    return {name: naming.entry(catalogue, name) for name in naming.names(catalogue)}
+    return {name: naming.entry("vector_formats", name) for name in naming.names("vector_formats")}
 
 
 def _format_by_ending(path: Path) -> str | None:

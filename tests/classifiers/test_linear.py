@@ -208,7 +208,7 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
     def scores(labels, many):
         given = Documents(texts, encode(labels))
         vectorizer = wc.DocumentVectorizer(min_docs=1)
-        made = linear.LinearFeatures(given, folds, vectorizer, None, np.ones(3), None)
+        made = linear.LinearFeatures(given, folds, vectorizer, None, np.ones(3))
         assert made.n_rotations(many) == {1: 1, 180: 2, 1000: 5}[many]
         return made.held_out_scores(settings, [1.0, 0.1], many)
 

@@ -193,6 +193,8 @@ def test_cells_are_one_label_where_nothing_separates_labels(tmp_path, separator)
     [
         (["Sales; Returns", "Support"], "'Sales; Returns' was read as several labels, which occur"),
         (["a;b", "c;d", "e"], "which occur in no other cell"),
+        (["a|b", "c"], r"looks like several labels, separated by '\|'"),
+        (["a|b", "b|c", "c"], r"looks like several labels, separated by '\|'"),
         (["a|b", "a", "b|c", "c"], r"looks like several labels, separated by '\|'"),
         (["a, b", "a", "b"], "looks like several labels, separated by ','"),
     ],

@@ -94,7 +94,7 @@ def test_only_the_first_process_writes_the_model_and_speaks(made):
     model = wc.load(made / "model")
     assert model.predict(["moon orbit rocket"]).tolist() == ["space"]
     shown = (made / "stderr").read_text()
-    assert shown.count("cnn, from 40 documents of 3 classes") == 1
+    assert shown.count("cnn, from 40 documents (single-label, 3 classes)") == 1
     assert "Warning" not in shown
     assert not (made / "model.checkpoint").exists()
     assert shown.count("of another training, or damaged; beginning anew") == 1

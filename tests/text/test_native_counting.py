@@ -128,7 +128,7 @@ def test_terms_that_come_block_by_block_are_counted_as_plain_python_does(analyze
     for start, end in itertools.pairwise([0, 1, 1, 3, 200, 201, 400]):
         ours.add(texts[start:end])
         expected.add(texts[start:end])
-    one, other = (each.vocabulary(2, 0.9, 300) for each in (ours, expected))
+    one, other = (Vocabulary.of(each.finished(), 2, 0.9, 300)[0] for each in (ours, expected))
     assert one.terms == other.terms
     assert one.agrees_with(other)
 

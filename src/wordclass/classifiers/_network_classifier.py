@@ -278,7 +278,7 @@ class NetworkClassifier(TextClassifier):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
         dropout_rates("supervised_dropout", BLOCKS, rates)
         trained_blocks(BLOCKS, self.trainable)
-        own_embeddings(self.wce, {})  # refuses what is none
+        own_embeddings(self)  # refuses what is none
 
     def _check_machine_and_vectors(self) -> None:
         if not isinstance(self.checkpoint, str | PathLike | None):
@@ -286,7 +286,7 @@ class NetworkClassifier(TextClassifier):
         if self.on_epoch is not None and not callable(self.on_epoch):
             raise InputError(f"on_epoch is {self.on_epoch!r}; expected a function, or None")
         machine.device_of(self.device)
-        vectors, wce = self.vectors, own_embeddings(self.wce, {})
+        vectors, wce = self.vectors, own_embeddings(self)
         if vectors is not None and not isinstance(vectors, WordVectors):
             raise InputError(
                 f"vectors is a {type(vectors).__name__}; expected WordVectors, as WordVectors.load "
@@ -307,7 +307,7 @@ class NetworkClassifier(TextClassifier):
         self, texts: list[str], labels: EncodedLabels, weights: Floats | None
     ) -> TrainingTexts:
         trained, validated = self._parts(texts, labels)
-        wce = own_embeddings(self.wce, {**self._word_options(), "seed": self.seed})
+        wce = own_embeddings(self)
         fold_vectors = None
         if wce is not None and self._is_clean:
             folds = np.full(len(texts), -1)
@@ -344,18 +344,19 @@ class NetworkClassifier(TextClassifier):
         is_validated &= not is_validated.all()
         return np.flatnonzero(~is_validated), np.flatnonzero(is_validated)
 
-    def _word_options(self) -> dict[str, Any]:
-        """Return which words there are: those of embeddings that were given, or of our options."""
+    def _vectorizer(self) -> DocumentVectorizer:
+        """Tell which words there are: those of embeddings that were given, or of our options."""
         names = ("min_docs", "mask_numbers", "analyzer", "stop_words")
-        given = own_embeddings(self.wce, {name: getattr(self, name) for name in names}) or self
-        return {"n_jobs": self.n_jobs, **{name: getattr(given, name) for name in names}}
+        given = own_embeddings(self) or self
+        options = {name: getattr(given, name) for name in names}
+        return DocumentVectorizer(**options, n_jobs=self.n_jobs)
 
     def _analyzer(self) -> Analyze:
-        return DocumentVectorizer(**self._word_options()).checked().build_analyzer()
+        return self._vectorizer().checked().build_analyzer()
 
     def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""
-        U, vectorizer, vocabulary = self.vectors, DocumentVectorizer(**self._word_options()), None
+        U, vectorizer, vocabulary = self.vectors, self._vectorizer(), None
         n_random = self.random_dims
         if n_random is None:
             n_random = _RANDOM_DIMS if U is None and wce is None else 0

@@ -7,7 +7,6 @@ usual one); or it defines `class_scores`, `_contributions` and `_to_parts` by it
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -19,19 +18,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import persistence
 from wordclass.arrays import Flags, Floats, Floats32
-from wordclass.checks import check_lengths, list_texts
+from wordclass.checks import list_texts
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.explanation import Explanation
 from wordclass.folds import TrainingData
-from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode
+from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.measures import exactly_right
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts
-from wordclass.text.analyzer import Analyze, choose_analyzer
-from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator
+from wordclass.text.analyzer import Analyze
+from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 from wordclass.thresholds import Calibration, decide
 from wordclass.vocabulary import Vocabulary
 
@@ -39,10 +38,7 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 
 _BLOCK = 8192  # documents scored at once
 _FINGERPRINTS = "training.fingerprints"
-_LAYOUT = {
-    "calibration": "float64? classes 2",
-    _FINGERPRINTS: "uint64 texts",
-}
+_LAYOUT = {"calibration": "float64? classes 2", _FINGERPRINTS: "uint64 texts"}
 _THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 
@@ -112,9 +108,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
 
         A fit that fails, or is interrupted, leaves the classifier as it was.
         """
-        listed = list_texts(X)
-        encoded = encode(y, class_names)
-        check_lengths(listed, encoded.Y.shape[0])
+        listed, encoded = labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         weights = checked_sample_weight(sample_weight, len(listed))
         before = {**vars(self)}
@@ -209,9 +203,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
 
     def _analyzer(self) -> Analyze:
         """Return what cuts texts into terms, by those options on words that the classifier has."""
-        options = self.get_params(deep=False)
-        on_words = signature(choose_analyzer).parameters.keys() & options.keys()
-        return DocumentVectorizer(**{name: options[name] for name in on_words}).build_analyzer()
+        return DocumentVectorizer(**shared_options(self, DocumentVectorizer)).build_analyzer()
 
     def save(
         self, path: str | PathLike[str], *, scores: Mapping[str, object] | None = None
@@ -275,13 +267,13 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(codeframe.classes)
 
 
-def own_embeddings(
-    wce: bool | WordClassEmbeddings | Mapping[str, Any], options: dict[str, Any]
-) -> WordClassEmbeddings | None:
-    """Return embeddings to fit: a clone of those given, or ones with these options.
+def own_embeddings(classifier: Any) -> WordClassEmbeddings | None:  # noqa: ANN401 - one with `wce`
+    """Return embeddings to fit: a clone of those given as `wce`, or ones with its options.
 
-    Options that `wce` has itself, as a dict, come before these; where it is False, there are none.
+    These are the classifier's, but for those that `wce` has itself; where it is False, there are no
+    embeddings.
     """
+    wce: bool | WordClassEmbeddings | Mapping[str, Any] = classifier.wce
     if isinstance(wce, WordClassEmbeddings):
         embeddings: WordClassEmbeddings = clone(wce)
         return embeddings
@@ -292,6 +284,7 @@ def own_embeddings(
     own = {} if isinstance(wce, bool) else {**wce}
     if strange := sorted(own.keys() - WordClassEmbeddings().get_params().keys()):
         raise InputError(f"WordClassEmbeddings has no option {strange[0]!r}")
+    options = shared_options(classifier, WordClassEmbeddings)
     return None if wce is False else WordClassEmbeddings(**options | own)
 
 

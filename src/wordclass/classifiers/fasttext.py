@@ -191,7 +191,7 @@ class FastTextClassifier(TextClassifier):
         check_one_of("thresholds", self.thresholds, ("paper", "tuned"))
         if self.lr is not None:
             check_number("lr", self.lr, above=0.0, hint=", such as .5, or None")
-        own_embeddings(self.wce, {})  # refuses what is none
+        own_embeddings(self)  # refuses what is none
         if self.epochs is not None:
             check_int("epochs", self.epochs, 1)
         if self.random_dims is not None:
@@ -214,8 +214,7 @@ class FastTextClassifier(TextClassifier):
 
     def _trained(self, documents: Documents, loss: str, rows: Ints) -> WordAverage:
         """Learn word-class vectors from all documents, and all else from some rows of them."""
-        names = ("min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "seed", "n_jobs")
-        embeddings = own_embeddings(self.wce, {name: getattr(self, name) for name in names})
+        embeddings = own_embeddings(self)
         if embeddings is not None:
             embeddings.fit(documents.texts, documents.labels)
         taught = documents.part(rows[np.diff(documents.labels.Y.indptr)[rows] > 0])

@@ -22,7 +22,7 @@ from wordclass.measures import checked_target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze, checked_ngrams
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.vectorizer import DocumentVectorizer, shared_options
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
@@ -239,20 +239,13 @@ class LinearClassifier(TextClassifier):
     def _features(
         self, documents: Documents, folds: Ints, ngrams: tuple[int, int]
     ) -> "LinearFeatures":
+        vectorizer = self._vectorizer(ngrams)
         class_weights = self._class_weights(documents.labels.codeframe)
-        return LinearFeatures(
-            documents, folds, self._vectorizer(ngrams), self.vectors, class_weights, self.n_jobs
-        )
+        return LinearFeatures(documents, folds, vectorizer, self.vectors, class_weights)
 
     def _vectorizer(self, ngrams: tuple[int, int]) -> DocumentVectorizer:
-        return DocumentVectorizer(
-            min_docs=self.min_docs,
-            ngrams=ngrams,
-            mask_numbers=self.mask_numbers,
-            analyzer=self.analyzer,
-            stop_words=self.stop_words,
-            n_jobs=self.n_jobs,
-        )
+        options = shared_options(self, DocumentVectorizer)
+        return DocumentVectorizer(**options | {"ngrams": ngrams})
 
     def _class_weights(self, codeframe: Codeframe) -> Floats | None:
         """Return a cost for each class (m,); None: balanced."""
@@ -287,6 +280,7 @@ def _first(choices: Mapping[str, tuple[Any, ...]]) -> Settings:
     return {name: values[-1 if name == "C" else 0] for name, values in choices.items()}
 
 
+@dataclass(eq=False)
 class LinearFeatures:
     """What documents look like for one choice of n-grams: X, word-class scores, sums of vectors.
 
@@ -302,27 +296,20 @@ class LinearFeatures:
         Pretrained ones.
     class_weights : array of shape (m,) or None
         Factors for the costs of errors on the documents of a class; None: balanced.
-    n_jobs : int or None
-        Number of threads.
     """
 
-    def __init__(
-        self,
-        documents: Documents,
-        folds: Ints,
-        vectorizer: DocumentVectorizer,
-        vectors: WordVectors | None,
-        class_weights: Floats | None,
-        n_jobs: int | None,
-    ) -> None:
-        self.documents, self.folds, self.vectorizer = documents, folds, vectorizer
-        self._vectors, self._class_weights = vectors, class_weights
-        self._n_threads = n_threads(n_jobs)
-        self.X: Sparse = vectorizer.fit_transform(documents.texts)
-        vocabulary, n_classes = vectorizer.vocabulary_, documents.labels.Y.shape[1]
+    documents: Documents
+    folds: Ints
+    vectorizer: DocumentVectorizer
+    vectors: WordVectors | None
+    class_weights: Floats | None
+
+    def __post_init__(self) -> None:
+        self.X: Sparse = self.vectorizer.fit_transform(self.documents.texts)
+        vocabulary, n_classes = self.vectorizer.vocabulary_, self.documents.labels.Y.shape[1]
         what = f"the weights of {len(vocabulary):,} terms by {n_classes:,} classes"
         check_table(what, vocabulary.doc_freq, 8 * n_classes)  # and what is added to them
-        self.n_weights = self.X.shape[1] * documents.labels.Y.shape[1]
+        self.n_weights = len(vocabulary) * n_classes
         self._with_vectors = {0.0: Features.of(self.X)}  # by their weight
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
@@ -394,7 +381,8 @@ class LinearFeatures:
             size = float(np.sqrt(np.sum(own[rows] ** 2) / max(own[rows].size, 1)))
             factor = settings["block_weight"] / size if size > 0 else 0.0
             features = features.with_own(own * np.float32(factor))
-        return OneVsRest(features, labels.Y, self._costs(rows), self._n_threads), factor
+        threads = n_threads(self.vectorizer.n_jobs)
+        return OneVsRest(features, labels.Y, self._costs(rows), threads), factor
 
     def _own(self, shrinkage: float, rows: Ints) -> Floats32:
         """Return the word-class scores (n, m) by the labels of some rows, never a document's own.
@@ -405,7 +393,7 @@ class LinearFeatures:
             self._own_shrinkage, self._own_scores = shrinkage, {}
         held_out = tuple(sorted(set(self.folds.tolist()) - set(self.folds[rows].tolist())))
         if held_out not in self._own_scores:
-            made = self._fold_scores.scores([shrinkage], held_out)[shrinkage]
+            made = self._fold_scores.scores(shrinkage, held_out)
             n_members = np.asarray(self.documents.labels.Y[rows].sum(axis=0)).ravel()
             made[:, n_members < _ENOUGH] = 0.0
             self._own_scores[held_out] = made
@@ -420,19 +408,17 @@ class LinearFeatures:
     def _vector_rows(self) -> Floats32:
         """The pretrained vectors (v, q) of the vocabulary, stretched so that a document's is 1."""
         terms = self.vectorizer.vocabulary_.terms
-        E = EmbeddingMatrix.of(self._vectors, vocabulary=terms, keep_unseen=False)
+        E = EmbeddingMatrix.of(self.vectors, vocabulary=terms, keep_unseen=False)
         rows = E.matrix[: self.X.shape[1]]
         length = np.sqrt(np.mean(np.sum((self.X @ rows) ** 2, axis=1)))
         return np.asarray(rows / max(float(length), 1e-12), dtype=np.float32)
 
     def _costs(self, rows: Ints) -> Costs:
         labels, weights = self.documents.labels, self.documents.weights
-        if self._class_weights is None:
+        if self.class_weights is None:
             is_multilabel = labels.codeframe.is_multilabel
             return Costs.balanced(labels.Y, weights, rows, is_multilabel=is_multilabel)
-        equal = Costs.equal(*labels.Y.shape)
-        docs = equal.docs if weights is None else weights
-        return replace(equal, positive=self._class_weights, docs=docs)
+        return replace(Costs.equal(*labels.Y.shape, weights), positive=self.class_weights)
 
 
 make = LinearClassifier

@@ -17,6 +17,7 @@ from wordclass.labels import EncodedLabels
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
+from wordclass.text.vectorizer import shared_options
 from wordclass.thresholds import Calibration, best_thresholds
 
 # what `tune` chooses from; what matters most comes first
@@ -96,9 +97,7 @@ class NearestClassifier(TextClassifier):
         self.embeddings_ = embeddings
 
     def _embeddings(self) -> WordClassEmbeddings:
-        options = self.get_params()
-        del options["probabilities"]
-        return WordClassEmbeddings(max_dims=None, **options)
+        return WordClassEmbeddings(max_dims=None, **shared_options(self, WordClassEmbeddings))
 
     def class_scores(self, X: Iterable[str]) -> Floats32:
         """Return the score (n, m) of each class, also where there are two."""

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -28,7 +28,7 @@ from wordclass.search import Split, held_out_scores
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.vectorizer import DocumentVectorizer, shared_options
 from wordclass.thresholds import Calibration, best_thresholds
 from wordclass.word_vectors import WordVectors
 
@@ -38,9 +38,6 @@ GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
 )
 FEATURES = ("tfidf", "vectors", "vectors+wce", "wce")
 VALUES_OF_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # the paper's
-_WORD_OPTIONS = (
-    *("weighting", "min_docs", "ngrams", "mask_numbers", "analyzer", "stop_words", "n_jobs"),
-)
 _DEFAULT_C = 1.0  # scikit-learn's, for a class too small to search
 _N_FOLDS = 5
 
@@ -185,20 +182,15 @@ class SvmClassifier(TextClassifier):
         return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
 
     def _embeddings(self) -> WordClassEmbeddings:
-        embeddings = own_embeddings(self.wce, {**self._word_options(), "seed": self.seed})
+        embeddings = own_embeddings(self)
         if embeddings is None:
             raise InputError(f"features={self.features!r} needs wce, which is False")
         return embeddings
 
     def _vectorizer(self) -> DocumentVectorizer:
         """Return what makes X, unfitted."""
-        if self.features in ("tfidf", "vectors"):
-            return DocumentVectorizer(**self._word_options())
-        embeddings = self._embeddings()
-        return DocumentVectorizer(**{name: getattr(embeddings, name) for name in _WORD_OPTIONS})
-
-    def _word_options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _WORD_OPTIONS}
+        given = self if self.features in ("tfidf", "vectors") else self._embeddings()
+        return DocumentVectorizer(**shared_options(given, DocumentVectorizer))
 
     def _analyzer(self) -> Analyze:
         analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
@@ -212,7 +204,7 @@ class SvmClassifier(TextClassifier):
         if not is_auto(self.C):
             for each in np.ravel(np.asarray(self.C, dtype=object)):
                 check_number("C", each, above=0.0, hint=", or 'auto'")
-        own_embeddings(self.wce, {})  # refuses what is none, also where it is of no use
+        own_embeddings(self)  # refuses what is none, also where it is of no use
 
     def _check_vectors(self) -> None:
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
@@ -296,8 +288,7 @@ class SvmDocuments:
         """Return what errors on these rows cost."""
         if self.is_balanced:
             return Costs.balanced(Y, self.weights, rows, is_multilabel=self.has_two_sides)
-        equal = Costs.equal(*Y.shape)
-        return equal if self.weights is None else replace(equal, docs=self.weights)
+        return Costs.equal(*Y.shape, self.weights)
 
     @cached_property
     def _features(self) -> Features:

@@ -2,8 +2,8 @@
 
 import sys
 
-from wordclass.cli.terminal import say
 from wordclass.errors import WordClassError
+from wordclass.report.printable import say
 
 
 def main() -> None:
@@ -15,15 +15,14 @@ def main() -> None:
         naming.extra("typer", "for the commands")
         from wordclass.cli.app import run
 
-        status = run()
+        sys.exit(run())
     except WordClassError as error:
-        say(f"wordclass: {error}")
-        status = 1
+        reason = str(error)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's own
             raise
-        reason = str(error).partition("\n")[0]
+        what, *_ = str(error).split("\n")
         fewer = "fewer documents, classes or terms (a higher min_docs, shorter n-grams) would fit"
-        say(f"wordclass: out of memory: {reason}; {fewer}")
-        status = 1
-    sys.exit(status)
+        reason = f"out of memory: {what}; {fewer}"
+    say(f"wordclass: {reason}")
+    sys.exit(1)

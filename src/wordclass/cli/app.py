@@ -47,12 +47,8 @@ def info(
 @command
 def demo(
     settings: Settings,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the report.")] = Path(
-        "demo-report"
-    ),
-    vectors: Annotated[
-        Path | None, typer.Option(help="Pretrained vectors to put beside the word-class ones.")
-    ] = None,
+    output: Annotated[Path, "--output", "-o", "Folder of the report."] = Path("demo-report"),
+    vectors: Annotated[Path | None, "Pretrained vectors to put beside the word-class ones."] = None,
 ) -> None:
     """Do the main job end to end on a corpus that is always there, and write a report."""
     settings.check_output(output, is_folder=True)
@@ -70,9 +66,7 @@ def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Show all about this one.")
     ] = None,
-    download: Annotated[
-        bool, typer.Option("--download", help="Fetch it, where its owner allows that.")
-    ] = False,
+    download: Annotated[bool, "Fetch it, where its owner allows that."] = False,
 ) -> None:
     """Show what data sets there are, which are here, and how to get the rest."""
     from wordclass.report.dataset_overview import look_up, look_up_all, to_table, to_text

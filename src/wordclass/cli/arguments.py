@@ -13,7 +13,7 @@ import typer
 from wordclass.corpus import Label
 from wordclass.errors import InputError
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
+Output = Annotated[Path, "--output", "-o", "Where to write."]
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}

@@ -9,11 +9,11 @@ import shlex
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, get_args
 
 import typer
 from rich.console import Console
@@ -21,9 +21,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from wordclass import progress, storage
-from wordclass.cli import terminal
 from wordclass.errors import InputError, StorageError, WordClassError
-from wordclass.report.printable import escaped, one_line
+from wordclass.report import printable
 
 _PATIENCE = 1.0  # seconds before a bar appears
 _UsageError: Any = typer.BadParameter.__base__  # which typer does not export
@@ -41,16 +40,12 @@ app = typer.Typer(
 class Settings:
     """What `--force`, `--quiet` and their like were set to."""
 
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no messages.")] = False
-    seed: Annotated[int, typer.Option(help="For everything random.")] = 0
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Threads that share the work; -1: all cores.")
-    ] = 1
-    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on standard output.")
-    ] = False
+    force: Annotated[bool, "Overwrite what is there."] = False
+    quiet: Annotated[bool, "No progress, no messages."] = False
+    seed: Annotated[int, "For everything random."] = 0
+    jobs: Annotated[int, "--jobs", "-j", "Threads that share the work; -1: all cores."] = 1
+    encoding: Annotated[str, "Of text files."] = "utf-8"
+    as_json: Annotated[bool, "--json", "Print one JSON object on standard output."] = False
 
     def check_output(self, path: Path | None, *, is_folder: bool = False) -> None:
         """Refuse what is not to be overwritten, or cannot be written, before any work is done.
@@ -67,7 +62,7 @@ class Settings:
         """Tell the user something that is not a result: on standard error, line by line."""
         if not self.quiet:
             progress.pause()  # lines that are written above a bar are folded
-            terminal.say(*lines)
+            printable.say(*lines)
 
     def tell(self, result: dict[str, Any], message: str) -> None:
         """Tell what was written: people by a message, programs by JSON where they asked for it."""
@@ -79,11 +74,11 @@ class Settings:
         """Print a result on standard output: as JSON where that was asked for, else as text."""
         with standard_output() as stream:
             if not self.as_json:
-                stream.write(terminal.joined(text.split("\n")))
+                stream.write(printable.joined(text.split("\n")))
                 return
             is_unicode = (stream.encoding or "").lower().startswith("utf")
             written = json.dumps(result, ensure_ascii=not is_unicode, default=str)
-            stream.write(escaped(written) + "\n")
+            stream.write(printable.escaped(written) + "\n")
 
 
 def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[..., None]:
@@ -91,23 +86,21 @@ def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[...
 
     Its parameters are the options and arguments of the command; a parameter whose type is a
     dataclass, such as `Settings`, which every command has, stands for all the fields of that one.
+    `Annotated[int, "-n", "How many."]` is an option with its help, and before that its names where
+    they are not that of the parameter; one that is False by default is a flag that has no opposite.
     """
     signature = inspect.signature(run, eval_str=True).parameters.values()
     groups: dict[str, Any] = {
         each.name: each.annotation for each in signature if is_dataclass(each.annotation)
     }
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [each.replace(kind=keyword) for each in signature if each.name not in groups]
-    for field in (field for group in groups.values() for field in fields(group)):
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
-        parameters.append(
-            inspect.Parameter(field.name, keyword, default=default, annotation=field.type)
-        )
+    own = [each for each in signature if each.name not in groups]
+    shared = [each for group in groups.values() for each in _fields(group).values()]
+    parameters = [*map(_as_option, own + shared)]
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:  # noqa: ANN401 - typer has checked them
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            given[name] = group(**{field: given.pop(field) for field in _fields(group)})
         try:
             bar, say = ProgressBar(not given["settings"].quiet), given["settings"].say
             with bar.listening(), warnings.catch_warnings():
@@ -116,7 +109,7 @@ def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[...
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there
-            terminal.say("wordclass: stopped")
+            printable.say("wordclass: stopped")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # whoever read our output (`| head`) has seen enough
@@ -128,6 +121,19 @@ def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[...
     return within.command(run.__name__.rstrip("_").replace("_", "-"))(wrapper)
 
 
+def _fields(group: Any) -> Mapping[str, inspect.Parameter]:  # noqa: ANN401 - a dataclass
+    return inspect.signature(group).parameters
+
+
+def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
+    kind, *names, told = get_args(parameter.annotation)
+    if isinstance(told, str):
+        flag = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
+        told = typer.Option(*(names or flag), help=told)
+    annotation = Annotated[kind, told]  # type: ignore[valid-type]
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
+
+
 def run() -> int:
     """Run the command that was given, and return its exit status."""
     try:
@@ -135,7 +141,7 @@ def run() -> int:
     except _UsageError as error:
         said = io.StringIO()
         error.show(said)
-        terminal.say(*said.getvalue().splitlines())
+        printable.say(*said.getvalue().splitlines())
         return int(error.exit_code)
     except OSError as error:
         if isinstance(error, WordClassError) or error.filename is not None:
@@ -209,24 +215,17 @@ class ProgressBar:
             self._end()
             self._begin(name, total)
         if self._bar is not None:
-            task = self._bar.task_ids[0]
-            shown = escape(one_line(step))
+            shown, task = escape(printable.one_line(step)), self._bar.task_ids[0]
             self._bar.update(task, description=shown, completed=done, total=total)
         if total is not None and done >= total:
             self._end()
 
     def _begin(self, step: str, total: int | None) -> None:
         self._step = step
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%" if total else "{task.completed:,.0f}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-        )
-        self._bar.add_task(escape(one_line(step)), total=total)
+        count = TextColumn("{task.percentage:>3.0f}%" if total else "{task.completed:,.0f}")
+        columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
+        self._bar = Progress(*columns, TimeRemainingColumn(), console=self._console, transient=True)
+        self._bar.add_task(escape(printable.one_line(step)), total=total)
         self._timer = threading.Timer(_PATIENCE, self._show, [self._bar])
         self._timer.daemon = True
         self._timer.start()

@@ -24,10 +24,10 @@ class Texts:
     """The arguments and options that say which texts to read, and how; None: not given."""
 
     data: Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
-    split: Annotated[str | None, typer.Option(help="Part of the corpus: train, test, all.")] = None
-    text_field: Annotated[Names, typer.Option(help="Column of texts; several are joined.")] = None
-    delimiter: Annotated[str | None, typer.Option(help="Between CSV cells; else found out.")] = None
-    header: Annotated[bool | None, typer.Option(help="Or columns are named 1, 2, ...")] = None
+    split: Annotated[str | None, "Part of the corpus: train, test, all."] = None
+    text_field: Annotated[Names, "Column of texts; several are joined."] = None
+    delimiter: Annotated[str | None, "Between CSV cells; else found out."] = None
+    header: Annotated[bool | None, "Or columns are named 1, 2, ..."] = None
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -93,20 +93,19 @@ class Texts:
 class Corpus(Texts):
     """The arguments and options that say which labelled texts to read, and how."""
 
-    label_field: Annotated[Names, typer.Option(help="Column of labels; several hold 0, 1.")] = None
+    label_field: Annotated[Names, "Column of labels; several hold 0, 1."] = None
     label_separator: Annotated[
-        str | None, typer.Option(help="Between labels in a CSV cell, else ;  none: nothing.")
+        str | None, "Between labels in a CSV cell, else ;  none: nothing."
     ] = None
-    on_missing_label: Annotated[
-        str, typer.Option(help="Where the others have one label: error, skip or empty.")
-    ] = "error"
+    on_missing_label: Annotated[str, "Where the others have one label: error, skip or empty."] = (
+        "error"
+    )
 
     @property
     def is_large(self) -> bool:
         """Whether this is a file that had better not be held in memory."""
         path = Path(self.data)
-        is_compressed = path.suffix.lower() in COMPRESSIONS
-        limit = _LARGE // _COMPRESSION if is_compressed else _LARGE
+        limit = _LARGE // _COMPRESSION if path.suffix.lower() in COMPRESSIONS else _LARGE
         n_bytes, *_ = state_of(path) or (0,)
         return n_bytes > limit and path.is_file()
 

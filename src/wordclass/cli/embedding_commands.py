@@ -23,23 +23,17 @@ def fit(
     corpus: Corpus,
     settings: Settings,
     output: Output,
-    correlation: Annotated[str, typer.Option(help="How a term is compared with a class.")] = "dot",
-    weighting: Annotated[str, typer.Option(help="How occurrences are weighted.")] = "tfidf",
-    shrinkage: Annotated[float, typer.Option(help="Pull on rare terms; 20 is a good start.")] = 0.0,
-    projector: Annotated[str, typer.Option(help="How classes become fewer dimensions.")] = "pca",
-    max_dims: Annotated[int, typer.Option(help="More classes are projected; 0: never.")] = 300,
-    min_docs: Annotated[int, typer.Option(help="Documents a term must occur in.")] = 5,
-    ngrams: Annotated[str, typer.Option(help="Words in a term, such as 1 or 1,2.")] = "1",
-    mask_numbers: Annotated[bool, typer.Option(help="Make all numbers one word.")] = True,
-    stop_words: Annotated[
-        str | None, typer.Option(help="english, or a file with a word per line.")
-    ] = None,
-    structural_problems: Annotated[
-        int, typer.Option(help="Columns to add for telling terms, in binary tasks.")
-    ] = 0,
-    keep_documents: Annotated[
-        bool, typer.Option("--keep-documents", help="Keep the counts, to add and remove exactly.")
-    ] = False,
+    correlation: Annotated[str, "How a term is compared with a class."] = "dot",
+    weighting: Annotated[str, "How occurrences are weighted."] = "tfidf",
+    shrinkage: Annotated[float, "Pull on rare terms; 20 is a good start."] = 0.0,
+    projector: Annotated[str, "How classes become fewer dimensions."] = "pca",
+    max_dims: Annotated[int, "More classes are projected; 0: never."] = 300,
+    min_docs: Annotated[int, "Documents a term must occur in."] = 5,
+    ngrams: Annotated[str, "Words in a term, such as 1 or 1,2."] = "1",
+    mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
+    stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
+    structural_problems: Annotated[int, "Columns to add for telling terms, in binary tasks."] = 0,
+    keep_documents: Annotated[bool, "Keep the counts, to add and remove exactly."] = False,
     multilabel: Multilabel = None,
 ) -> None:
     """Learn word-class embeddings from labelled texts.
@@ -82,28 +76,19 @@ def fit(
         "n_dims": embeddings.vectors_.shape[1],
         "seconds": round(seconds, 3),
     }
-    settings.tell(
-        result,
-        f"{output}: {len(embeddings):,} terms by {result['n_dims']} dimensions, from "
-        f"{n_docs:,} documents ({described_task(is_multilabel, len(embeddings.classes_))}), "
-        f"in {seconds:.1f} s",
-    )
+    made = f"{len(embeddings):,} terms by {result['n_dims']} dimensions"
+    read = f"{n_docs:,} documents ({described_task(is_multilabel, len(embeddings.classes_))})"
+    settings.tell(result, f"{output}: {made}, from {read}, in {seconds:.1f} s")
 
 
-def _fit(
-    embeddings: Any,  # noqa: ANN401 - WordClassEmbeddings
-    corpus: Corpus,
-    encoding: str,
-    is_multilabel: bool | None,
-) -> tuple[int, bool]:
+def _fit(wce: Any, corpus: Corpus, encoding: str, multilabel: bool | None) -> tuple[int, bool]:  # noqa: ANN401
     """Fit, a large file block by block; return how many documents, and whether multilabel."""
-    needs_all = embeddings.structural_problems or embeddings.keep_documents
-    if corpus.is_large and not needs_all:
-        blocks = corpus.blocks("train", encoding, is_multilabel)
-        embeddings.fit_blocks(blocks)
+    if corpus.is_large and not (wce.structural_problems or wce.keep_documents):
+        blocks = corpus.blocks("train", encoding, multilabel)
+        wce.fit_blocks(blocks)
         return blocks.n_docs, blocks.is_multilabel
-    documents = corpus.read("train", encoding, is_multilabel)
-    embeddings.fit(documents.texts, documents.labels)
+    documents = corpus.read("train", encoding, multilabel)
+    wce.fit(documents.texts, documents.labels)
     return len(documents), documents.is_multilabel
 
 
@@ -112,7 +97,7 @@ def words(
     settings: Settings,
     embeddings: Embeddings,
     name: Annotated[str, typer.Argument(metavar="CLASS", help="The class.")],
-    n: Annotated[int, typer.Option("-n", help="How many.")] = 20,
+    n: Annotated[int, "-n", "How many."] = 20,
 ) -> None:
     """Show the terms that speak for a class."""
     from wordclass.report.tables import scored_lines
@@ -127,7 +112,7 @@ def profile(
     settings: Settings,
     embeddings: Embeddings,
     word: Annotated[str, typer.Argument(help="A term of the vocabulary.")],
-    n: Annotated[int, typer.Option("-n", help="How many classes.")] = 20,
+    n: Annotated[int, "-n", "How many classes."] = 20,
 ) -> None:
     """Show the classes that a word speaks for."""
     from wordclass.labels import unknown_name
@@ -166,13 +151,10 @@ def unseen(
     embeddings: Embeddings,
     vectors: Annotated[Path, typer.Argument(help="Pretrained word vectors.")],
     n: Annotated[int, typer.Option("-n", min=0, help="How many terms.")] = 20,
-    name: Annotated[
-        str | None, typer.Option("--class", help="Only for this class; else each term's best.")
-    ] = None,
-    regressor: Annotated[str, typer.Option(help="What predicts: ridge or network.")] = "ridge",
+    name: Annotated[str | None, "--class", "Only for this class; else each term's best."] = None,
+    regressor: Annotated[str, "What predicts: ridge or network."] = "ridge",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Where to write the vectors of all these terms."),
+        Path | None, "--output", "-o", "Where to write the vectors of all these terms."
     ] = None,
 ) -> None:
     """Predict which classes words speak for that training never saw.
@@ -209,17 +191,12 @@ def unseen(
         result = {"output": str(output), **result}
         settings.say(f"{output}: {len(found):,} terms by {n_dims} dimensions")
     lines = aligned([(term, label, f"{score:5.2f}") for term, label, score in best])
-    measured = (
-        "too few to keep one aside and measure"
-        if quality is None
-        else f"on {quality.n_terms:,} of these, held out: R2 {quality.r2:.3f}, "
-        f"mean cosine {quality.cosine:.3f}"
-    )
-    lines.append(
-        f"{len(found):,} terms predicted by {regressor} from {found.n_shared:,} shared ones; "
-        + measured
-    )
-    settings.show(result, "\n".join(lines))
+    made = f"{len(found):,} terms predicted by {regressor} from {found.n_shared:,} shared ones"
+    measured = "too few to keep one aside and measure"
+    if quality is not None:
+        scores = f"R2 {quality.r2:.3f}, mean cosine {quality.cosine:.3f}"
+        measured = f"on {quality.n_terms:,} of these, held out: {scores}"
+    settings.show(result, "\n".join([*lines, f"{made}; {measured}"]))
 
 
 @command
@@ -227,8 +204,8 @@ def convert(
     settings: Settings,
     source: Annotated[Path, typer.Argument(metavar="IN", help="Vectors in any known format.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them.")],
-    format: Annotated[str | None, typer.Option(help="Of OUT, where its ending is silent.")] = None,
-    source_format: Annotated[str | None, typer.Option("--from", help="The format of IN.")] = None,
+    format: Annotated[str | None, "Of OUT, where its ending is silent."] = None,
+    source_format: Annotated[str | None, "--from", "The format of IN."] = None,
 ) -> None:
     """Turn word vectors from one format into another."""
     settings.check_output(target)

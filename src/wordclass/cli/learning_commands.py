@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from wordclass import storage
 from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
-from wordclass.cli.corpora import Corpus, Multilabel
+from wordclass.cli.corpora import Corpus, Multilabel, Names
 from wordclass.corpus import LabelledCorpus, described_task
 from wordclass.errors import InputError
 
@@ -23,12 +21,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-ClassifierName = Annotated[str, typer.Option("--classifier", help="Kind of classifier.")]
-Vectors = Annotated[Path | None, typer.Option(help="Pretrained word vectors.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Option of the classifier: name=value, which may be JSON."),
-]
+ClassifierName = Annotated[str, "Kind of classifier."]
+Vectors = Annotated[Path | None, "Pretrained word vectors."]
+Set = Annotated[Names, "--set", "Option of the classifier: name=value, which may be JSON."]
 
 
 @command
@@ -39,9 +34,7 @@ def train(
     classifier: ClassifierName = "linear",
     vectors: Vectors = None,
     set_: Set = None,
-    holdout: Annotated[
-        float | None, typer.Option(help="Share of the documents to keep aside and measure on.")
-    ] = None,
+    holdout: Annotated[float | None, "Share of the documents to keep aside and measure on."] = None,
     multilabel: Multilabel = None,
 ) -> None:
     """Train a classifier on labelled texts.
@@ -52,18 +45,19 @@ def train(
     settings.check_output(output, is_folder=True)
     start = time.perf_counter()
 
-    from wordclass import persistence
+    from wordclass import classifiers, persistence
     from wordclass.folds import Holdout
+    from wordclass.word_vectors import WordVectors
 
     persistence.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)
-    options = arguments.named_values(set_ or [])
-    shared = {
-        "seed": settings.seed,
-        "n_jobs": settings.jobs,
-        "checkpoint": arguments.beside(output, "checkpoint"),
-    }
-    made = _make_classifier(classifier, options, vectors, shared)
+    options = arguments.named_values(set_ or []) | ({} if vectors is None else {"vectors": None})
+    checkpoint = arguments.beside(output, "checkpoint")
+    shared = {"seed": settings.seed, "n_jobs": settings.jobs, "checkpoint": checkpoint}
+    given = classifiers.checked_options(classifier, options, shared)
+    if vectors is not None:
+        given["vectors"] = WordVectors.load(vectors)
+    made = classifiers.classifier(classifier, **given)
     documents = corpus.read("train", settings.encoding, multilabel)
     scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
     if not _is_ours_to_save(made):
@@ -82,54 +76,31 @@ def train(
         "seconds": round(seconds, 3),
         **scores,
     }
-    message = (
-        f"{output}: {classifier}, from {n_docs:,} documents "
-        f"({described_task(documents.is_multilabel, n_classes)}), in {seconds:.1f} s"
-    )
+    task = described_task(documents.is_multilabel, n_classes)
+    message = f"{output}: {classifier}, from {n_docs:,} documents ({task}), in {seconds:.1f} s"
     if found := scores.get("holdout"):
         from wordclass.report.evaluation import accuracy_name
 
-        message += (
-            f"; on {found['n_docs']:,} documents kept aside: macro F1 {found['macro_f1']:.4f}, "
-            f"micro F1 {found['micro_f1']:.4f}, {accuracy_name(documents.is_multilabel)} "
-            f"{found['accuracy']:.4f}"
-        )
+        f1 = f"macro F1 {found['macro_f1']:.4f}, micro F1 {found['micro_f1']:.4f}"
+        accuracy = f"{accuracy_name(documents.is_multilabel)} {found['accuracy']:.4f}"
+        message += f"; on {found['n_docs']:,} documents kept aside: {f1}, {accuracy}"
     settings.tell(result, message)
 
 
-def _make_classifier(
-    name: str, options: dict[str, Any], vectors: Path | None, shared: dict[str, Any]
-) -> Any:  # noqa: ANN401 - any classifier of texts
-    """Make a classifier; the shared options are given to one that has use for them."""
-    from wordclass.classifiers import checked_options, classifier
-    from wordclass.word_vectors import WordVectors
-
-    wanted = options if vectors is None else {**options, "vectors": None}
-    given = checked_options(name, wanted, shared)
-    if vectors is not None:
-        given["vectors"] = WordVectors.load(vectors)
-    return classifier(name, **given)
-
-
-def _train_on(
-    classifier: Any,  # noqa: ANN401
-    corpus: LabelledCorpus,
-    aside: "Holdout | None",
-) -> dict[str, Any]:
+def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dict[str, Any]:  # noqa: ANN401
     """Fit a classifier; return what is known of its quality from the documents kept aside."""
     if aside is None:
-        classifier.fit(corpus.texts, corpus.labels)
+        made.fit(corpus.texts, corpus.labels)
         return {}
     from wordclass.report.evaluation import evaluate_model
 
     is_aside = aside.contains(corpus.texts)
     if not is_aside.any() or is_aside.all():
-        raise InputError(
-            f"--holdout {aside.share:g} of {len(corpus)} documents leaves none on one side"
-        )
+        asked = f"--holdout {aside.share:g} of {len(corpus)} documents"
+        raise InputError(f"{asked} leaves none on one side")
     rest = corpus.part(~is_aside)
-    classifier.fit(rest.texts, rest.labels)
-    found = evaluate_model(classifier, corpus.part(is_aside)).to_dict()
+    made.fit(rest.texts, rest.labels)
+    found = evaluate_model(made, corpus.part(is_aside)).to_dict()
     return {"holdout": {"share": aside.share, "seed": aside.seed, **found}}
 
 
@@ -192,19 +163,14 @@ def tune(
     settings: Settings,
     output: Output,
     classifier: ClassifierName = "linear",
-    budget: Annotated[
-        str, typer.Option(help="Time for all trials: 90s, 10m, 1h; none: try everything.")
-    ] = "10m",
-    target: Annotated[
-        str, typer.Option(help="What is best: macro_f1, micro_f1, accuracy, or both F1.")
-    ] = "both",
+    budget: Annotated[str, "Time for all trials: 90s, 10m, 1h; none: try everything."] = "10m",
+    target: Annotated[str, "What is best: macro_f1, micro_f1, accuracy, or both F1."] = "both",
     grid: Annotated[
-        list[str] | None,
-        typer.Option(help="What to choose from, instead of the classifier's own: name=v1,v2."),
+        list[str] | None, "What to choose from, instead of the classifier's own: name=v1,v2."
     ] = None,
     set_: Set = None,
     vectors: Vectors = None,
-    validation: Annotated[float, typer.Option(help="Share of the documents that decides.")] = 0.2,
+    validation: Annotated[float, "Share of the documents that decides."] = 0.2,
     multilabel: Multilabel = None,
 ) -> None:
     """Choose the settings of a classifier on held-out documents, and train it on all.

@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.text import Text
 
 from wordclass import naming
-from wordclass.cli import arguments, terminal
+from wordclass.cli import arguments
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, Texts
 from wordclass.corpus import Label, ReadOptions, Record
 from wordclass.corpus_formats._lines import line_blocks
 from wordclass.errors import InputError
-from wordclass.report.printable import escaped
+from wordclass.report.printable import escaped, joined
 
 if TYPE_CHECKING:
     from wordclass.explanation import Explanation
@@ -38,21 +38,13 @@ def evaluate(
     model: Model,
     corpus: Corpus,
     settings: Settings,
-    n: Annotated[int, typer.Option("-n", help="How many of the best and worst classes.")] = 5,
-    per_class: Annotated[
-        bool, typer.Option("--per-class", help="Tell the scores of all classes.")
-    ] = False,
-    strict_labels: Annotated[
-        bool, typer.Option("--strict-labels", help="Labels that training never saw are an error.")
-    ] = False,
-    holdout: Annotated[
-        bool, typer.Option("--holdout", help="Only what training with --holdout kept aside.")
-    ] = False,
-    confusion: Annotated[
-        Path | None, typer.Option(help="Draw which classes are taken for which: FILE.png.")
-    ] = None,
+    n: Annotated[int, "-n", "How many of the best and worst classes."] = 5,
+    per_class: Annotated[bool, "Tell the scores of all classes."] = False,
+    strict_labels: Annotated[bool, "Labels that training never saw are an error."] = False,
+    holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
+    confusion: Annotated[Path | None, "Draw which classes are taken for which: FILE.png."] = None,
     errors: Annotated[
-        Path | None, typer.Option(help="Write what was wrong, and why: a .csv, .jsonl, .parquet.")
+        Path | None, "Write what was wrong, and why: a .csv, .jsonl, .parquet."
     ] = None,
 ) -> None:
     """Measure a model on labelled texts.
@@ -75,24 +67,17 @@ def evaluate(
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
-    usual_split = "test" if aside is None else "train"
-    keep_rows = errors is not None
-    documents = corpus.read(
-        usual_split, settings.encoding, is_multilabel, loaded, keep_rows=keep_rows
-    )
+    split, keep = "train" if holdout else "test", errors is not None
+    documents = corpus.read(split, settings.encoding, is_multilabel, loaded, keep_rows=keep)
     if aside is not None:
         documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
     if found.n_shared:
-        settings.say(
-            f"warning: {found.n_shared:,} of these {len(documents):,} documents are among those "
-            "the model was trained on, which flatters the scores"
-        )
+        shared = f"{found.n_shared:,} of these {len(documents):,} documents are among those"
+        settings.say(f"warning: {shared} the model was trained on, which flatters the scores")
     if found.scores.n_dropped:
-        settings.say(
-            f"warning: {found.scores.n_dropped:,} labels of classes that training never saw "
-            "were left out; --strict-labels makes this an error"
-        )
+        dropped = f"{found.scores.n_dropped:,} labels of classes that training never saw"
+        settings.say(f"warning: {dropped} were left out; --strict-labels makes this an error")
     if confusion is not None:
         naming.extra("matplotlib", "to draw a picture")
         from wordclass.report.pictures import draw_confusion
@@ -122,22 +107,17 @@ def predict(
     model: Model,
     corpus: Texts,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; else printed."),
+        Path | None, "--output", "-o", "A .csv, .tsv, .jsonl or .parquet file; else printed."
     ] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Scores of so many classes, best first.")
     ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Probabilities of all classes, or of the -k best.")
-    ] = False,
+    proba: Annotated[bool, "Probabilities of all classes, or of the -k best."] = False,
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Labels are the classes at least so probable."),
     ] = None,
-    holdout: Annotated[
-        bool, typer.Option("--holdout", help="Only what training with --holdout kept aside.")
-    ] = False,
+    holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
 ) -> None:
     """Predict the labels of texts: one JSON object per text, or a row of a table.
 
@@ -157,16 +137,14 @@ def predict(
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
-    writer = (
-        nullcontext(made.extend if is_one_object else _print) if output is None else rows_to(output)
-    )
+    show = made.extend if is_one_object else _print
+    writer = nullcontext(show) if output is None else rows_to(output)
     reader = corpus.blocks("train" if holdout else None, settings.encoding, None, loaded)
     blocks = _input_records(reader.options) if corpus.data == "-" else corpus.records(reader)
     with writer as write:
         for records in blocks:
             if aside is not None:
-                is_aside = aside.contains(record.text for record in records)
-                records = [*compress(records, is_aside)]
+                records = [*compress(records, aside.contains(each.text for each in records))]
             texts = [record.text for record in records]
             found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
             write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
@@ -215,13 +193,9 @@ def explain(
     settings: Settings,
     model: Model,
     text: Annotated[str, typer.Argument(help="The text; - reads it from standard input.")] = "-",
-    name: Annotated[
-        str | None, typer.Option("--class", help="Explain this class, predicted or not.")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", help="How many terms per label.")] = 10,
-    color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="By default on a terminal only.")
-    ] = None,
+    name: Annotated[str | None, "--class", "Explain this class, predicted or not."] = None,
+    n: Annotated[int, "-n", "How many terms per label."] = 10,
+    color: Annotated[bool | None, "--color/--no-color", "By default on a terminal only."] = None,
 ) -> None:
     """Show which words made the labels of a text.
 
@@ -278,14 +252,14 @@ def _print_explanation(
 ) -> None:
     """Print an explanation: on a terminal with the text in color, unless told otherwise."""
     with standard_output() as stream:
-        stream.write(terminal.joined(head))
+        stream.write(joined(head))
         wanted = stream.isatty() and not os.environ.get("NO_COLOR") if color is None else color
         if wanted and found.terms:
             system: Any = "truecolor" if color else "auto"
             console = Console(file=stream, force_terminal=True, color_system=system, soft_wrap=True)
             console.print()
             console.print(_colored(found, best))
-        stream.write(terminal.joined(reasons))
+        stream.write(joined(reasons))
 
 
 def _colored(found: "Explanation", label: Label) -> Text:
@@ -320,10 +294,8 @@ def export(
 
     name = persistence.read_manifest(model)["classifier"]
     if not hasattr(naming.entry("classifiers", name).make, "export"):
-        raise InputError(
-            f"{model}: a {name!r} model has no network to export; "
-            "expected one of cnn, lstm, attention or leam"
-        )
+        expected = "expected one of cnn, lstm, attention or leam"
+        raise InputError(f"{model}: a {name!r} model has no network to export; {expected}")
     from wordclass.network.export import beside, format_of
 
     chosen, described = format_of(output), beside(output)
@@ -340,8 +312,6 @@ def export(
         "n_rows": len(loaded.embedding_),
         "bytes": output.stat().st_size,
     }
-    settings.tell(
-        result,
-        f"{output}: {loaded.name} of {result['n_classes']:,} classes and {result['n_rows']:,} "
-        f"rows of vectors, {result['bytes']:,} bytes; {described} says how to use it",
-    )
+    sizes = f"{result['n_classes']:,} classes and {result['n_rows']:,} rows of vectors"
+    made = f"{loaded.name} of {sizes}, {result['bytes']:,} bytes"
+    settings.tell(result, f"{output}: {made}; {described} says how to use it")

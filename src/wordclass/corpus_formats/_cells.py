@@ -39,9 +39,8 @@ def read(path: Path, options: ReadOptions, delimiter: str | None = None) -> Iter
 def records_of(path: Path, rows: Rows, options: ReadOptions) -> Iterator[Record]:
     """Make records of rows of cells, the first of which names the columns unless told otherwise."""
     if options.label_separator == "":
-        raise InputError(
-            "label_separator is empty; None (--label-separator none) keeps cells whole"
-        )
+        whole = "None (--label-separator none) keeps cells whole"
+        raise InputError(f"label_separator is empty; {whole}")
     place, header = next(rows, (None, []))
     if place is None:
         raise FormatError(path, None, "empty: expected a header line that names the columns")
@@ -65,7 +64,7 @@ def _checked(path: Path, rows: Rows, fields: _records.Fields) -> Rows:
     for place, cells in rows:
         if len(cells) != n_columns:
             reason = f"{len(cells)} cells, but the header names {n_columns} columns"
-            raise FormatError.at(path, place, reason)
+            raise FormatError(path, place, reason)
         if column is not None and (cells[column] in seen or len(seen) < _MOST_CELLS):
             seen[cells[column]] += 1
         yield place, cells
@@ -93,7 +92,10 @@ def _problem(cells: Counter[str], separator: str) -> str | None:
     if name := _usual(cells, separator, are_shared=False):
         return f"{name!r:.60} was read as several labels, which occur in no other cell"
     for other in _DELIMITERS.replace(separator, ""):
-        if name := _usual(names, other, are_shared=True):
+        name = _usual(names, other, are_shared=True)
+        if other == "|":  # no name has that
+            name = next((each for each in names if len(_records.split_cell(each, other)) > 1), None)
+        if name:
             return f"{name!r:.60} looks like several labels, separated by {other!r}"
     return None
 

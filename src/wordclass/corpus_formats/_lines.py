@@ -39,8 +39,7 @@ def line_blocks(stream: Any, name: Path | str, encoding: str) -> Iterator[list[s
     # our own dropping of the mark looks at the first line only; that of utf-8-sig at each
     codec = codec_of(encoding).removesuffix("-sig")
     decoder = codecs.getincrementaldecoder(codec)()
-    rest, n_lines, n_blank, chunk = "", 0, 0, b"first"
-    has_begun = False
+    rest, n_lines, n_blank, chunk, has_begun = "", 0, 0, b"first", False
     while chunk:
         chunk, state = stream.read1(_CHUNK), decoder.getstate()
         try:
@@ -86,7 +85,5 @@ def codec_of(encoding: str) -> str:
         "\n".encode(encoding)  # refuses codecs that are not of text, such as "hex"
         return codecs.lookup(encoding).name
     except (LookupError, ValueError) as error:
-        raise InputError(
-            f"unknown encoding {encoding!r}; expected one that Python knows, such as 'utf-8', "
-            "'latin-1' or 'utf-16'"
-        ) from error
+        expected = "expected one that Python knows, such as 'utf-8', 'latin-1' or 'utf-16'"
+        raise InputError(f"unknown encoding {encoding!r}; {expected}") from error

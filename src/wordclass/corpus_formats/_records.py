@@ -40,8 +40,7 @@ class Fields(NamedTuple):
 
     def name(self, field: Any) -> str:  # noqa: ANN401
         """Return the name of a field."""
-        name: str = field if self.header is None else self.header[field]
-        return name
+        return str(field if self.header is None else self.header[field])
 
 
 class _BadRecordError(Exception):
@@ -101,9 +100,9 @@ def from_rows(
             fields = fields or choose_fields([*row], options, path, place)
             record = _to_record(row, fields, place)
         except _BadRecordError as error:
-            raise FormatError.at(path, place, str(error)) from error
+            raise FormatError(path, place, str(error)) from error
         except KeyError as error:
-            raise FormatError.at(path, place, _missing(error.args[0], [*row])) from error
+            raise FormatError(path, place, _missing(error.args[0], [*row])) from error
         if options.keep_rows:
             columns = zip(fields.header, row, strict=True) if fields.header else row
             record = record._replace(row=dict(columns))
@@ -129,10 +128,10 @@ def choose_fields(
     for name in chosen:
         option = "text_field" if name in texts else "label_field"
         if name not in present:
-            raise FormatError.at(path, place, _missing(name, present, option))
+            raise FormatError(path, place, _missing(name, present, option))
     for name in [*chosen, "split"]:
         if present.count(name) > 1:
-            raise FormatError.at(path, place, f"there are {present.count(name)} columns {name!r}")
+            raise FormatError(path, place, f"there are {present.count(name)} columns {name!r}")
         if chosen.count(name) > 1:
             raise InputError(f"field {name!r} is chosen twice; it cannot be both text and label")
     split = "split" if "split" in present and "split" not in chosen else None
@@ -143,9 +142,8 @@ def refuse_fields(options: ReadOptions, format: str) -> None:
     """Refuse names of fields for a format that has none."""
     for option in ("text_field", "label_field"):
         if (names := _names(option, options)) and not options.are_remembered:
-            raise InputError(
-                f"{option} {names[0]!r} does not apply: the format {format} has no named fields"
-            )
+            reason = f"the format {format} has no named fields"
+            raise InputError(f"{option} {names[0]!r} does not apply: {reason}")
 
 
 def _names(option: str, options: ReadOptions) -> list[str]:

@@ -49,7 +49,7 @@ def _object(path: Path, place: int | str, value: Any) -> dict[str, Any]:  # noqa
     if isinstance(value, dict):
         return value
     expected = 'expected an object such as {"text": "...", "labels": ["..."]}'
-    raise FormatError.at(path, place, f"{_records.described(value)}, {expected}")
+    raise FormatError(path, place, f"{_records.described(value)}, {expected}")
 
 
 def _parsed(path: Path, line: int | None, text: str) -> Any:  # noqa: ANN401

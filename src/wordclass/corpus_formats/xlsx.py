@@ -7,7 +7,7 @@ from pathlib import Path
 from wordclass import naming, storage
 from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _cells, _records
-from wordclass.errors import FormatError, WordClassError
+from wordclass.errors import FormatError
 
 ENDINGS = (".xlsx",)
 
@@ -30,8 +30,6 @@ def _rows(path: Path) -> _cells.Rows:
                 n_columns = n_columns or n_used  # as many as there are in the header
                 if n_used:
                     yield f"row {number}", (cells + [""] * n_columns)[: max(n_used, n_columns)]
-        except WordClassError:
-            raise
         except Exception as error:  # whatever a strange file makes of zipfile, XML and openpyxl
             raise FormatError(path, None, f"not a workbook, or a damaged one: {error}") from error
 

@@ -21,16 +21,12 @@ from wordclass import progress
 _PACKAGES = ("numpy", "scipy", "sklearn")
 # tests, what was copied from elsewhere (numpy._utils holds an old `inspect`), and tools beside the
 # library proper
-_DROPPED_FOLDERS = frozenset(
-    {"test", "testing", "tests"}
-    | {"_utils", "array_api_compat", "array_api_extra", "externals"}
-    | {"_pyinstaller", "_typing", "code_generators", "distutils", "f2py", "typing"}
-)
-_DROPPED_FILES = frozenset({"__main__", "conftest", "setup"})
+_TESTS = {"test", "testing", "tests"}
+_COPIES = {"_utils", "array_api_compat", "array_api_extra", "externals"}
+_TOOLS = {"_pyinstaller", "_typing", "code_generators", "distutils", "f2py", "typing"}
+_DROPPED_FILES = {"__main__", "conftest", "setup"}
 
-_CUT_SECTIONS = frozenset(
-    {"see also", "references", "examples", "example", "methods", "attributes"}
-)
+_CUT_SECTIONS = {"see also", "references", "examples", "example", "methods", "attributes"}
 _UNDERLINE = re.compile(r"\s*([-=~^*#+\"'`])\1{2,}\s*")
 _DIRECTIVE = re.compile(r"\s*\.\. ?(\S|$)")
 _PROMPT = re.compile(r"\s*(>>>|In \[\d+\]:)")
@@ -111,7 +107,7 @@ def find_files(areas: Collection[str]) -> list[SourceFile]:
         parts = place.parent.parts if place.stem == "__init__" else place.with_suffix("").parts
         module = ".".join(filter(None, (package, *parts))).removeprefix("_py")
         # _bws_test.py and the like hold statistical tests
-        is_test = place.stem.startswith("test_") or not _DROPPED_FOLDERS.isdisjoint(place.parts)
+        is_test = place.stem.startswith("test_") or {*place.parts} & (_TESTS | _COPIES | _TOOLS)
         area = _area_of(module, areas)
         if area and not is_test and place.stem not in _DROPPED_FILES:
             files.append(SourceFile(area, module, path))
@@ -124,10 +120,8 @@ def _candidates(areas: Collection[str]) -> Iterator[tuple[Path, str, Path]]:
     standard = Path(sysconfig.get_paths()["stdlib"])
     for name in (area for area in areas if area.partition(".")[0] not in packages):
         # decimal.py and the like hand on to _pydecimal.py, where the docstrings are
-        for path in (standard / f"{name}.py", standard / f"_py{name}.py"):
-            if path.is_file():
-                yield standard, "", path
-        for path in (standard / name).rglob("*.py"):
+        modules = (standard / f"{name}.py", standard / f"_py{name}.py")
+        for path in (*filter(Path.is_file, modules), *(standard / name).rglob("*.py")):
             yield standard, "", path
     for package in packages:
         # of a top-level package, find_spec imports nothing
@@ -179,9 +173,7 @@ def _added(call: ast.expr) -> Iterator[tuple[str, str]]:
     numpy calls it with (place, object, text), (place, object, (method, text)) or a list of such
     pairs, scipy with (object, text).
     """
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-        return
-    if call.func.id != "add_newdoc":
+    if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "add_newdoc":
         return
     try:
         *_, name, said = (ast.literal_eval(argument) for argument in call.args)

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -146,8 +147,7 @@ def _fetch_from(url: str, download: Download, part: Path, version: Path) -> None
     if download.sha256 not in (None, found):
         part.unlink()
         version.unlink(missing_ok=True)
-        reason = f"its sha256 is {found}, expected {download.sha256}"
-        raise _FailedError(reason, is_wrong=True)
+        raise _FailedError(f"its sha256 is {found}, expected {download.sha256}", is_wrong=True)
 
 
 def _continue(url: str, download: Download, part: Path, version: Path) -> None:
@@ -170,9 +170,8 @@ def _continue(url: str, download: Download, part: Path, version: Path) -> None:
         if response.status != 206 or not content_range.startswith(f"bytes {start}-"):
             start = 0
             # a weak tag, W/"...", does not promise the same bytes
-            tag = response.headers.get("ETag", "")
-            is_strong = tag.startswith('"')
-            version.write_text(tag if is_strong else response.headers.get("Last-Modified", ""))
+            tag, date = (response.headers.get(each, "") for each in ("ETag", "Last-Modified"))
+            version.write_text(tag if tag.startswith('"') else date)
         _append(response, part, start, f"downloading {download.file}")
 
 
@@ -198,16 +197,13 @@ def _append(response: http.client.HTTPResponse, part: Path, done: int, step: str
     """Write what comes behind the bytes that are there already."""
     length = response.headers.get("Content-Length", "")
     total = done + int(length) if length.isdecimal() else None
-    chunk = b""
+    read = _network()(partial(response.read, _CHUNK))
     with part.open("ab" if done else "wb") as file:
-        while True:
+        progress.report(step, done, total)
+        for chunk in iter(read, b""):
             file.write(chunk)
             done += len(chunk)
             progress.report(step, done, total)
-            with _network():
-                chunk = response.read(_CHUNK)
-            if not chunk:
-                break
     if total is not None and done < total:
         reason = f"the connection broke after {done:,} of {total:,} bytes"
         raise _FailedError(reason, may_go_on=True)

@@ -24,16 +24,10 @@ from wordclass.storage import accessing
 _ARCHIVES = (".gz", ".tgz", ".zip", ".tar", ".xz", ".bz2")
 _MAX_SIZE = 1 << 30  # of one file; larger ones are no documents but an attack, or a mistake
 _CHUNK = 1 << 20
-_DAMAGE = (
-    EOFError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    gzip.BadGzipFile,
-    NotImplementedError,  # a compression that zipfile does not know
-    RuntimeError,  # a file with a password
-)
+# the last one tells of a file with a password, or a compression that zipfile does not know
+_NO_ARCHIVE = (tarfile.TarError, zipfile.BadZipFile, RuntimeError)
+_DAMAGE = (*_NO_ARCHIVE, EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_COMPRESSIONS = {b"\x1f\x8b": gzip, b"\xfd7zXZ": lzma, b"BZh": bz2}  # by their first bytes
 
 Wanted = Callable[[str], bool]
 
@@ -135,11 +129,8 @@ def _read_tar(path: Path, wanted: Wanted) -> Iterator[Member]:
 def _decompressed(path: Path) -> BinaryIO:
     with path.open("rb") as raw:
         start = raw.read(6)
-    if start.startswith(b"\x1f\x8b"):
-        return cast("BinaryIO", gzip.open(path))
-    if start.startswith(b"\xfd7zXZ"):
-        return cast("BinaryIO", lzma.open(path))
-    return cast("BinaryIO", bz2.open(path)) if start.startswith(b"BZh") else path.open("rb")
+    found = (module for magic, module in _COMPRESSIONS.items() if start.startswith(magic))
+    return cast("BinaryIO", next(found, io).open(path, "rb"))
 
 
 def _check_size(path: Path, name: str, size: int) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -101,18 +102,14 @@ class Source:
             folders += [data / self.name, data, data / "raw" / self.name, data / "raw"]
         for folder in folders:
             for pattern in patterns:
-                try:
-                    found = sorted(folder.glob(pattern))
-                except OSError:  # a folder that may not be entered has nothing for us
-                    continue
-                if found:
-                    return found
+                with suppress(OSError):  # a folder that may not be entered has nothing for us
+                    if found := sorted(folder.glob(pattern)):
+                        return found
         return []
 
     def require(self, home: Path) -> list[Path]:
         """Return the files and folders that hold the corpus, or say how to get them."""
-        found = self.find(home)
-        if not found:
+        if not (found := self.find(home)):
             raise MissingDataError(
                 f"the data set {self.name} is not here. {self.how_to_get}. Put it, packed or not, "
                 f"into {home / self.name}, or into the folder that {_VARIABLE} names. "

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from html.entities import name2codepoint
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -31,12 +32,11 @@ def parse(member: Member) -> Element:
     data = member.data
     if b"<!ENTITY" in (data.replace(b"\0", b"") if b"\0" in data else data):
         raise FormatError(member.place, None, "it declares entities, which no corpus does: refused")
-    try:
+    with suppress(ElementTree.ParseError, ValueError, LookupError):
         return _parse(data)
-    except (ElementTree.ParseError, ValueError, LookupError):
-        pass
+    data = _FORBIDDEN_REFERENCE.sub(b" ", _CONTROLS.sub(b" ", data))
     try:
-        return _parse(_mended(data))
+        return _parse(_BARE_AMPERSAND.sub(b"&amp;", data))
     except ElementTree.ParseError as error:
         reason = f"not well-formed XML: {error.msg}"
         raise FormatError(member.place, error.position[0], reason) from error
@@ -57,11 +57,4 @@ def texts_of(elements: Iterator[Element] | list[Element]) -> list[str]:
 def _parse(data: bytes) -> Element:
     parser = ElementTree.XMLParser()
     parser.entity.update(_ENTITIES)
-    parser.feed(data)
-    root: Element = parser.close()
-    return root
-
-
-def _mended(data: bytes) -> bytes:
-    without_controls = _FORBIDDEN_REFERENCE.sub(b" ", _CONTROLS.sub(b" ", data))
-    return _BARE_AMPERSAND.sub(b"&amp;", without_controls)
+    return ElementTree.XML(data, parser)

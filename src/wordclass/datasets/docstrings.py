@@ -3,7 +3,6 @@
 A corpus that is there without a download, built once for each set of installed versions.
 """
 
-import gzip
 import hashlib
 import importlib.metadata
 import json
@@ -20,7 +19,7 @@ from wordclass.corpus import Dataset, Record
 from wordclass.datasets import _docstring_prose
 from wordclass.datasets._source import Source
 from wordclass.errors import MissingDataError
-from wordclass.storage import reading, replacing
+from wordclass.storage import reading, writing
 
 SOURCE = Source(
     name="docstrings",
@@ -107,9 +106,8 @@ def distinct(documents: Sequence[Document], limit: float) -> list[Document]:
         The largest cosine between tf-idf rows that a document may have with one of its class that
         is kept before it.
     """
-    X = TfidfVectorizer(sublinear_tf=True).fit_transform(
-        [each.text for each in documents]
-    )  # (n, v)
+    texts = [each.text for each in documents]
+    X = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)  # (n, v)
     rows: defaultdict[str, list[int]] = defaultdict(list)  # of each class
     for k, document in enumerate(documents):
         rows[document.label].append(k)
@@ -152,5 +150,5 @@ def write_cache(path: Path, documents: list[Document]) -> None:
     """Keep documents as JSON lines, which `read_corpus` understands too."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(document._asdict(), ensure_ascii=False) for document in documents)
-    with replacing(path) as temporary:
-        temporary.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
+    with writing(path) as stream:
+        stream.write("\n".join(lines).encode())

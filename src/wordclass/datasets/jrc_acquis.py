@@ -13,6 +13,7 @@ from wordclass.datasets._source import Sizes, Source
 from wordclass.errors import FormatError
 
 _URL = "https://wt-public.emm4u.eu/Acquis/JRC-Acquis.3.0/corpus/jrc-en.tgz"
+_YYYY = "[12][0-9][0-9][0-9]"
 
 SOURCE = Source(
     name="jrc_acquis",
@@ -20,13 +21,7 @@ SOURCE = Source(
     url="https://joint-research-centre.ec.europa.eu/language-technology-resources/jrc-acquis_en",
     license="free for research, with acknowledgement of the European Union as the source",
     sizes=Sizes(n_train=13_137, n_test=7_233, n_classes=2_706),
-    files=(
-        "jrc-en.tgz",
-        "jrc-en.tar.gz",
-        "en/[12][0-9][0-9][0-9]",
-        "jrc-en/[12][0-9][0-9][0-9]",
-        "jrc-en/en/[12][0-9][0-9][0-9]",
-    ),
+    files=("jrc-en.tgz", "jrc-en.tar.gz", f"en/{_YYYY}", f"jrc-en/{_YYYY}", f"jrc-en/en/{_YYYY}"),
     download=Download("jrc-en.tgz", (_URL,)),
 )
 
@@ -65,8 +60,7 @@ def load(home: Path, *, first_year: int | None = None, min_docs_per_class: int =
     counts = Counter(label for labels in training for label in labels)
     kept = []
     for name, record in found:
-        labels = [label for label in record.labels if counts[label] >= min_docs_per_class]
-        if labels:
+        if labels := [label for label in record.labels if counts[label] >= min_docs_per_class]:
             kept.append((name, record._replace(labels=labels)))
     return SOURCE.to_dataset(home, kept, is_multilabel=True)
 

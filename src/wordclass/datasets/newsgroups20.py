@@ -31,9 +31,7 @@ SOURCE = Source(
 )
 
 _SPLITS = {"20news-bydate-train": "train", "20news-bydate-test": "test"}
-_QUOTING = re.compile(
-    r"^(?:In article|Quoted from|[>|])|writes in|writes:|wrote:|says:|said:", re.MULTILINE
-)
+_QUOTING = re.compile(r"(?m)^(?:In article|Quoted from|[>|])|writes in|writes:|wrote:|says:|said:")
 
 
 def load(home: Path, *, strip: str | Iterable[str] = ("headers", "footers", "quotes")) -> Dataset:
@@ -49,9 +47,8 @@ def load(home: Path, *, strip: str | Iterable[str] = ("headers", "footers", "quo
     """
     removed = {strip} if isinstance(strip, str) else set(strip)
     if unknown := removed - {"headers", "footers", "quotes"}:
-        raise InputError(
-            f"strip has {', '.join(sorted(map(repr, unknown)))}; known: headers, footers, quotes"
-        )
+        listed = ", ".join(sorted(map(repr, unknown)))
+        raise InputError(f"strip has {listed}; known: headers, footers, quotes")
     found: dict[str, dict[tuple[str, str], Record]] = {"train": {}, "test": {}}
     for post in SOURCE.members(home, _is_post):
         folder, group, number = post.parts[-3:]

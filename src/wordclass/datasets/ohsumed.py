@@ -9,22 +9,17 @@ from wordclass.corpus import Dataset, Record
 from wordclass.datasets._download import Download
 from wordclass.datasets._source import Sizes, Source
 
+_URL = "http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz"
+_CODE = "C[0-2][0-9]"
+
 SOURCE = Source(
     name="ohsumed",
     title="MEDLINE abstracts of 1991 by cardiovascular disease",
     url="http://disi.unitn.it/moschitti/corpora.htm",
     license="free for research on information retrieval (Hersh et al. 1994)",
     sizes=Sizes(n_train=24_061, n_test=10_328, n_classes=23),
-    files=(
-        "ohsumed-all-docs.tar.gz",
-        "C[0-2][0-9]",
-        "ohsumed-all/C[0-2][0-9]",
-        "ohsumed-all-docs/C[0-2][0-9]",
-    ),
-    download=Download(
-        "ohsumed-all-docs.tar.gz",
-        ("http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz",),
-    ),
+    files=("ohsumed-all-docs.tar.gz", _CODE, f"ohsumed-all/{_CODE}", f"ohsumed-all-docs/{_CODE}"),
+    download=Download("ohsumed-all-docs.tar.gz", (_URL,)),
 )
 
 _TRAINING_PERCENT = 70

@@ -27,14 +27,7 @@ SOURCE = Source(
         "rcv1-v2.topics.qrels.gz, may be fetched: `wordclass datasets rcv1 --download`"
     ),
     sizes=Sizes(n_train=23_149, n_test=781_265, n_classes=101),
-    files=(
-        f"{_DAY}.zip",
-        f"*/{_DAY}.zip",
-        "rcv1.tar.xz",
-        "rcv1.tar.gz",
-        _DAY,
-        f"*/{_DAY}",
-    ),
+    files=(f"{_DAY}.zip", f"*/{_DAY}.zip", "rcv1.tar.xz", "rcv1.tar.gz", _DAY, f"*/{_DAY}"),
     companions=("rcv1-v2.topics.qrels.gz", "rcv1-v2.topics.qrels"),
     download=Download(
         "rcv1-v2.topics.qrels.gz",

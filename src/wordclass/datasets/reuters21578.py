@@ -93,9 +93,8 @@ def _to_record(content: str, split: str) -> Record:
     # two documents have a topic twice
     topics = dict.fromkeys(map(html.unescape, _TOPIC.findall(_first(_TOPICS, content))))
     # references to control characters, such as &#3; at the end of each story, become nothing
-    title, body, unprocessed = (
-        html.unescape(_first(pattern, content)) for pattern in (_TITLE, _BODY, _UNPROCESSED)
-    )
+    parts = (_first(pattern, content) for pattern in (_TITLE, _BODY, _UNPROCESSED))
+    title, body, unprocessed = map(html.unescape, parts)
     return Record(f"{title}\n{_SPACE.sub(' ', body)}\n{unprocessed}", list(topics), split)
 
 

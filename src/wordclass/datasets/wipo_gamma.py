@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from wordclass.checks import check_one_of
@@ -35,14 +34,8 @@ _SYMBOLS = (
     "./bibliographic-data/technical-data/classifications-ipcr/"
     "classification-ipcr[@computed='from_ecla_to_ipc_SG']"
 )
+_Listed = tuple[str, list[str]]  # what an official list says of a document: split, symbols
 _SYMBOL = re.compile(r"\s*([A-H]\d\d[A-Z])\s*(?:(\d{1,4})\s*/|(\d*))")
-
-
-class _Listed(NamedTuple):
-    """What the official list of a part says about a document."""
-
-    split: str
-    symbols: list[str]
 
 
 def load(home: Path, *, labels: str = "main", level: str = "subclass") -> Dataset:
@@ -106,7 +99,7 @@ def _read_lists(home: Path, level: str) -> dict[str, _Listed]:
     for member in SOURCE.members(home, lambda name: PurePosixPath(name).name in names, step):
         missing.discard(member.parts[-1])
         for document, symbols in _lines(member):
-            listed[document] = _Listed(names[member.parts[-1]], symbols)
+            listed[document] = names[member.parts[-1]], symbols
     if missing:
         place = SOURCE.require(home)[0]
         raise FormatError(place, None, f"the lists {', '.join(sorted(missing))} are missing")
@@ -126,19 +119,18 @@ def _lines(member: Member) -> Iterator[tuple[str, list[str]]]:
 def _read(member: Member, listed: _Listed, level: str, only_main: bool) -> Record:
     shortened = Member(member.name, _LONG_PARTS.sub(b"", member.data), member.origin)
     root = _xml.parse(shortened)
-    main: list[str] = []
-    others: list[str] = []
-    for element in root.findall(_SYMBOLS):
-        symbol = class_of(_xml.text_of(element), level)
-        if symbol is not None:
-            is_main = element.get("generated_main_IPC") == "true"
-            (main if is_main else others).append(symbol)
+    split, symbols = listed
+    found = [
+        (class_of(_xml.text_of(each), level), each.get("generated_main_IPC"))
+        for each in root.findall(_SYMBOLS)
+    ]
+    main = [symbol for symbol, is_main in found if symbol and is_main == "true"]
     if not main:  # the list has the main one first
-        main = [symbol for each in listed.symbols[:1] if (symbol := class_of(each, level))]
+        main = [symbol for each in symbols[:1] if (symbol := class_of(each, level))]
     if not main:
         raise FormatError(member.place, None, "no main IPC symbol, neither here nor in the list")
-    labels = main[:1] if only_main else sorted({*main, *others})
-    return Record("\n".join(_abstracts(root)), [*labels], listed.split)
+    labels = main[:1] if only_main else sorted({*main, *(symbol for symbol, _ in found if symbol)})
+    return Record("\n".join(_abstracts(root)), [*labels], split)
 
 
 def _abstracts(root: Element) -> list[str]:

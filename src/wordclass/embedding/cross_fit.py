@@ -4,7 +4,7 @@ The documents of a fold are read with embeddings of all other documents. Sums ov
 subtracted, so one set of sums per fold serves every choice of folds to leave out.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 
@@ -100,12 +100,7 @@ class FoldScores:
     """
 
     def __init__(
-        self,
-        X: Sparse,
-        Y: Sparse,
-        folds: Ints,
-        n_folds: int,
-        sample_weight: Floats | None = None,
+        self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, sample_weight: Floats | None = None
     ) -> None:
         counted = X
         if sample_weight is not None:
@@ -115,24 +110,21 @@ class FoldScores:
         self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts, keep=True)
         self._parts = [X[rows] for rows in self._counts.rows]
 
-    def scores(
-        self, shrinkages: Collection[float], held_out: Iterable[int] = ()
-    ) -> dict[float, Floats32]:
-        """Return the scores (n, m) of all documents, for each shrinkage.
+    def scores(self, shrinkage: float, held_out: Iterable[int] = ()) -> Floats32:
+        """Return the scores (n, m) of all documents.
 
         The documents of a fold are scored without their fold, and without those that are held
         out; these are scored by what all others tell.
         """
         away = sorted(held_out)
         base = self._counts.without(away)
-        made = {each: np.zeros(self._shape, np.float32) for each in shrinkages}
+        made = np.zeros(self._shape, np.float32)
         groups = [[fold] for fold in range(len(self._parts)) if fold not in away]
         for scored in progress.over([away, *groups] if away else groups, STEP):
             counts = base if scored is away else self._counts.without(scored, base)
-            for shrinkage, table in made.items():
-                S = FactoredVectors.of(counts, shrinkage)
-                for fold in scored:
-                    table[self._counts.rows[fold]] = S.times(self._parts[fold])
+            S = FactoredVectors.of(counts, shrinkage)
+            for fold in scored:
+                made[self._counts.rows[fold]] = S.times(self._parts[fold])
         return made
 
     def embedding(self, shrinkage: float) -> Floats32:

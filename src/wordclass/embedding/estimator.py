@@ -1,7 +1,7 @@
 """Word-class embeddings, as a scikit-learn transformer of texts."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
@@ -14,25 +14,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_lengths, list_texts
+from wordclass.checks import check_int
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
 from wordclass.embedding.vectors import Correlate, Projection, Recipe
 from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
-from wordclass.labels import Codeframe, EncodedLabels, check_class_count, encode, unknown_name
+from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled, unknown_name
 from wordclass.storage import understanding
 from wordclass.storage.facts import codeframe_of, restored, storable
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator
+from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 from wordclass.word_vectors import WordVectors
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     """Word vectors whose every dimension is a class of the user's own task.
 
@@ -87,40 +88,21 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The same before projection.
     """
 
-    def __init__(
-        self,
-        *,
-        correlation: str | Correlate = "dot",
-        weighting: str | Weight = "tfidf",
-        shrinkage: float = 0.0,
-        projector: Any = "pca",  # noqa: ANN401 - a name, or any object with the two methods
-        max_dims: int | None = 300,
-        min_docs: int | float = 5,
-        ngrams: tuple[int, int] = (1, 1),
-        mask_numbers: bool = True,
-        analyzer: Analyze | None = None,
-        stop_words: str | Collection[str] | None = None,
-        structural_problems: int = 0,
-        folds: int = 10,
-        seed: int = 0,
-        keep_documents: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.correlation = correlation
-        self.weighting = weighting
-        self.shrinkage = shrinkage
-        self.projector = projector
-        self.max_dims = max_dims
-        self.min_docs = min_docs
-        self.ngrams = ngrams
-        self.mask_numbers = mask_numbers
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.structural_problems = structural_problems
-        self.folds = folds
-        self.seed = seed
-        self.keep_documents = keep_documents
-        self.n_jobs = n_jobs
+    correlation: str | Correlate = "dot"
+    weighting: str | Weight = "tfidf"
+    shrinkage: float = 0.0
+    projector: Any = "pca"  # a name, or any object with the two methods
+    max_dims: int | None = 300
+    min_docs: int | float = 5
+    ngrams: tuple[int, int] = (1, 1)
+    mask_numbers: bool = True
+    analyzer: Analyze | None = None
+    stop_words: str | Collection[str] | None = None
+    structural_problems: int = 0
+    folds: int = 10
+    seed: int = 0
+    keep_documents: bool = False
+    n_jobs: int | None = None
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -139,7 +121,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         """
-        listed, encoded = _read(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         self._adopt(self._learner().learn(listed, encoded))
         return self
@@ -160,7 +142,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         learner = self._learner()
         if learner.structural_problems or learner.keep_documents:
             raise InputError("structural_problems and keep_documents need all texts at once: fit")
-        learned = learner.learn_blocks(lambda: (_read(*block, None) for block in blocks))
+        learned = learner.learn_blocks(lambda: (labelled(*block, None) for block in blocks))
         if not getattr(blocks, "is_multilabel", True):
             learned = replace(learned, codeframe=replace(learned.codeframe, kind="single"))
         check_class_count(learned.codeframe)
@@ -175,7 +157,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The features of a text are made with embeddings that never saw the texts of its fold, so
         that its own labels are not in them. `transform` of new texts has no such problem.
         """
-        listed, encoded = _read(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         learner = self._learner()
         learned, weights = learner.learn_weighted(listed, encoded)
@@ -193,7 +175,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The fold (n,) of a text is a number from 0 up; -1: held out. Such a text counts for the
         vocabulary and document frequencies, but nothing is learned from its labels.
         """
-        listed, encoded = _read(texts, labels, None)
+        listed, encoded = labelled(texts, labels, None)
         check_class_count(encoded.codeframe)
         learner = replace(self._learner(), keep_documents=False)
         learned, X = learner.learn_weighted(listed, encoded)
@@ -208,7 +190,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Self:
         """Add labelled texts; classes may be new. The first call is a `fit`."""
-        listed, encoded = _read(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         learner = self._learner()
         if hasattr(self, "learned_"):
             self._adopt(learner.add(self.learned_, listed, encoded))
@@ -247,7 +229,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
             Some of them were not there, or none would be left; nothing was changed.
         """
         check_is_fitted(self)
-        listed, encoded = _read(X, y, class_names)
+        listed, encoded = labelled(X, y, class_names)
         self._adopt(self._learner().remove(self.learned_, listed, encoded))
         return self
 
@@ -262,15 +244,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         return Learner(self._vectorizer(), recipe, self.structural_problems, self.keep_documents)
 
     def _vectorizer(self) -> DocumentVectorizer:
-        return DocumentVectorizer(
-            weighting=self.weighting,
-            min_docs=self.min_docs,
-            ngrams=self.ngrams,
-            mask_numbers=self.mask_numbers,
-            analyzer=self.analyzer,
-            stop_words=self.stop_words,
-            n_jobs=self.n_jobs,
-        )
+        return DocumentVectorizer(**shared_options(self, DocumentVectorizer))
 
     def _adopt(self, learned: Learned) -> Embed:
         """Make the embeddings of what was learned; nothing of ours is changed before that.
@@ -422,12 +396,3 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         ).values()
         self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
-
-
-def _read(
-    texts: Iterable[str], labels: Labels, class_names: Iterable[Label] | None
-) -> tuple[list[str], EncodedLabels]:
-    listed = list_texts(texts)
-    encoded = encode(labels, class_names)
-    check_lengths(listed, encoded.Y.shape[0])
-    return listed, encoded

@@ -122,7 +122,8 @@ class EmbeddingMatrix:
             naming.entry("regressors", unseen)  # refuses a misspelt one, also where none is unseen
         terms = _vocabulary(U, wce, vocabulary)
         found = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
-        outside = _unseen_rows(U, found) if U is not None and keep_unseen else np.arange(0)
+        n_known = len(U) if U is not None and keep_unseen else 0
+        outside = np.setdiff1d(np.arange(n_known), found)
         widths = {
             "pretrained": 0 if U is None else U.n_dims,
             "word_class": 0 if wce is None else wce.vectors_.shape[1],
@@ -322,12 +323,6 @@ def _shared_rows(U: WordVectors, terms: list[str]) -> Ints:
             "another language, or are their terms not in lower case?"
         )
     return found
-
-
-def _unseen_rows(U: WordVectors, found: Ints) -> Ints:
-    is_unseen = np.ones(len(U), bool)
-    is_unseen[found[found >= 0]] = False
-    return np.flatnonzero(is_unseen)
 
 
 def _side_by_side(widths: dict[str, int]) -> dict[str, slice]:

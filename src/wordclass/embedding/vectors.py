@@ -35,9 +35,8 @@ class Recipe:
         """Look up a correlation by name; a function of the user's may say what it `NEEDS`."""
         strength = check_number("shrinkage", shrinkage)
         if callable(correlation):
-            return cls(
-                correlation, frozenset(getattr(correlation, "NEEDS", JOINTS)), strength, False
-            )
+            needs = frozenset(getattr(correlation, "NEEDS", JOINTS))
+            return cls(correlation, needs, strength, is_by_class=False)
         entry = naming.entry("correlations", correlation)
         return cls(entry.correlate, entry.NEEDS, strength, is_by_class=True)
 
@@ -62,10 +61,9 @@ class Recipe:
         if n_blocks < 2 or not self.is_by_class:
             return self._embed(counts).astype(dtype, copy=False)
         S = np.empty((n_terms, n_classes), dtype)
-        for columns in np.array_split(np.arange(n_classes), n_blocks):
-            is_left_out = np.ones(n_classes, bool)
-            is_left_out[columns] = False
-            S[:, columns] = self._embed(counts.without_classes(is_left_out))
+        classes = np.arange(n_classes)
+        for columns in np.array_split(classes, n_blocks):
+            S[:, columns] = self._embed(counts.without_classes(~np.isin(classes, columns)))
         return S
 
     def _embed(self, counts: WordClassCounts) -> Floats:
@@ -243,9 +241,7 @@ class Projection:
         """Learn the projection of S (v, columns); return S itself, or its projection (v, r)."""
         if isinstance(self.projector, str):
             make = naming.entry("projectors", self.projector).make
-        elif all(hasattr(self.projector, name) for name in ("fit_transform", "transform")):
-            make = self._copied
-        else:
+        elif not all(hasattr(self.projector, name) for name in ("fit_transform", "transform")):
             raise InputError(
                 f"projector is {self.projector!r}; expected one of "
                 f"{', '.join(naming.names('projectors'))}, or an object with fit_transform and "
@@ -253,7 +249,8 @@ class Projection:
             )
         if not self.applies_to(S.shape[1]):
             return S
-        self._fitted = make(self.max_dims, self.seed)
+        is_named = isinstance(self.projector, str)
+        self._fitted = make(self.max_dims, self.seed) if is_named else copy.deepcopy(self.projector)
         return np.where(known[:, None], np.asarray(self._fitted.fit_transform(S)), 0.0)
 
     def applies_to(self, n_columns: int) -> bool:
@@ -268,6 +265,3 @@ class Projection:
         if self._fitted is None:
             return S
         return np.where(known[:, None], np.asarray(self._fitted.transform(S)), 0.0)
-
-    def _copied(self, _max_dims: int, _seed: int) -> Any:  # noqa: ANN401 - any such object
-        return copy.deepcopy(self.projector)

@@ -98,3 +98,14 @@ class States(nn.Module):
         rows = torch.arange(states.shape[0], device=states.device)
         last = states[rows, (lengths - 1).clamp(min=0)]
         return states, last.masked_fill((lengths == 0)[:, None], 0)
+
+
+class StatesEncoder(nn.Module):
+    """An encoder that makes something of the states of an LSTM, of the size of one of them."""
+
+    def __init__(
+        self, input_dim: int, *, hidden: int = 256, masked: bool = True, seed: Seed = 0
+    ) -> None:
+        super().__init__()
+        self.states = States(input_dim, hidden, masked, seed)
+        self.output_dim = hidden

@@ -1,12 +1,12 @@
 """The states of an LSTM, weighted by how much each agrees with the last one."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from wordclass.encoders._parts import Lengths, Seed, States, softmaxed
+from wordclass.encoders._parts import Lengths, StatesEncoder, softmaxed
 
 
-class AttentionEncoder(nn.Module):
+class AttentionEncoder(StatesEncoder):
     """Sums the states with weights softmax(h_last · h_i).
 
     The paper calls this scaled, but its formula and its runs have no scale. An empty text gives
@@ -23,13 +23,6 @@ class AttentionEncoder(nn.Module):
     seed
         Of the first weights: an int, or a generator to draw from.
     """
-
-    def __init__(
-        self, input_dim: int, *, hidden: int = 256, masked: bool = True, seed: Seed = 0
-    ) -> None:
-        super().__init__()
-        self.states = States(input_dim, hidden, masked, seed)
-        self.output_dim = hidden
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""

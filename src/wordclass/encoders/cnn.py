@@ -54,9 +54,8 @@ class CnnEncoder(nn.Module):
         check_int("channels", channels, 1)
         check_windows(windows)
         generator = generator_of(seed)
-        self.filters = nn.ModuleList(
-            _filters(input_dim, channels, window, generator) for window in windows
-        )
+        filters = (_filters(input_dim, channels, window, generator) for window in windows)
+        self.filters = nn.ModuleList(filters)
         self.windows = tuple(windows)
         self.output_dim = channels * len(self.windows)
         self.masked = masked

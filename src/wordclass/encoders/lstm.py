@@ -1,11 +1,11 @@
 """The last state of an LSTM."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from wordclass.encoders._parts import Lengths, Seed, States
+from wordclass.encoders._parts import Lengths, StatesEncoder
 
 
-class LstmEncoder(nn.Module):
+class LstmEncoder(StatesEncoder):
     """Reads a text from its first token to its last, and hands over the state it ends in.
 
     One layer, one direction, as in the paper. An empty text gives zeros, the state before any
@@ -22,13 +22,6 @@ class LstmEncoder(nn.Module):
     seed
         Of the first weights: an int, or a generator to draw from.
     """
-
-    def __init__(
-        self, input_dim: int, *, hidden: int = 256, masked: bool = True, seed: Seed = 0
-    ) -> None:
-        super().__init__()
-        self.states = States(input_dim, hidden, masked, seed)
-        self.output_dim = hidden
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from wordclass import native
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import n_threads, told_as_input_errors
+from wordclass.counts import index_arrays
 
 TOLERANCE = 1e-4  # as in scikit-learn's LinearSVC
 ROUGH_TOLERANCE = 0.1  # enough to compare settings
@@ -96,9 +97,10 @@ class Costs:
     docs: Floats
 
     @classmethod
-    def equal(cls, n_docs: int, n_classes: int) -> "Costs":
-        """Every error weighs the same."""
-        return cls(np.ones(n_classes), np.ones(n_classes), np.ones(n_docs))
+    def equal(cls, n_docs: int, n_classes: int, docs: Floats | None = None) -> "Costs":
+        """Every error weighs the same, or as its document does."""
+        each = np.ones(n_docs) if docs is None else docs
+        return cls(np.ones(n_classes), np.ones(n_classes), each)
 
     @classmethod
     def balanced(
@@ -238,11 +240,7 @@ class OneVsRest:
         if "documents" not in forms:
             X = self.features.X
             forms["documents"] = native.solver.documents(  # type: ignore[union-attr]
-                X.data,
-                X.indices.astype(np.int32, copy=False),
-                X.indptr.astype(np.int64, copy=False),
-                self.features.block,
-                X.shape[1],
+                X.data, *index_arrays(X), self.features.block, X.shape[1]
             )
         return forms["documents"]
 
@@ -270,8 +268,7 @@ class OneVsRest:
     @cached_property
     def _labels(self) -> tuple[NDArray[np.int32], Ints]:
         """The documents of each class, one class after the other, and where each begins."""
-        by_class = sparse.csc_matrix(self.Y)
-        return by_class.indices.astype(np.int32, copy=False), by_class.indptr.astype(np.int64)
+        return index_arrays(sparse.csc_matrix(self.Y))
 
 
 # --- the same through scikit-learn, where the native solver was not built ------------------------
@@ -329,8 +326,7 @@ def sparse_times_dense(
         return np.asarray(X.astype(np.float32) @ weights + intercept, dtype=np.float32)
     product: Floats32 = native.solver.multiply(
         X.data.astype(np.float64, copy=False),
-        X.indices.astype(np.int32, copy=False),
-        X.indptr.astype(np.int64, copy=False),
+        *index_arrays(X),
         np.ascontiguousarray(weights, dtype=np.float32),
         np.ascontiguousarray(intercept, dtype=np.float32),
         n_threads(n_jobs),

@@ -62,25 +62,11 @@ void add_rows(const float* const* rows, float* __restrict sums, size_t n) {
     }
 }
 
+template <int N = 1>
 void add_some_rows(const float* const* rows, size_t n_rows, float* sums, size_t n) {
-    switch (n_rows) {
-        case 1:
-            return add_rows<1>(rows, sums, n);
-        case 2:
-            return add_rows<2>(rows, sums, n);
-        case 3:
-            return add_rows<3>(rows, sums, n);
-        case 4:
-            return add_rows<4>(rows, sums, n);
-        case 5:
-            return add_rows<5>(rows, sums, n);
-        case 6:
-            return add_rows<6>(rows, sums, n);
-        case 7:
-            return add_rows<7>(rows, sums, n);
-        default:
-            return add_rows<TOGETHER>(rows, sums, n);
-    }
+    if constexpr (N < TOGETHER)
+        if (n_rows > N) return add_some_rows<N + 1>(rows, n_rows, sums, n);
+    add_rows<N>(rows, sums, n);
 }
 
 void keep_greater(const float* __restrict sums, int32_t place, float* __restrict best,
@@ -311,7 +297,7 @@ nb::tuple gradients(Table<float> slopes, Table<int32_t> where, Vector<int32_t> w
 
 }  // namespace
 
-void bind(nb::module_& module) {
+void bind(nb::module_ module) {
     module.def("strongest", &strongest);
     module.def("gradients", &gradients);
 }

@@ -489,9 +489,8 @@ public:
         const uint64_t key = pair_key(term, word);
         auto& slot = pair_slot(key);
         if (slot.id != NO_ID) return slot.id;
-        const Id id = add_node({0, term, word});
         slot.key = key;
-        slot.id = id;
+        const Id id = slot.id = add_node({0, term, word});
         pairs_.grow_if_full(pair_hash);
         return id;
     }
@@ -634,7 +633,11 @@ public:
 
     // `most` is the largest number of terms that the document may have.
     void begin_document(size_t most) {
-        if (blocks_.empty() || n_entries_ >= BLOCK) begin_block();
+        if (blocks_.empty() || n_entries_ >= BLOCK) {
+            blocks_.emplace_back();
+            blocks_.back().entries.reserve(expected_, 0);
+            n_entries_ = 0;
+        }
         blocks_.back().entries.reserve(n_entries_ + most, n_entries_);
         entries_ = blocks_.back().entries.data();
         ++document_;
@@ -667,12 +670,6 @@ private:
         uint32_t place = 0;     // of its entry in the block
         uint32_t doc_freq = 0, term_freq = 0;
     };
-
-    void begin_block() {
-        blocks_.emplace_back();
-        blocks_.back().entries.reserve(expected_, 0);
-        n_entries_ = 0;
-    }
 
     std::vector<Mark> marks_;
     std::vector<Block> blocks_;
@@ -1089,8 +1086,8 @@ class TermTable {
 public:
     size_t n_docs() const { return n_docs_; }
 
-    Array<int64_t> doc_freq() const { return copied(doc_freq_); }
-    Array<int64_t> term_freq() const { return copied(term_freq_); }
+    Array<int64_t> doc_freq() const { return handed_over(std::vector<int64_t>(doc_freq_)); }
+    Array<int64_t> term_freq() const { return handed_over(std::vector<int64_t>(term_freq_)); }
 
     // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
     nb::tuple sorted(Vector<int64_t> ids) const {
@@ -1139,12 +1136,6 @@ protected:
         return bytes;
     }
 
-    static Array<int64_t> copied(const std::vector<int64_t>& values) {
-        Output<int64_t> out(values.size());
-        std::copy(values.begin(), values.end(), out.data());
-        return out.handed_over();
-    }
-
     size_t n_docs_ = 0;
     Terms terms_;
     std::vector<int64_t> doc_freq_, term_freq_;
@@ -1187,8 +1178,7 @@ public:
         const OneAtATime turn(is_taken_);
         check(!parts_.empty(), "these counts are finished, or were broken off");
         nb::gil_scoped_release no_gil;
-        std::vector<Part> parts = std::move(parts_);
-        parts_.clear();
+        std::vector<Part> parts = std::exchange(parts_, {});
         Watch watch;
         for (Part& part : parts) {
             // the first dictionary is taken as it is, which is all there is to do for one thread
@@ -1554,7 +1544,7 @@ Options made_options(bool mask_numbers, bool lowercase, size_t shortest, size_t 
 
 }  // namespace
 
-void bind(nb::module_& module) {
+void bind(nb::module_ module) {
     module.def("learn_characters", [](uint32_t first, Vector<uint32_t> folded) {
         characters().learn(first, folded.data(), folded.size());
     });

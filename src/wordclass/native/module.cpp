@@ -85,7 +85,7 @@ public:
 
     void run(size_t part, bool asks_python) {
         try {
-            Watch watch(is_over_, asks_python);
+            Watch watch(&is_over_, asks_python);
             work_(part, watch);
         } catch (const Stopped&) {
         } catch (...) {
@@ -130,14 +130,11 @@ private:
 
 }  // namespace
 
-Watch::Watch() : asks_python_(is_main_thread()), asked_(std::chrono::steady_clock::now()) {
-    prepare_to_throw();
-}
+Watch::Watch() : Watch(nullptr, is_main_thread()) {}
 
-Watch::Watch(const std::atomic<bool>& is_over, bool asks_python)
-    : is_over_(&is_over),
-      asks_python_(asks_python),
-      asked_(std::chrono::steady_clock::now()) {
+Watch::Watch(const std::atomic<bool>* is_over, bool asks_python)
+    : is_over_(is_over),
+      asks_python_(asks_python) {
     prepare_to_throw();
 }
 
@@ -230,12 +227,8 @@ NB_MODULE(_native, module) {
     std::memcpy(&hash_seeds, drawn.c_str(), sizeof hash_seeds);
     hash_seeds.first |= 1;
     hash_seeds.second |= 1;
-    nb::module_ engine = module.def_submodule("engine");
-    engine::bind(engine);
-    nb::module_ text_reader = module.def_submodule("text_reader");
-    text_reader::bind(text_reader);
-    nb::module_ solver = module.def_submodule("solver");
-    solver::bind(solver);
-    nb::module_ convolution = module.def_submodule("convolution");
-    convolution::bind(convolution);
+    engine::bind(module.def_submodule("engine"));
+    text_reader::bind(module.def_submodule("text_reader"));
+    solver::bind(module.def_submodule("solver"));
+    convolution::bind(module.def_submodule("convolution"));
 }

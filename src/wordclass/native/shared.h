@@ -40,16 +40,16 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian systems 
 
 // Each part has a namespace of its own: nanobind tells types apart by their names.
 namespace engine {
-void bind(nb::module_& module);
+void bind(nb::module_ module);
 }
 namespace text_reader {
-void bind(nb::module_& module);
+void bind(nb::module_ module);
 }
 namespace solver {
-void bind(nb::module_& module);
+void bind(nb::module_ module);
 }
 namespace convolution {
-void bind(nb::module_& module);
+void bind(nb::module_ module);
 }
 
 // --- threads -------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ public:
     // Of work that the calling thread does alone.
     Watch();
     // Of one of several threads; they stop when `is_over` becomes true.
-    Watch(const std::atomic<bool>& is_over, bool asks_python);
+    Watch(const std::atomic<bool>* is_over, bool asks_python);
 
     // To be called in every long loop: so many steps of about a nanosecond are done. Throws where
     // the work is to end.
@@ -76,10 +76,10 @@ private:
 
     void look();
 
-    const std::atomic<bool>* is_over_ = nullptr;
+    const std::atomic<bool>* is_over_;
     bool asks_python_;
     size_t n_steps_ = 0;
-    std::chrono::steady_clock::time_point asked_;
+    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
 // The number of threads to use for so many tasks.

@@ -24,8 +24,8 @@ struct Documents {
     const int64_t* starts;  // n + 1
     const float* block;     // n x n_block, dense
     size_t n_docs, n_columns, n_block;
-    std::vector<double> squared_lengths;  // n
     std::tuple<Vector<float>, Vector<int32_t>, Vector<int64_t>, Table<float>> owners;
+    std::vector<double> squared_lengths;  // n
 
     double dot(size_t doc, const double* sparse_weights, const double* block_weights) const {
         const int64_t end = starts[doc + 1];
@@ -74,16 +74,10 @@ Documents documents_of(Vector<float> values, Vector<int32_t> columns, Vector<int
     const size_t n_docs = starts.size() - 1;
     check(values.size() == columns.size(), "expected one value per column index");
     check(block.shape(0) == n_docs, "the block has another number of rows");
-    Documents documents{values.data(),
-                        columns.data(),
-                        starts.data(),
-                        block.data(),
-                        n_docs,
-                        n_columns,
-                        block.shape(1),
-                        {},
-                        {values, columns, starts, block}};
-    documents.squared_lengths.resize(n_docs);
+    const auto owners = std::make_tuple(values, columns, starts, block);
+    Documents documents{values.data(),  columns.data(), starts.data(),
+                        block.data(),   n_docs,         n_columns,
+                        block.shape(1), owners,         std::vector<double>(n_docs)};
     for (size_t doc = 0; doc < n_docs; ++doc) {
         documents.squared_lengths[doc] = documents.squared_length(doc);
         check(std::isfinite(documents.squared_lengths[doc]), "a feature is not finite");
@@ -350,16 +344,10 @@ Task task_of(Vector<int32_t> members, Vector<int64_t> starts, Vector<double> pos
           "own features need one row per document and one column per class");
     check(tolerance >= 0 && max_passes >= 0, "expected a tolerance and passes of 0 or more");
     check_indices(rows, n_docs);
-    return {members,
-            starts,
-            positive_cost,
-            negative_cost,
-            doc_cost,
-            own,
-            rows,
-            C,
-            {tolerance, max_passes},
-            checked_threads(n_threads, n_classes)};
+    const Precision precision{tolerance, max_passes};
+    const size_t n_used = checked_threads(n_threads, n_classes);
+    return {members, starts, positive_cost, negative_cost, doc_cost, own,
+            rows,    C,      precision,     n_used};
 }
 
 // Calls work(class, problem, watch) for every class, begun with its labels; large classes first.
@@ -542,7 +530,7 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
 
 }  // namespace
 
-void bind(nb::module_& module) {
+void bind(nb::module_ module) {
     nb::class_<Documents>(module, "Documents");
     module.def("documents", &documents_of);
     nb::class_<Task>(module, "Task");

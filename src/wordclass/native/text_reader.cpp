@@ -264,7 +264,7 @@ private:
 
 }  // namespace
 
-void bind(nb::module_& module) {
+void bind(nb::module_ module) {
     nb::class_<TextReader>(module, "TextReader")
         .def(nb::init<size_t, std::optional<nb::list>>(), nb::arg("n_dims"),
              nb::arg("wanted").none())

@@ -66,9 +66,8 @@ class State:
 
 def trained(network: nn.Module) -> Weights:
     """Return the weights that training changes, by name."""
-    return {
-        name: weight.detach() for name, weight in network.named_parameters() if weight.requires_grad
-    }
+    weights = network.named_parameters()
+    return {name: weight.detach() for name, weight in weights if weight.requires_grad}
 
 
 def copied(network: nn.Module) -> Weights:
@@ -108,11 +107,7 @@ class Checkpoint:
         return self.path is not None and time.monotonic() - self._written >= self.seconds
 
     def write(
-        self,
-        state: State,
-        network: nn.Module,
-        optimizer: optim.Optimizer,
-        kept: Mapping[str, Weights],
+        self, state: State, network: nn.Module, optimizer: optim.Optimizer, kept: dict[str, Weights]
     ) -> None:
         """Replace the file by the present state, or leave it as it was.
 
@@ -120,9 +115,8 @@ class Checkpoint:
         """
         if self.path is None:
             return
-        groups: dict[str, Weights] = {"network": trained(network), **kept}
-        for number, values in optimizer.state_dict()["state"].items():
-            groups[f"optimizer.{number}"] = values
+        adam = optimizer.state_dict()["state"].items()
+        groups = {"network": trained(network), **kept, **{f"optimizer.{k}": v for k, v in adam}}
         arrays = {
             f"{group}.{name}": tensor.detach().cpu().numpy()
             for group, tensors in groups.items()
@@ -147,15 +141,13 @@ class Checkpoint:
         """
         if self.path is None or not is_there(self.path):
             return State(), {kind: {} for kind in kept}
+        like = {name: layout_of(each.cpu().numpy()) for name, each in trained(network).items()}
         try:
             parts = Parts.read(self.path, _KIND)
             with understanding(self.path, "no state of a training"):
                 if parts.facts["key"] != self.key:
                     raise CheckpointError(f"{self.path} {_ANOTHER}")
                 state = _state_of(parts.facts["state"])
-                like = {
-                    name: layout_of(each.cpu().numpy()) for name, each in trained(network).items()
-                }
                 found = {group: _taken(parts, group, like) for group in ("network", *kept)}
                 moments = [
                     _taken(parts, f"optimizer.{k}", {**_STEP, "exp_avg": each, "exp_avg_sq": each})

@@ -30,9 +30,8 @@ def trained_blocks(blocks: Collection[str], trainable: Trainable) -> dict[str, b
     """Return for each block whether it is trained: one answer for all, or {block: answer}."""
     named = _by_block("trainable", blocks, trainable)
     if not all(isinstance(value, bool | np.bool_) for value in named.values()):
-        raise InputError(
-            f"trainable is {trainable!r}; expected True, False or {{block: True or False}}"
-        )
+        expected = "True, False or {block: True or False}"
+        raise InputError(f"trainable is {trainable!r}; expected {expected}")
     return {name: bool(named.get(name, False)) for name in blocks}
 
 
@@ -50,10 +49,12 @@ def _by_block(
     """Return values by block. A block that a matrix can have but this one lacks is no mistake."""
     named = {**given} if isinstance(given, Mapping) else dict.fromkeys(blocks, given)
     if unknown := [name for name in named if name not in blocks and name not in BLOCKS]:
-        raise InputError(
-            f"{option} names the block {unknown[0]!r}; the blocks are: {', '.join(blocks)}"
-        )
+        raise _no_block(option, unknown[0], blocks)
     return named
+
+
+def _no_block(option: str, name: str, blocks: Collection[str]) -> InputError:
+    return InputError(f"{option} names the block {name!r}; the blocks are: {', '.join(blocks)}")
 
 
 class SupervisedDropout(nn.Module):
@@ -97,10 +98,8 @@ class SupervisedDropout(nn.Module):
         """Return vectors (..., q + r) of the same shape; the same object where none is dropped."""
         if not self.training or not self.rates:
             return vectors
-        if vectors.shape[-1] != self.n_dims:
-            raise InputError(
-                f"the vectors have {vectors.shape[-1]} columns; expected {self.n_dims}"
-            )
+        if (n_dims := vectors.shape[-1]) != self.n_dims:
+            raise InputError(f"the vectors have {n_dims} columns; expected {self.n_dims}")
         # the scale is kept on average over all columns, not within a block: in expectation the
         # pretrained columns grow and the word-class columns shrink
         scaled = vectors / self.kept
@@ -223,9 +222,7 @@ class EmbeddingLayer(nn.Module):
         """Return the shift of tokens of a shape, {} for None; refuse what `forward` refuses."""
         for name, added in (shift or {}).items():
             if name not in self.blocks:
-                raise InputError(
-                    f"shift names the block {name!r}; the blocks are: {', '.join(self.blocks)}"
-                )
+                raise _no_block("shift", name, self.blocks)
             expected = (*shape, self.blocks[name].stop - self.blocks[name].start)
             if tuple(added.shape) != expected:
                 raise InputError(
@@ -277,10 +274,7 @@ class _Block(nn.Module):
                 self.weight[self.padding] = 0
 
     def _load_from_state_dict(
-        self,
-        state_dict: Mapping[str, Any],
-        prefix: str,
-        *others: Any,  # noqa: ANN401
+        self, state_dict: Mapping[str, Any], prefix: str, *others: object
     ) -> None:
         given = state_dict.get(f"{prefix}weight")
         is_loaded = given is not None and given.shape == self.weight.shape

@@ -129,11 +129,7 @@ def _distinct(tokens: Tensor, n_ids: int) -> tuple[Tensor, NDArray[np.int32]]:
 
 
 def _by_word_and_by_token(
-    layer: EmbeddingLayer,
-    convolutions: list[nn.Conv1d],
-    distinct: Tensor,
-    tokens: Tensor,
-    shift: Shift,
+    layer: EmbeddingLayer, filters: list[nn.Conv1d], distinct: Tensor, tokens: Tensor, shift: Shift
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return rows of words and rows of tokens, and the weights of the filters for either.
 
@@ -143,7 +139,7 @@ def _by_word_and_by_token(
     """
     dropout = layer.dropout
     rates = dropout.rates if dropout.training else {}
-    W = torch.cat([each.weight.permute(2, 0, 1).flatten(0, 1) for each in convolutions])  # (K, d)
+    W = torch.cat([each.weight.permute(2, 0, 1).flatten(0, 1) for each in filters])  # (K, d)
     W = W * (1 / dropout.kept if rates else 1.0)  # dropout scales all columns, dropped or not
     widths = [place.stop - place.start for place in layer.blocks.values()]
     of_words, of_tokens = [], []
@@ -238,18 +234,11 @@ class _Strongest(torch.autograd.Function):
         for outputs, rows in _filter_parts(windows, channels, len(word_rows)):
             table = _products(word_rows, W_word[rows.flatten()])
             W_part = W_token[rows.flatten()]
+            filters = np.array([len(rows)]), rows.shape[1], _array(bias[outputs])
             for part, numbers, tokens in texts.parts(n_tokens):
-                found = _kernel().strongest(
-                    _array(table),
-                    part.words,
-                    _array(_products(token_rows[tokens], W_part)),
-                    part.ends,
-                    np.array([len(rows)]),
-                    rows.shape[1],
-                    _array(bias[outputs]),
-                    part.left_padding,
-                    torch.get_num_threads(),
-                )
+                words = part.words, _products(token_rows[tokens], W_part), part.ends
+                rest = part.left_padding, torch.get_num_threads()
+                found = _kernel().strongest(table, *words, *filters, *rest)
                 best[numbers, outputs], where[numbers, outputs] = map(torch.from_numpy, found)
         ctx.save_for_backward(word_rows, token_rows, W_word, W_token)
         ctx.rest = where.numpy(), texts.words, texts.ends, np.array(windows), channels
@@ -269,9 +258,9 @@ class _Strongest(torch.autograd.Function):
         return (*wanted, None, None, None)
 
 
-def _products(rows: Tensor, W: Tensor) -> Tensor:
+def _products(rows: Tensor, W: Tensor) -> NDArray[Any]:
     """Return what each row adds to each response; rows without columns add nothing: as they are."""
-    return rows @ W.T if rows.shape[1] else rows
+    return _array(rows @ W.T if rows.shape[1] else rows)
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:

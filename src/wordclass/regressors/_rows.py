@@ -22,9 +22,8 @@ def checked_pairs(U: object, S: object) -> tuple[Floats32, Floats32]:
     """
     rows, targets = _checked("U", U), _checked("S", S)
     if len(rows) != len(targets):
-        raise InputError(
-            f"U has {len(rows)} rows and S {len(targets)}; expected a row of each for every term"
-        )
+        told = f"U has {len(rows)} rows and S {len(targets)}"
+        raise InputError(f"{told}; expected a row of each for every term")
     if len(rows) < 2:
         raise InputError(f"terms to learn from: {len(rows)}; expected at least 2")
     return rows, targets
@@ -49,9 +48,8 @@ def predicted(
     """
     rows = _checked("U", U)
     if rows.shape[1] != n_dims:
-        raise InputError(
-            f"U has {rows.shape[1]} columns; expected {n_dims}, as the rows that were learned from"
-        )
+        told = f"U has {rows.shape[1]} columns"
+        raise InputError(f"{told}; expected {n_dims}, as the rows that were learned from")
     made = np.empty((len(rows), n_targets), np.float32)
     # one thread, as more would add up in another order
     with threadpool_limits(1), np.errstate(over="ignore"):

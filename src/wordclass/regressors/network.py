@@ -116,10 +116,8 @@ class NetworkRegressor:
         """Return word-class vectors (k, r) for pretrained vectors (k, q)."""
         if not hasattr(self, "layers_"):
             raise InputError("this regressor has learned nothing yet: fit(U, S) comes first")
-        (W, b), (W_out, b_out) = self.layers_
-        return predicted(
-            U, len(W), len(b_out), lambda rows: np.maximum(rows @ W + b, 0) @ W_out + b_out
-        )
+        (W, b), (W2, b2) = self.layers_
+        return predicted(U, len(W), len(b2), lambda rows: np.maximum(rows @ W + b, 0) @ W2 + b2)
 
 
 make = NetworkRegressor

@@ -9,6 +9,7 @@ from wordclass import naming
 from wordclass.report.tables import aligned
 
 _WIDTH = 96
+_SIZES = ("n_train", "n_test", "n_classes")
 
 
 def look_up(name: str, home: Path) -> dict[str, Any]:
@@ -17,14 +18,12 @@ def look_up(name: str, home: Path) -> dict[str, Any]:
     `places` are the files and folders that hold it; none where it is not here, or is built.
     """
     entry = naming.entry("datasets", name)
-    source, sizes, places = entry.SOURCE, entry.SOURCE.sizes, entry.SOURCE.find(home)
+    source, places = entry.SOURCE, entry.SOURCE.find(home)
     parameters = [*inspect.signature(entry.load).parameters.values()][1:]
     return {
         "name": source.name,
         "title": source.title,
-        "n_train": sizes.n_train if sizes else None,
-        "n_test": sizes.n_test if sizes else None,
-        "n_classes": sizes.n_classes if sizes else None,
+        **{key: getattr(source.sizes, key, None) for key in _SIZES},
         "license": source.license,
         "url": source.url,
         "is_here": source.is_built or bool(places),
@@ -76,8 +75,7 @@ def to_text(facts: dict[str, Any], home: Path) -> str:
 
 
 def _numbers(facts: dict[str, Any]) -> list[str]:
-    sizes = [facts[key] for key in ("n_train", "n_test", "n_classes")]
-    return ["-" if size is None else f"{size:,}" for size in sizes]
+    return ["-" if facts[key] is None else f"{facts[key]:,}" for key in _SIZES]
 
 
 def _where(facts: dict[str, Any]) -> str:

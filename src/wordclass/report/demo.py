@@ -246,10 +246,8 @@ def explained_documents(model: Any, corpus: LabelledCorpus) -> list[Facts]:  # n
     for kind, candidates in (("right", is_right), ("mistaken", ~is_right)):
         if candidates.any():
             k = _surest(probabilities, corpus.texts, candidates)
-            explained = _explained(model, corpus.texts[k], corpus.labels[k])
-            documents.append(
-                {"kind": kind, "probability": round(float(probabilities[k]), 4), **explained}
-            )
+            found: Facts = {"kind": kind, "probability": round(float(probabilities[k]), 4)}
+            documents.append(found | _explained(model, corpus.texts[k], corpus.labels[k]))
     return documents
 
 
@@ -273,10 +271,5 @@ def _explained(model: Any, text: str, true: Any) -> Facts:  # noqa: ANN401 - a c
         str(label): [(term, round(added, 4)) for term, added in explanation.top(label, _N_TERMS)]
         for label in dict.fromkeys((predicted, true))
     }
-    return {
-        "text": text,
-        "true": str(true),
-        "predicted": str(predicted),
-        "words": words,
-        "terms": terms,
-    }
+    labels = {"true": str(true), "predicted": str(predicted)}
+    return {"text": text, **labels, "words": words, "terms": terms}

@@ -63,9 +63,8 @@ class Evaluation:
             "n_trained_on": self.n_shared,
         }
         if with_classes:
-            result["per_class"] = {
-                str(label): asdict(each) for label, each in scores.per_class.items()
-            }
+            per_class = scores.per_class.items()
+            result["per_class"] = {str(label): asdict(each) for label, each in per_class}
         return result
 
     def to_text(self, n: int) -> str:
@@ -104,12 +103,7 @@ class Evaluation:
         return [*first, ("...", ""), *reversed(last)]
 
 
-def evaluate_model(
-    model: Any,  # noqa: ANN401 - any classifier of texts
-    corpus: LabelledCorpus,
-    *,
-    strict: bool = False,
-) -> Evaluation:
+def evaluate_model(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
     """Let a model predict the labels of a corpus, and compare.
 
     Parameters
@@ -202,7 +196,4 @@ def _flat(labels: Sequence[Any]) -> list[Label]:
 
 
 def _as_text(labels: Sequence[Any]) -> list[Any]:
-    return [
-        [str(label) for label in given] if isinstance(given, list | tuple) else str(given)
-        for given in labels
-    ]
+    return [[*map(str, each)] if isinstance(each, list | tuple) else str(each) for each in labels]

@@ -23,6 +23,7 @@ from wordclass.report.printable import one_line
 
 _INK, _QUIET, _PAPER = "#1b1f24", "#5c6670", "#ffffff"
 _WIDTH, _HEIGHT = 10.6, 8.0  # inches of the map
+_CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
 _N_TERMS = 3  # written out for each class, where there is room
 _MOST = 40  # classes of a confusion matrix that are drawn all
 _CHOSEN = 30  # of more classes, the most confused
@@ -70,27 +71,19 @@ def _write_names(axes: Axes, term_map: TermMap, panel: Panel) -> None:
     """Write the classes where most of their terms are, then terms wherever there is room."""
     halo = [withStroke(linewidth=2.2, foreground=_PAPER)]
     # a dollar sign would start a formula
-    style: dict[str, Any] = {
-        "ha": "center",
-        "va": "center",
-        "path_effects": halo,
-        "parse_math": False,
-    }
+    style: dict[str, Any] = dict(_CENTERED, path_effects=halo, parse_math=False)
     labels = class_labels(term_map, panel)
     taken = [box for box, is_shown in labels if is_shown]
-    for name, color, (box, is_shown) in zip(
-        term_map.classes, palette(len(labels)), labels, strict=True
-    ):
+    colors = palette(len(labels))
+    for name, color, (box, is_shown) in zip(term_map.classes, colors, labels, strict=True):
         if is_shown:
             axes.text(box.x, box.y, name, size=7, weight="bold", color=color, **style)
     n_written = [0] * len(labels)
-    for term, column, (x, y) in zip(
-        term_map.terms, term_map.class_of.tolist(), in_units(panel).tolist(), strict=True
-    ):
+    columns, places = term_map.class_of.tolist(), in_units(panel).tolist()
+    for term, column, (x, y) in zip(term_map.terms, columns, places, strict=True):
         n_written[column] += 1  # terms are in the order in which their class chose them
-        if n_written[column] <= _N_TERMS and (
-            found := place(beside(x, y, *size_of(term, 9), gap=5), taken)
-        ):
+        candidates = beside(x, y, *size_of(term, 9), gap=5)
+        if n_written[column] <= _N_TERMS and (found := place(candidates, taken)):
             axes.text(found.x, found.y, term, size=5.2, color=_INK, **style)
 
 
@@ -118,9 +111,7 @@ def draw_confusion(
     for (row, column), share in np.ndenumerate(shares):
         if share >= 0.01:
             color = "white" if share > 0.5 else "black"
-            axes.text(
-                column, row, f"{100 * share:.0f}", ha="center", va="center", color=color, fontsize=7
-            )
+            axes.text(column, row, f"{100 * share:.0f}", color=color, fontsize=7, **_CENTERED)
     figure.colorbar(image, ax=axes, shrink=0.6, label="share of the true class")
     title = "Percent of each true class by predicted class"
     if len(names) < len(classes):

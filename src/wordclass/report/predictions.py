@@ -70,12 +70,9 @@ def predictions(
     for values, decision in zip(shown, decisions, strict=True):
         order = np.argsort(-values, kind="stable")
         chosen = [j for j in order if decision[j]] if k is None and not proba else order[:k]
-        made.append(
-            {
-                "labels": [names[j] for j in np.flatnonzero(decision)],
-                "scores": {str(names[j]): round(float(values[j]), 6) for j in chosen},
-            }
-        )
+        labels = [names[j] for j in np.flatnonzero(decision)]
+        named = {str(names[j]): round(float(values[j]), 6) for j in chosen}
+        made.append({"labels": labels, "scores": named})
     return made
 
 

@@ -1,6 +1,9 @@
 """Text as it may be printed: nothing in it moves the cursor, sets a color or fakes a line."""
 
 import re
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
 
 _LONGEST = 2_000  # characters of a line
 # control characters but tab and newline, what turns the direction of writing, what some take for
@@ -28,3 +31,16 @@ def one_line(value: object) -> str:
         return line
     ending = f" ... ({len(line):,} characters)"
     return line[: _LONGEST - len(ending)] + ending
+
+
+def joined(lines: Iterable[object]) -> str:
+    """Return lines as they may be printed, each with its end."""
+    return "".join(f"{one_line(line)}\n" for line in lines)
+
+
+def say(*lines: object) -> None:
+    """Write lines to standard error; where it is closed or full, there is nobody to tell."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(joined(lines))
+            sys.stderr.flush()

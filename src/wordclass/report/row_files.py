@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 
-_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_ENDINGS = (*_DELIMITERS, ".jsonl", ".parquet")
 
 
 def check_ending(path: Path) -> str:
@@ -29,10 +30,8 @@ def check_ending(path: Path) -> str:
     if not ending and storage.is_stream(path):
         return ".jsonl"
     if ending not in _ENDINGS:
-        raise InputError(
-            f"{path}: its ending names no format of rows; expected {', '.join(_ENDINGS)}, each "
-            "also with .gz or .zst"
-        )
+        expected = f"expected {', '.join(_ENDINGS)}, each also with .gz or .zst"
+        raise InputError(f"{path}: its ending names no format of rows; {expected}")
     return ending
 
 
@@ -64,13 +63,9 @@ def rows_to(path: Path, columns: Sequence[str] = ()) -> Iterator[Callable[[Rows]
             table = [_column(name, [row.get(name) for row in held]) for name in names]
             pl.DataFrame(table).write_parquet(stream)
             return
+        text, delimiter = codecs.getwriter("utf-8")(stream, "replace"), _DELIMITERS[ending]
         # all is quoted: the csv module would leave a lone \r bare, and then not read it
-        writer = csv.writer(
-            codecs.getwriter("utf-8")(stream, "replace"),
-            delimiter="," if ending == ".csv" else "\t",
-            quoting=csv.QUOTE_ALL,
-            lineterminator="\n",
-        )
+        writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
         writer.writerow(names)
         writer.writerows([_cell(row.get(name)) for name in names] for row in held)
 
@@ -90,15 +85,13 @@ def _column(name: str, values: list[Any]) -> "pl.Series":
     """Return a column of one type: text where values are of several, or too large a number."""
     import polars as pl
 
+    plain = [_as_json(each) if isinstance(each, dict) else each for each in values]
     try:
-        return pl.Series(
-            name, [_as_json(each) if isinstance(each, dict) else each for each in values]
-        )
+        return pl.Series(name, plain)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         written = [each if isinstance(each, str | None) else _as_json(each) for each in values]
-        return pl.Series(
-            name, [each and each.encode("utf-8", "replace").decode() for each in written]
-        )
+        texts = [each and each.encode("utf-8", "replace").decode() for each in written]
+        return pl.Series(name, texts)
 
 
 def _as_json(value: object) -> str:

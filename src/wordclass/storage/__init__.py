@@ -23,6 +23,7 @@ from wordclass.errors import FormatError, InputError, MissingDataError, StorageE
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # also where nobody writes to a pipe
 # what content that is not as it should be leads to
 STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
@@ -102,7 +103,7 @@ def is_stream(path: Path) -> bool:
 @contextmanager
 def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading its bytes as they are; see `reading`."""
-    with open(path, "rb", opener=_open_at_once) as file:
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
         mode = os.fstat(file.fileno()).st_mode
         if not stat.S_ISREG(mode):
             if not stream:
@@ -111,10 +112,6 @@ def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
                 select.select([file], [], [], _PATIENCE)
             os.set_blocking(file.fileno(), True)
         yield file
-
-
-def _open_at_once(name: str, flags: int) -> int:
-    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextmanager
@@ -190,8 +187,7 @@ def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
     """Return a stream that decompresses or compresses on the way, where the name asks for it."""
     ending = path.suffix.lower()
     if ending == ".gz":
-        zipped = gzip.GzipFile(filename="", fileobj=raw, mode=mode, mtime=0)
-        return cast("BinaryIO", zipped)
+        return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=raw, mode=mode, mtime=0))
     if ending != ".zst":
         return raw
     if mode == "rb":
@@ -293,8 +289,7 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
     """
     place = _real(folder)
     check_folder(place, check)
-    make_folder = partial(Path.mkdir, parents=True)
-    with _unfinished(folder, place, make_folder, 0o777) as temporary:
+    with _unfinished(folder, place, partial(Path.mkdir, parents=True), 0o777) as temporary:
         try:
             yield temporary
         except StorageError as error:  # tell of a place that the user knows

@@ -147,7 +147,9 @@ class Parts:
             return self._strings(name, form, *sizes)
         if form == "csr":
             return self._sized(name, self._sparse(name, kind, *bounds), kind, *sizes)
-        found = self._sized(name, self._array(name), kind, *sizes)
+        if name not in self.arrays:
+            raise ValueError(f"{name} is missing")
+        found = self._sized(name, self.arrays[name], kind, *sizes)
         is_sound = ~np.isnan(found) if form == "infinite" else np.isfinite(found)
         for bound in bounds:
             is_sound &= _HOLDS[bound[:2]](found, self._number(bound[2:]))
@@ -182,11 +184,6 @@ class Parts:
             raise ValueError(f"{name} are not {form}, or some are there twice")
         return strings
 
-    def _array(self, name: str) -> NDArray[Any]:
-        if name not in self.arrays:
-            raise ValueError(f"{name} is missing")
-        return self.arrays[name]
-
     def _sized(self, name: str, found: Any, kind: str, *sizes: str) -> Any:  # noqa: ANN401
         """Return an array or a sparse matrix if it has this type and these sizes."""
         for size, n_found in zip(sizes, found.shape, strict=False):
@@ -213,9 +210,7 @@ class Parts:
         return save(self.arrays, metadata={_KEY: json.dumps(told, sort_keys=True)})
 
     @classmethod
-    def from_bytes(
-        cls, path: Path, kind: str, content: bytes, *, is_checked: bool = False
-    ) -> "Parts":
+    def from_bytes(cls, path: Path, kind: str, content: bytes, is_checked: bool = False) -> "Parts":
         """Return what `to_bytes` made a file of, if nothing of it was changed; see `read`.
 
         Where another checksum has told already that nothing was, its own is not looked at.

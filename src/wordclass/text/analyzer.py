@@ -85,12 +85,8 @@ class Analyzer:
             start, end = match.span(self._pattern.groups)
             token = changed[start:end] if start >= 0 else ""
             if token not in self.stop_words:
-                covered = places[start:end]
-                found.append(
-                    Token(token, covered[0][0], covered[-1][1])
-                    if covered
-                    else Token(token, len(text), len(text))
-                )
+                covered = places[start:end] or [(len(text), len(text))]
+                found.append(Token(token, covered[0][0], covered[-1][1]))
         return found
 
     def terms(self, tokens: Sequence[str]) -> Iterator[tuple[str, range]]:

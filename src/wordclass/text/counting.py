@@ -13,8 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,10 @@ from scipy import sparse
 from wordclass import native, progress
 from wordclass.arrays import Flags, Ints, Sparse
 from wordclass.checks import n_threads, told_as_input_errors
-from wordclass.counts import WordClassCounts, fits_dense_table, label_arrays
+from wordclass.counts import WordClassCounts, fits_dense_table, index_arrays
 from wordclass.errors import InputError
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
-from wordclass.vocabulary import TermCounts, Vocabulary, damped_counts
+from wordclass.vocabulary import Vocabulary, damped_counts
 from wordclass.weightings import tfidf
 
 Weight = Callable[[Sparse, Vocabulary], Sparse]
@@ -47,7 +48,7 @@ def count(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> "Cou
     return count_in_python(texts, analyze, n_jobs)
 
 
-def term_counter(analyze: Analyze, n_jobs: int | None) -> "PythonTermCounter | NativeTermCounter":
+def term_counter(analyze: Analyze, n_jobs: int | None) -> "TermCounter":
     """Return a counter of terms for texts that are not all at hand at once."""
     if isinstance(analyze, Analyzer) and serves(analyze):
         return NativeTermCounter(analyze, n_jobs)
@@ -128,8 +129,7 @@ class CountedTexts:
 
     def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
         """Return the kept terms, sorted by code point, and their places."""
-        places = np.flatnonzero(kept)
-        return [self.terms[j] for j in places], places
+        return list(compress(self.terms, kept.tolist())), np.flatnonzero(kept)
 
     def occurrences_of(self, places: Ints) -> Sparse:
         """Return the occurrences (n, len(places)) of terms."""
@@ -156,7 +156,7 @@ class PythonTermCounter:
 
     def __init__(self, analyze: Analyze) -> None:
         self._analyze = analyze
-        self._n_docs = 0
+        self.n_docs = 0
         self._doc_freq: Counter[str] = Counter()
         self._term_freq: Counter[str] = Counter()
 
@@ -166,17 +166,18 @@ class PythonTermCounter:
             tokens = self._analyze(text)
             self._term_freq.update(tokens)
             self._doc_freq.update(set(tokens))
-        self._n_docs += len(texts)
+        self.n_docs += len(texts)
 
-    def vocabulary(
-        self, min_docs: int | float, max_df: int | float, max_terms: int | None
-    ) -> Vocabulary:
-        """Return the terms to keep."""
-        terms = sorted(self._doc_freq)
-        doc_freq = np.fromiter((self._doc_freq[term] for term in terms), np.int64, len(terms))
-        term_freq = np.fromiter((self._term_freq[term] for term in terms), np.int64, len(terms))
-        counts = TermCounts(self._n_docs, terms, doc_freq, term_freq)
-        return Vocabulary.of(counts, min_docs, max_df, max_terms)[0]
+    def finished(self) -> Self:
+        """Make the sums over all texts, and return them."""
+        self.terms = sorted(self._doc_freq)
+        self.doc_freq: Ints = np.array([self._doc_freq[term] for term in self.terms], np.int64)
+        self.term_freq: Ints = np.array([self._term_freq[term] for term in self.terms], np.int64)
+        return self
+
+    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
+        """Return the kept terms, sorted by code point, and their places."""
+        return list(compress(self.terms, kept.tolist())), np.flatnonzero(kept)
 
 
 def count_in_python(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> CountedTexts:
@@ -346,7 +347,7 @@ class NativeCountedTexts:
             self._columns(places),
             vocabulary.idf,
             damped_counts(self._counted.max_count),
-            *label_arrays(Y),
+            *index_arrays(Y),
             Y.shape[1],
             *("joint_weight" in needs, "joint_docs" in needs),
         )
@@ -370,15 +371,13 @@ class NativeTermCounter:
         with told_as_input_errors():
             self._counter.add(_documents(texts, self._analyze))
 
-    def vocabulary(
-        self, min_docs: int | float, max_df: int | float, max_terms: int | None
-    ) -> Vocabulary:
-        """Return the terms to keep; no texts can be added afterwards."""
+    def finished(self) -> Self:
+        """Make the sums over all texts, and return them; no texts can be added afterwards."""
         self._counter.finish()
         self.n_docs: int = self._counter.n_docs
         self.doc_freq: Ints = self._counter.doc_freq()
         self.term_freq: Ints = self._counter.term_freq()
-        return Vocabulary.of(self, min_docs, max_df, max_terms)[0]
+        return self
 
     def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
         """Return the kept terms, sorted by code point, and their ids."""
@@ -387,6 +386,7 @@ class NativeTermCounter:
 
 
 Counted = CountedTexts | NativeCountedTexts
+TermCounter = PythonTermCounter | NativeTermCounter
 
 
 def _documents(texts: list[str], analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine

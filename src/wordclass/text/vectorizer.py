@@ -1,6 +1,7 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from wordclass.counts import WordClassCounts
 from wordclass.errors import InputError
 from wordclass.text import counting
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
-from wordclass.text.counting import Counted, Weight
+from wordclass.text.counting import Counted, TermCounter, Weight
 from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
 
@@ -36,6 +37,13 @@ class TextEstimator:
         return tags
 
 
+def shared_options(estimator: BaseEstimator, kind: type[BaseEstimator]) -> dict[str, Any]:
+    """Return those options of an estimator that another kind of estimator has too."""
+    known = kind().get_params(deep=False)
+    return {name: each for name, each in estimator.get_params(deep=False).items() if name in known}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     """Turns texts into rows of term weights, as scikit-learn's TfidfVectorizer does.
 
@@ -78,38 +86,21 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         The kept terms with their document frequencies: a mapping from term to column.
     """
 
-    _NEEDS_LABELS = False
+    weighting: str | Weight = "tfidf"
+    min_docs: int | float = 5
+    ngrams: tuple[int, int] = (1, 1)
+    mask_numbers: bool = True
+    analyzer: Analyze | None = None
+    stop_words: str | Collection[str] | None = None
+    max_df: int | float = 1.0
+    max_terms: int | None = None
+    lowercase: bool = True
+    token_pattern: str = TOKEN_PATTERN
+    strip_accents: str | None = None
+    dtype: DTypeLike = np.float64
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        *,
-        weighting: str | Weight = "tfidf",
-        min_docs: int | float = 5,
-        ngrams: tuple[int, int] = (1, 1),
-        mask_numbers: bool = True,
-        analyzer: Analyze | None = None,
-        stop_words: str | Collection[str] | None = None,
-        max_df: int | float = 1.0,
-        max_terms: int | None = None,
-        lowercase: bool = True,
-        token_pattern: str = TOKEN_PATTERN,
-        strip_accents: str | None = None,
-        dtype: DTypeLike = np.float64,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weighting = weighting
-        self.min_docs = min_docs
-        self.ngrams = ngrams
-        self.mask_numbers = mask_numbers
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.max_df = max_df
-        self.max_terms = max_terms
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_accents = strip_accents
-        self.dtype = dtype
-        self.n_jobs = n_jobs
+    _NEEDS_LABELS: ClassVar[bool] = False
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn from texts which terms to keep, and their document frequencies."""
@@ -131,7 +122,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         counter = counting.term_counter(self.build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
-        self.vocabulary_ = counter.vocabulary(self.min_docs, self.max_df, self.max_terms)
+        self._choose_terms(counter.finished())
         return self
 
     def count(self, texts: list[str]) -> Counted:
@@ -143,11 +134,10 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         places = self._choose_terms(counted)
         return self._typed(counted.weigh(places, self.vocabulary_, self._weight()))
 
-    def _choose_terms(self, counted: Counted) -> Ints:
+    def _choose_terms(self, counted: Counted | TermCounter) -> Ints:
         """Learn which of the counted terms to keep; return their places in what was counted."""
-        self.vocabulary_, places = Vocabulary.of(
-            counted, self.min_docs, self.max_df, self.max_terms
-        )
+        bounds = self.min_docs, self.max_df, self.max_terms
+        self.vocabulary_, places = Vocabulary.of(counted, *bounds)
         return places
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":

@@ -9,12 +9,12 @@ from typing import BinaryIO
 
 from wordclass.arrays import Floats32
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import accessing, is_stream, reading, replacing, understanding
+from wordclass.storage import accessing, content_of, is_stream, replacing, understanding
 from wordclass.storage.parts import from_json
 from wordclass.subwords import Subwords
 from wordclass.word_vectors import WordVectors, checked_names, names_file
 
-Names = tuple[str | int, ...]
+Names = tuple[str | int, ...] | None
 
 # far beyond real vectors: what is larger is damaged, or made to fill the memory
 MOST_DIMS = 100_000
@@ -44,15 +44,11 @@ def first_rows(terms: Iterable[str], wanted: frozenset[str] | None) -> dict[str,
 
 
 def to_vectors(
-    path: Path,
-    terms: Iterable[str],
-    matrix: Floats32,
-    names: Names | None,
-    subwords: Subwords | None = None,
+    path: Path, terms: Iterable[str], rows: Floats32, names: Names, subwords: Subwords | None = None
 ) -> WordVectors:
     """Put together what a file held; errors name the file."""
     try:
-        return WordVectors.of(terms, matrix, names, subwords)
+        return WordVectors.of(terms, rows, names, subwords)
     except InputError as error:
         raise FormatError(path, None, str(error)) from error
 
@@ -75,16 +71,15 @@ def write(path: Path, vectors: WordVectors, content: Iterable[bytes]) -> None:
             side.unlink(missing_ok=True)
 
 
-def read_names(path: Path, n_dims: int) -> Names | None:
+def read_names(path: Path, n_dims: int) -> Names:
     """Read the names of the dimensions that stand beside a file; None where there are none."""
     side = names_file(path)
     if not side.exists():
         return None
-    with reading(side) as stream:
-        return names_from_json(side, stream.read(), n_dims)
+    return names_from_json(side, content_of(side), n_dims)
 
 
-def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names | None:
+def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names:
     """Read names from a JSON list; there must be one per dimension."""
     with understanding(path, "the dimension names are no JSON list of str and int"):
         names = from_json(text)

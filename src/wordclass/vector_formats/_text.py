@@ -21,6 +21,7 @@ from wordclass.word_vectors import WordVectors
 
 LINE_ENDS = b" \r\n"  # word2vec and fastText write a space after the last number
 
+_Wanted = frozenset[str] | None
 _BLOCK_BYTES = 1 << 20  # read at a time
 _BLOCK_LINES = 1000  # written at a time
 
@@ -32,11 +33,7 @@ def blocks_of(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def read(
-    path: Path,
-    blocks: Iterable[bytes],
-    n_dims: int,
-    wanted: frozenset[str] | None,
-    n_lines: int | None = None,
+    path: Path, blocks: Iterable[bytes], n_dims: int, wanted: _Wanted, n_lines: int | None = None
 ) -> WordVectors:
     """Read lines whose last fields are numbers; what stands before is the term.
 

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.errors import FormatError, InputError
-from wordclass.storage import COMPRESSIONS, reading, replacing, uncompressed_name, understanding
+from wordclass import storage
+from wordclass.errors import InputError
 from wordclass.vector_formats import _file
 from wordclass.word_vectors import WordVectors
 
@@ -39,7 +39,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     FormatError
         The archive is damaged; it has no matrix, or not one term per row.
     """
-    with reading(path) as stream:
+    with storage.reading(path) as stream:
         arrays = _read_arrays(path, stream)
     matrix, stored, names = arrays.get("matrix", np.empty(0)), arrays.get("terms"), None
     is_matrix = matrix.ndim == 2 and matrix.shape[1] > 0 and matrix.dtype.kind in "fiu"
@@ -70,7 +70,7 @@ def write(path: Path, vectors: WordVectors) -> None:
     arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _as_array(vectors.terms)}
     if vectors.dimension_names is not None:
         arrays["classes"] = np.array([json.dumps(vectors.dimension_names)])
-    with replacing(path) as temporary, temporary.open("wb") as out:
+    with storage.replacing(path) as temporary, temporary.open("wb") as out:
         np.savez(out, **arrays)
 
 
@@ -85,9 +85,9 @@ def _as_array(terms: Sequence[str]) -> NDArray[np.str_]:
 
 def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
     """Read the arrays this format knows, and no pickled ones."""
-    if path.suffix.lower() in COMPRESSIONS:
+    if path.suffix.lower() in storage.COMPRESSIONS:
         stream = io.BytesIO(stream.read())  # archives are read from their end
-    with understanding(path, "damaged, or no archive of numpy's", *_DAMAGE):
+    with storage.understanding(path, "damaged, or no archive of numpy's", *_DAMAGE):
         with zipfile.ZipFile(stream) as archive:
             for each in archive.infolist():
                 if each.file_size > max(_FEW_BYTES, _MOST_SAVED * each.compress_size):
@@ -103,11 +103,8 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
 
 
 def _terms_beside(path: Path) -> list[str]:
-    words = path.with_name(Path(uncompressed_name(path)).stem + ".words.txt")
+    words = path.with_name(Path(storage.uncompressed_name(path)).stem + ".words.txt")
     _file.expect(path, words.exists(), f"no terms: no key 'terms' and no file {words.name}")
-    with reading(words) as stream:
-        try:
-            text = stream.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise FormatError(words, None, f"not UTF-8: {error}") from error
+    with storage.understanding(words, "not UTF-8"):
+        text = storage.content_of(words).decode("utf-8")
     return text.removesuffix("\n").split("\n") if text else []
