@@ -53,8 +53,7 @@ class LabelledCorpus:
         return len(self.texts)
 
     def __repr__(self) -> str:
-        kind = "multilabel" if self.is_multilabel else "single-label"
-        return f"LabelledCorpus({len(self):,} documents, {kind})"
+        return f"LabelledCorpus({len(self):,} documents, {_kind(self.is_multilabel)})"
 
     def part(self, chosen: Iterable[bool]) -> "LabelledCorpus":
         """Return the documents that are chosen (one flag per document)."""
@@ -176,7 +175,11 @@ def read_corpus(
 
 def described_task(is_multilabel: bool, n_classes: int) -> str:
     """Name a task, such as "single-label, 20 classes"."""
-    return f"{'multilabel' if is_multilabel else 'single-label'}, {n_classes:,} classes"
+    return f"{_kind(is_multilabel)}, {n_classes:,} classes"
+
+
+def _kind(is_multilabel: bool) -> str:
+    return "multilabel" if is_multilabel else "single-label"
 
 
 @dataclass

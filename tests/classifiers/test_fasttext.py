@@ -419,6 +419,7 @@ def test_nothing_is_left_in_the_temporary_folder(monkeypatch, tmp_path, capfd):
 
 FOR_EVER = """
 import os, signal, sys, tempfile
+sys.path.append(sys.argv[2])
 import wordclass as wc
 from made_up import corpus
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
@@ -434,7 +435,7 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at Linux's processes")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_training_ends_with_ctrl_c_and_with_whoever_started_it(tmp_path, sent):
-    command = [sys.executable, "-c", FOR_EVER, str(tmp_path)]
+    command = [sys.executable, "-c", FOR_EVER, str(tmp_path), str(Path(__file__).parents[1])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "starts\n"
         (trainer,) = until(lambda: trainers(tmp_path))

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from made_up import corpus, multilabel_corpus
@@ -151,6 +153,20 @@ def test_a_class_of_five_texts_is_searched_in_five_folds_by_one_thread(n_own, n_
 def test_texts_are_held_out_as_soon_as_a_class_has_two(labels, n_validated, validated):
     svm_of().fit(["moon rose", "rose moon", "moon rose moon"][: len(labels)], labels)
     assert len(validated) == n_validated
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 20])
+def test_folds_are_those_of_stratified_k_fold(n_classes):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        classes = rng.choice(n_classes, 60, p=rng.dirichlet(np.ones(n_classes) / 2))
+        n_folds = min(5, np.bincount(classes).max())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of small classes
+            theirs = StratifiedKFold(n_folds).split(classes, classes)
+            for ours, expected in zip(svm._splits(classes), theirs, strict=True):
+                assert np.array_equal(ours[0], expected[0])
+                assert np.array_equal(ours[1], expected[1])
 
 
 def test_progress_is_told_by_fold_or_by_class():

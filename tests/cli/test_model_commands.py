@@ -495,6 +495,26 @@ def test_a_threshold_decides_which_labels_are_given(run, model, multilabel_model
     assert run("predict", model, table, "--threshold", "2")[0] == 2
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_json_array_is_recognised_on_standard_input(run, model, stdin, indent):
+    rows = [{"id": k, "text": text} for k, text in enumerate(["moon orbit", "rose soil"] * 3_000)]
+    stdin(json.dumps(rows, indent=indent).encode())
+    found = lines_of(run("predict", model, "-")[1])
+    assert [each["id"] for each in found] == [*range(6_000)]
+    assert found[1]["labels"] == ["garden"]
+
+
+def test_a_threshold_is_one_of_probabilities_where_they_disagree_with_scores(run, tmp_path):
+    texts, labels = ["moon orbit"] * 30 + ["rose soil"] * 3, ["space"] * 30 + ["garden"] * 3
+    wc.classifier("nearest", min_docs=1).fit(texts, labels).save(tmp_path / "model")
+    (tmp_path / "a.jsonl").write_text('{"text": "nothing known"}\n')
+    (found,) = lines_of(
+        run("predict", tmp_path / "model", tmp_path / "a.jsonl", "--threshold", ".6", "-k", "2")[1]
+    )
+    assert found["labels"] == ["space"] == [*found["scores"]][:1]
+    assert found["scores"]["space"] > 0.6
+
+
 def test_json_lines_are_recognised_on_standard_input(run, model, stdin):
     stdin(b'{"id": 7, "text": "moon orbit", "labels": "x"}\n\n{"id": 8, "text": "rose soil"}\n')
     first, second = lines_of(run("predict", model, "-")[1])

@@ -196,6 +196,7 @@ def test_cells_are_one_label_where_nothing_separates_labels(tmp_path, separator)
         (["a|b", "c"], r"looks like several labels, separated by '\|'"),
         (["a|b", "b|c", "c"], r"looks like several labels, separated by '\|'"),
         (["a|b", "a", "b|c", "c"], r"looks like several labels, separated by '\|'"),
+        (["a, b", "c, b", "b", "d"], "looks like several labels, separated by ','"),
         (["a, b", "a", "b"], "looks like several labels, separated by ','"),
     ],
 )

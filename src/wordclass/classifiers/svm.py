@@ -1,6 +1,5 @@
 """Linear support vector machines, as the paper's baselines: tf-idf, or sums of word vectors."""
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from wordclass import progress
@@ -392,14 +390,22 @@ def _quality(own: Ints, scores: Floats32, target: str) -> float:
 
 
 def _splits(classes: Ints) -> list[Split]:
-    """Return rows to learn from and rows held out, fold by fold; none where no class has two."""
+    """Return rows to learn from and rows held out, fold by fold; none where no class has two.
+
+    The folds are those of scikit-learn's `StratifiedKFold`, which warns where a class has fewer
+    documents than there are folds; to silence a warning is nothing that threads can do.
+    """
     n_folds = min(_N_FOLDS, int(np.bincount(classes).max()))
     if n_folds < 2:
         return []
-    with warnings.catch_warnings():
-        # a class with fewer documents than folds is missing from some
-        warnings.simplefilter("ignore", UserWarning)
-        return list(StratifiedKFold(n_folds).split(classes, classes))
+    _, first, own = np.unique(classes, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(np.argsort(first))[own]
+    # sorted by class they are dealt out in turn, then the first of a class go to its first fold
+    turn = np.empty(len(classes), np.int64)
+    turn[np.argsort(by_appearance, kind="stable")] = np.arange(len(classes)) % n_folds
+    for k in range(len(first)):
+        turn[own == k] = np.sort(turn[own == k])
+    return [(np.flatnonzero(turn != k), np.flatnonzero(turn == k)) for k in range(n_folds)]
 
 
 make = SvmClassifier

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -164,14 +164,18 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
-    """Give the lines of standard input as texts, or, where the first is a JSON object, as JSONL."""
+    """Give the lines of standard input as texts; where it begins as JSON does, its objects."""
     from wordclass.corpus_formats import jsonl
 
     options = replace(options, texts_only=True, keep_rows=True)
     is_json, n_lines = None, 0
-    for lines in _input_lines(options.encoding):
+    blocks = _input_lines(options.encoding)
+    for lines in blocks:
         if is_json is None:
-            is_json = lines[0].replace(" ", "").startswith('{"')
+            start = "".join("".join(lines).split())[:3]
+            is_json = start.startswith('{"') or start == '[{"'
+            if start == '[{"':  # an array, which is known at its end
+                lines += chain(*blocks)
         numbered = enumerate(lines, start=n_lines + 1)
         n_lines += len(lines)
         if is_json:

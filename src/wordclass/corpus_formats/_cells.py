@@ -101,7 +101,7 @@ def _problem(cells: Counter[str], separator: str) -> str | None:
 
 
 def _usual(cells: Counter[str], separator: str, *, are_shared: bool) -> str | None:
-    """Return a cell whose parts all occur in other cells too, or all do not.
+    """Return a cell whose parts all occur in other cells too (or one alone), or all do not.
 
     None unless most records with a separator have such a cell, and there are a few of them; where
     the parts are not shared, of each.
@@ -110,7 +110,9 @@ def _usual(cells: Counter[str], separator: str, *, are_shared: bool) -> str | No
     parts = {cell: each for cell, each in parts.items() if len(each) > 1}
     n_cells = Counter(chain(*parts.values(), (cell.strip() for cell in cells if cell not in parts)))
     found = [
-        cell for cell, each in parts.items() if {n_cells[part] > 1 for part in each} == {are_shared}
+        cell
+        for cell, each in parts.items()
+        if {n_cells[part] > 1 for part in each} == {are_shared} or (are_shared and each & {*cells})
     ]
     n_found, n_least = sum(cells[cell] for cell in found), 3 if are_shared else 3 * len(found)
     is_usual = found and n_found >= max(n_least, sum(cells[cell] for cell in parts) / 2)

@@ -150,10 +150,10 @@ def write_errors(path: Path, model: Any, corpus: LabelledCorpus, found: Evaluati
     """
     both = [*zip(map(_listed, found.true), map(_listed, found.predicted), strict=True)]
     wrong = [k for k, (true, predicted) in enumerate(both) if {*true} != {*predicted}]
+    all_told = predictions(model, [corpus.texts[k] for k in wrong])
     with rows_to(path, _ERROR_COLUMNS) as write:
-        for k in progress.over(wrong, "explaining errors"):
+        for k, told in zip(progress.over(wrong, "explaining errors"), all_told, strict=True):
             true, predicted = ([*map(str, each)] for each in both[k])
-            (told,) = predictions(model, [corpus.texts[k]])
             shares = [told["scores"][label] for label in predicted]
             row = (
                 corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,

@@ -7,6 +7,7 @@ import numpy as np
 
 from wordclass.arrays import Floats, Floats32
 from wordclass.errors import InputError
+from wordclass.thresholds import decide
 
 
 def shown_scores(model: Any, scores: Floats32, *, strict: bool = False) -> Floats | Floats32:  # noqa: ANN401
@@ -63,8 +64,8 @@ def predictions(
     decisions = model.decide(scores)
     shown = shown_scores(model, scores, strict=proba or threshold is not None)
     if threshold is not None:
-        may_be_given = True if model.codeframe_.is_multilabel else decisions
-        decisions = (shown >= threshold) & may_be_given
+        is_best = decide(shown, None) if not model.codeframe_.is_multilabel else True
+        decisions = (shown >= threshold) & is_best
     names = model.classes_.tolist()
     made = []
     for values, decision in zip(shown, decisions, strict=True):
