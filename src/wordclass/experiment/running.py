@@ -57,15 +57,16 @@ Tell = Callable[[str], None]
 
 @dataclass
 class _Clock:
-    """The seconds of each step."""
+    """The seconds of each step, and those of the processor."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start, begun = time.perf_counter(), _cpu_seconds()
         yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        self.seconds[name] = time.perf_counter() - start
+        self.seconds[f"{name}_cpu"] = _cpu_seconds() - begun
 
 
 def do(run: Run, results: Results, plan: str = "") -> RunResult:
@@ -79,7 +80,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
     plan : str, default=""
         The name that the result gets.
     """
-    clock, begun_cpu = _Clock(), _cpu_seconds()
+    clock = _Clock()
     _forget_peak()
     with clock.step("total"), threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -113,7 +114,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
             "fingerprint": fingerprint, "n_train": len(dataset.train), "n_test": len(dataset.test),
             "n_classes": len(dataset.classes), "multilabel": dataset.is_multilabel,
         },
-        times={**clock.seconds, "cpu": _cpu_seconds() - begun_cpu},
+        times=clock.seconds,
         memory=_peak_memory(),
         versions=_versions(),
         machine={"cpu": _processor(), "cores": os.cpu_count(), "system": platform.platform()},
@@ -155,7 +156,12 @@ class _Trained:
                 self.settings = _choice_of(model.fit(train.texts, train.labels))
             model.set_params(**self.settings)
         with self.clock.step("fit"):
+            self._seen = _cpu_seconds()
             model.fit(train.texts, train.labels)
+            left = _cpu_seconds() - self._seen
+        if run.learner in NETWORKS:  # also what was spent before it was stopped; not the watching
+            spent = sum(epoch["cpu_seconds"] for epoch in model.history_)
+            self.clock.seconds["fit_cpu"] = spent + left
         with self.clock.step("predict"):
             labels = model.predict(test.texts)
         self.model = model
@@ -178,15 +184,15 @@ class _Trained:
         return {name: tuple(each) if isinstance(each, list) and name in ("ngrams", "windows")
                 else each for name, each in options.items()}  # fmt: skip
 
-    def _watch(self, epoch: Any) -> dict[str, float] | None:  # noqa: ANN401 - needs torch
-        """Measure the F1 of training and test texts, after the first epochs and every fifth."""
-        if epoch.epoch > 3 and epoch.epoch % 5:
-            return None
-        found: dict[str, float] = {}
-        for name, corpus in (("train", self.dataset.train), ("test", self.dataset.test)):
-            texts, labels = _sample(corpus)
-            scores = _scores(labels, epoch.predict(texts), self.dataset)
-            found |= {f"{name}_macro_f1": scores.macro_f1, f"{name}_micro_f1": scores.micro_f1}
+    def _watch(self, epoch: Any) -> dict[str, float]:  # noqa: ANN401 - needs torch
+        """Measure an epoch's time; and the F1 of texts, after the first epochs and every fifth."""
+        found = {"cpu_seconds": _cpu_seconds() - self._seen}
+        if epoch.epoch <= 3 or epoch.epoch % 5 == 0:
+            for name, corpus in (("train", self.dataset.train), ("test", self.dataset.test)):
+                texts, labels = _sample(corpus)
+                scores = _scores(labels, epoch.predict(texts), self.dataset)
+                found |= {f"{name}_macro_f1": scores.macro_f1, f"{name}_micro_f1": scores.micro_f1}
+        self._seen = _cpu_seconds()
         return found
 
     def facts(self) -> dict[str, Any]:
