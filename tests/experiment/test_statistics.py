@@ -116,7 +116,7 @@ def test_equal_predictions_have_a_p_of_one_and_far_ones_the_smallest():
 
 
 def test_matrices_of_different_shapes_are_refused():
-    with pytest.raises(InputError, match=r"\(1, 1\), \(1, 1\) and \(1, 2\)"):
+    with pytest.raises(InputError, match=r"shape \(1, 2\) for labels of shape \(1, 1\)"):
         randomization_test([[1]], [[[1]]], [[[1, 0]]], is_multilabel=True)
 
 

@@ -1,12 +1,9 @@
-import csv
-import io
-import json
-import re
-from html.parser import HTMLParser
+import shlex
 
 import pytest
 from experiment.made_results import add
 
+from wordclass.cli.experiment_commands import chosen
 from wordclass.errors import InputError
 from wordclass.experiment import paper, tables
 from wordclass.experiment.paper import Published
@@ -72,14 +69,13 @@ def test_what_is_missing_comes_with_a_command_that_runs_it_all(results):
     table = make(plan, results)[0]
     # nothing at all, and one of two seeds
     for variant in ("vectors+wce", "vectors"):
-        command = cell_of(table, "cnn", variant, NEWS).command
-        words = command.split()
+        missing = cell_of(table, "cnn", variant, NEWS).missing
+        wanted = [run for run in plan.runs() if (run.variant, run.dataset) == (variant, NEWS)]
+        assert list(missing) == [run for run in wanted if run.variant != "vectors" or run.seed > 1]
+        words = shlex.split(table.command(missing))
         assert words[:4] == ["wordclass", "experiment", "run", "f1"]
         assert words[words.index("-o") + 1] == str(results.folder)
-        told = [pair.split("=") for pair in words[-1].split(",")]
-        only = {name: [value for key, value in told if key == name] for name, _ in told}
-        wanted = [run for run in plan.runs() if run.variant == variant]
-        assert plan.runs(only) == wanted
+        assert plan.runs(chosen(words[-1])) == wanted
     assert cell_of(table, "cnn", "vectors+wce", NEWS).measured is None
     assert cell_of(table, "cnn", "vectors", NEWS).measured.n_runs == 1
 
@@ -87,7 +83,9 @@ def test_what_is_missing_comes_with_a_command_that_runs_it_all(results):
 def test_nothing_missing_needs_no_command(results):
     plan = plan_of(SVM)
     fill(results, plan, lambda run: 0.5)
-    assert not any(cell.command for cell in make(plan, results)[0].cells.values())
+    table = make(plan, results)[0]
+    assert table.missing == []
+    assert not any(cell["command"] for cell in table.facts())
 
 
 def test_the_best_of_a_column_and_of_each_learner_are_marked(results):
@@ -101,10 +99,17 @@ def test_the_best_of_a_column_and_of_each_learner_are_marked(results):
         if column == NEWS
     }
     assert marks == {
-        ("svm", "tfidf"): (False, True),
+        ("svm", "tfidf"): (False, False),  # the only one of its learner
         ("cnn", "vectors"): (False, False),
         ("cnn", "vectors+wce"): (True, True),
     }
+
+
+def test_a_single_cell_is_no_best(results):
+    plan = plan_of({**NETS, "datasets": [NEWS]})
+    fill(results, plan, lambda run: 0.5 if run.variant == "vectors" else None)
+    cell = cell_of(make(plan, results)[0], "cnn", "vectors", NEWS)
+    assert (cell.is_best, cell.is_best_of_learner, cell.n_daggers) == (False, False, 0)
 
 
 def test_daggers_are_against_the_best_neural_cell_and_not_for_svm(results):
@@ -183,10 +188,25 @@ def test_run_times_leave_the_choice_of_settings_out(results):
     plan = plan_of(SVM, name="run_times")
     fill(results, plan, lambda run: 0.5)
     (table,) = make(plan, results)
-    assert (table.kind, table.best) == ("seconds", "lowest")
+    assert table.kind == "seconds"
     cell = cell_of(table, "svm", "tfidf", NEWS)
     assert cell.measured.mean == 62  # fit and predict, not select
     assert cell.published.value == 2
+
+
+def test_the_best_run_times_are_the_shortest_and_are_not_tested(results):
+    plan = plan_of({**NETS, "variants": ["vectors", "random"]}, name="run_times")
+    seconds = {"vectors": 10.0, "random": 20.0}
+
+    def score(run):
+        times = {"fit_cpu": seconds[run.variant] + run.seed, "predict_cpu": 0.0}
+        return {"macro": 0.5, "times": times}
+
+    fill(results, plan, score)
+    (table,) = make(plan, results)
+    assert cell_of(table, "cnn", "vectors", NEWS).is_best
+    assert not cell_of(table, "cnn", "random", NEWS).is_best
+    assert not any(cell.n_daggers for cell in table.cells.values())
 
 
 def test_improvements_are_those_of_pairs_that_are_both_there(results):
@@ -198,6 +218,7 @@ def test_improvements_are_those_of_pairs_that_are_both_there(results):
     cell = table.cells[table.rows[0], "Macro F1"]
     assert cell.measured.mean == pytest.approx(0.2)
     assert cell.published.value == pytest.approx(0.0742)
+    assert cell.p is None  # of one pair
 
 
 def test_the_papers_own_cells_give_the_improvements_that_test_paper_has():
@@ -214,6 +235,7 @@ def test_the_papers_own_cells_give_the_improvements_that_test_paper_has():
     }
     assert found["vectors+wce over vectors"] == 7.71
     assert {row[1] for row in table.rows} == {"18 pairs"}
+    assert {cell.is_equal for cell in table.cells.values()} == {False}
 
 
 MEASURED = {
@@ -225,17 +247,17 @@ MEASURED = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "row", "column", "value", "published"),
+    ("kind", "row", "value", "published"),
     [
-        ("counts", NEWS, "vocabulary", 17184, 17184),
-        ("embedding_times", "X", NEWS, 1.5, 2.1),
-        ("embedding_times", "total", NEWS, 2.0, 2.12),
-        ("embedding_times", "S (dot)", NEWS, 0.5, None),
-        ("unseen_terms", "share", NEWS, 0.02, None),
-        ("map", "Both", NEWS, 0.75, None),
+        ("counts", "vocabulary", 17184, 17184),
+        ("embedding_times", "X", 1.5, 2.1),
+        ("embedding_times", "total", 2.0, 2.12),
+        ("embedding_times", "S (dot)", 0.5, None),
+        ("unseen_terms", "share", 0.02, None),
+        ("map", "Both", 0.75, None),
     ],
 )
-def test_measurements_have_tables(results, kind, row, column, value, published):
+def test_measurements_have_tables(results, kind, row, value, published):
     plan = plan_of({"datasets": [NEWS, "rcv1"], "learners": [kind]}, name="mine")
     fill(
         results,
@@ -243,133 +265,31 @@ def test_measurements_have_tables(results, kind, row, column, value, published):
         lambda run: {"extra": MEASURED[kind], "scores": {}} if run.dataset == NEWS else None,
     )
     (table,) = make(plan, results)
-    cell = cell_of(table, row, column)
+    cell = cell_of(table, row, NEWS)
     assert cell.measured.mean == value
     assert (cell.published and cell.published.value) == published
-    missing = ("rcv1", column) if kind == "counts" else (row, "rcv1")
-    assert "dataset=rcv1" in cell_of(table, *missing).command
+    assert [run.dataset for run in cell_of(table, row, "rcv1").missing] == ["rcv1"]
+
+
+def test_published_measurements_have_the_names_of_results(results):
+    plan = plan_of({"datasets": ["rcv1"], "learners": ["unseen_terms"]}, name="mine")
+    facts = {"n_terms": 1, "occurrences": 2, "share": 0.02}
+    fill(results, plan, lambda run: {"extra": facts, "scores": {}})
+    published = [cell.published.value for cell in make(plan, results)[0].cells.values()]
+    assert published == [384327, 2073278, 0.0216]
+
+
+def test_what_nothing_was_measured_of_is_not_shown(results):
+    plan = plan_of(NETS, SVM)
+    fill(results, plan, lambda run: 0.5 if (run.dataset, run.variant) == (NEWS, "tfidf") else None)
+    table = make(plan, results)[0]
+    assert len(table.cells) == 6
+    assert table.shown().columns == (NEWS,)
+    assert table.shown().rows == [("svm", "tfidf")]
+    untouched = make(plan, Results(results.folder / "empty"))[0]
+    assert untouched.shown() == untouched
 
 
 def test_a_plan_without_such_runs_is_an_error(results):
     with pytest.raises(InputError, match=r"unknown learner .* 'cnm' .did you mean 'cnn'"):
         make(plan_of(NETS), results, {"learner": ["cnm"]})
-
-
-# --- formats ------------------------------------------------------------------------------------
-
-HOSTILE = 'a|b_*<script>&"\\$%#{}~^\n=1'
-
-
-def hostile_table():
-    best = Cell(Summary(0.7064, 0.004, 3), Published(0.703), True, True, 0)
-    alike = Cell(Summary(0.7, 0.01, 3), None, False, False, 2, 0.3)
-    missing = Cell(None, Published(0.5), command=f"wordclass {HOSTILE}")
-    cells = {
-        ((HOSTILE, "x"), "one"): best,
-        (("svm", "y"), "one"): alike,
-        (("svm", "y"), HOSTILE): missing,
-    }
-    return Table(HOSTILE, "share", ("learner", "variant"), ("one", HOSTILE), cells, "highest")
-
-
-def test_text_has_everything_on_lines_of_their_own():
-    lines = hostile_table().written("text").splitlines()
-    # a heading, two rows, each column under its head
-    assert {line.index(".7") for line in lines[3:5]} == {lines[2].index("one")}
-    assert any(".706±.004*' (.703 +.003)" in line for line in lines)
-    assert any(".700±.010††≈" in line and "-[1] (.500)" in line for line in lines)
-    assert sum("wordclass" in line for line in lines) == 1
-
-
-def test_markdown_has_as_many_cells_in_every_row():
-    written = hostile_table().written("markdown")
-    rows = [line for line in written.splitlines() if line.startswith("|")]
-    assert len(rows) == 4
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
-    assert "***.706±.004*** (.703 +.003)" in written
-    assert "<script>" not in written
-
-
-def test_latex_escapes_every_sign_that_means_something():
-    written = hostile_table().written("latex")
-    assert r"\cellcolor{gray!30}\textbf{.706$\pm$.004}" in written
-    assert r"$^\dagger$$^\dagger$$^\approx$" in written
-    escaped = (
-        r"a\textbar{}b\_*\textless{}script\textgreater{}\&" + '"' + r"\textbackslash{}\$\%\#\{\}"
-    )
-    assert escaped in written
-    assert written.count(r"\begin") == written.count(r"\end") == 2
-
-
-class Elements(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.open, self.seen, self.texts = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-
-def test_html_is_closed_and_escaped():
-    parser = Elements()
-    parser.feed(hostile_table().written("html"))
-    assert parser.open == []
-    assert "script" not in {tag for tag, _ in parser.seen}
-    assert ("td", {"class": "shaded"}) in parser.seen
-    assert any('<script>&"' in text for text in parser.texts)
-
-
-def test_csv_has_measured_published_and_difference_in_columns_of_their_own():
-    lines = list(csv.DictReader(io.StringIO(hostile_table().written("csv"))))
-    assert [line["column"] for line in lines] == ["one", "one", HOSTILE]
-    assert lines[0]["learner"] == HOSTILE
-    assert (float(lines[0]["measured"]), float(lines[0]["published"])) == (0.7064, 0.703)
-    assert float(lines[0]["difference"]) == pytest.approx(0.0034)
-    assert (lines[2]["measured"], lines[2]["runs"], lines[2]["difference"]) == ("", "0", "")
-    assert lines[2]["command"] == f"wordclass {HOSTILE}"
-    assert lines[1]["daggers"] == "2"
-
-
-def test_tables_with_other_rows_share_one_csv():
-    counts = Table(
-        "Counts",
-        "count",
-        ("data set",),
-        ("terms",),
-        {(("one",), "terms"): Cell(Summary(3.0, None, 1))},
-    )
-    lines = list(csv.DictReader(io.StringIO(tables.written([hostile_table(), counts], "csv"))))
-    assert [line["table"] for line in lines] == [HOSTILE] * 3 + ["Counts"]
-    assert (lines[3]["data set"], lines[3]["learner"]) == ("one", "")
-
-
-def test_the_facts_of_a_table_are_json():
-    facts = json.loads(json.dumps(hostile_table().facts()))
-    assert facts["cells"][0]["measured"] == 0.7064
-
-
-def test_an_unknown_format_is_refused():
-    with pytest.raises(InputError, match=r"unknown format 'latx' .did you mean 'latex'"):
-        hostile_table().written("latx")
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "written"),
-    [
-        ("share", 0.70649, ".706"), ("share", 1.0, "1.000"), ("share", -0.0034, "-.003"),
-        ("seconds", 0.147, "0.15s"), ("seconds", 42.4, "42s"), ("seconds", 358, "5m 58s"),
-        ("seconds", 59.9, "1m 0s"), ("seconds", 15093, "4h 11m 33s"), ("count", 17184, "17,184"),
-        ("count", 565.7, "565.7"), ("count", 0.07109, "0.0711"), ("count", 3, "3"),
-    ],
-)  # fmt: skip
-def test_numbers_are_written_as_in_the_paper(kind, value, written):
-    cells = {(("row",), "column"): Cell(Summary(value, None, 1))}
-    table = Table("title", kind, ("what",), ("column",), cells)
-    assert table.written("text").splitlines()[3] == f"row   {written}"

@@ -131,13 +131,14 @@ def table(
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
     from wordclass.experiment.runs import Results
+    from wordclass.report.experiment_tables import check_format, written
 
     results = Results(output)
-    tables.check_format(format_)
+    check_format(format_)
     made = tables.make(Plan.read(plan), results, chosen(only), tests=tests)
     _tell_of_cut_lines(settings, results)
-    facts = {"tables": [{"title": each.title, **each.facts()} for each in made]}
-    settings.show(facts, tables.written(made, format_).rstrip("\n"))
+    facts = {"tables": [{"title": each.title, "cells": each.facts()} for each in made]}
+    settings.show(facts, written(made, format_).rstrip("\n"))
 
 
 @experiment_command

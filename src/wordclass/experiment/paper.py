@@ -48,3 +48,12 @@ def _cell(values: list[Any]) -> Published:
     *figures, marks = values if isinstance(values[-1], str) else [*values, ""]
     value, deviation = [*figures, None][:2]
     return Published(float(value), deviation, marks)
+
+
+def measurement(kind: str, dataset: str, name: str) -> Published | None:
+    """Return what the paper measured other than trainings, such as counts; None where it did not.
+
+    Names are those of the results of such runs.
+    """
+    value = numbers().get(kind, {}).get(dataset, {}).get(name)
+    return None if value is None else Published(float(value))

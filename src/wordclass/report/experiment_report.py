@@ -14,6 +14,7 @@ from wordclass.experiment.plans import Plan
 from wordclass.experiment.runs import Results, RunResult
 from wordclass.experiment.tables import Table
 from wordclass.experiment.term_map import TermMap
+from wordclass.report.experiment_tables import written
 from wordclass.report.page import Markup, fill, static, tag
 
 PAGE, MARKDOWN, TABLES, FIGURES = "index.html", "results.md", "tables", "figures"
@@ -82,7 +83,7 @@ def write_tables(name: str, made: Sequence[Table], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     for form, ending in _TABLE_FILES.items():
         with storage.writing(folder / f"{name}.{ending}") as file:
-            file.write(tables.written(made, form).encode("utf-8", "replace"))
+            file.write(written(made, form).encode("utf-8", "replace"))
 
 
 def write_figures(
@@ -150,7 +151,7 @@ def _page(
             "section",
             tag("h2", f"{chapter.plan.name}: {chapter.plan.title}"),
             tag("pre", chapter.command),
-            [tag("div", Markup(table.written("html")), class_="wide") for table in chapter.tables],
+            [tag("div", Markup(written([each], "html")), class_="wide") for each in chapter.tables],
             [_picture(folder / FIGURES / f"{name}.png", name) for name in chapter.figures],
         )
         for chapter in chapters
@@ -184,7 +185,7 @@ def _markdown(
     for chapter in chapters:
         lines += ["", f"## {chapter.plan.name}: {chapter.plan.title}", "", f"`{chapter.command}`"]
         for table in chapter.tables:
-            lines += ["", table.written("markdown")]
+            lines += ["", written([table], "markdown")]
         for name in chapter.figures:
             lines += ["", f"![{name}]({FIGURES}/{name}.png)"]
     lines += ["", "## Environment", "", "| what | which |", "| --- | --- |"]
