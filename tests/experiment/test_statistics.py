@@ -12,6 +12,7 @@ from wordclass.experiment.statistics import (
     Summary,
     daggers,
     holm,
+    paired_t_test,
     randomization_test,
     relative_improvement,
     t_test,
@@ -160,3 +161,17 @@ def test_holm_equals_the_definition_in_loops(p_values):
 
 def test_the_relative_improvement_is_one_of_means():
     assert relative_improvement([0.6, 0.9], [0.5, 0.5]) == pytest.approx(0.5)
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 0.9)), min_size=1, max_size=6))
+def test_the_paired_t_test_is_that_of_scipy_where_there_is_one(pairs):
+    first, second = zip(*pairs, strict=True)
+    found = paired_t_test(first, second)
+    if len(pairs) < 3:
+        assert found is None
+    elif np.std(np.subtract(first, second)) > 1e-6:
+        assert found == pytest.approx(stats.ttest_rel(first, second).pvalue)
+
+
+def test_pairs_that_all_differ_by_the_same_are_not_tested():
+    assert paired_t_test([0.5, 0.6, 0.7], [0.25, 0.35, 0.45]) is None

@@ -80,6 +80,11 @@ def test_what_is_missing_comes_with_a_command_that_runs_it_all(results):
     assert cell_of(table, "cnn", "vectors", NEWS).measured.n_runs == 1
 
 
+def test_the_command_of_a_plan_of_the_users_names_its_file(results):
+    table = make(plan_of(SVM, name="mine"), results)[0]
+    assert table.start.startswith("wordclass experiment run mine.toml -o ")
+
+
 def test_nothing_missing_needs_no_command(results):
     plan = plan_of(SVM)
     fill(results, plan, lambda run: 0.5)
@@ -284,10 +289,9 @@ def test_what_nothing_was_measured_of_is_not_shown(results):
     fill(results, plan, lambda run: 0.5 if (run.dataset, run.variant) == (NEWS, "tfidf") else None)
     table = make(plan, results)[0]
     assert len(table.cells) == 6
-    assert table.shown().columns == (NEWS,)
-    assert table.shown().rows == [("svm", "tfidf")]
-    untouched = make(plan, Results(results.folder / "empty"))[0]
-    assert untouched.shown() == untouched
+    assert table.measured().columns == (NEWS,)
+    assert table.measured().rows == [("svm", "tfidf")]
+    assert table.measured([REUTERS]).cells == {}
 
 
 def test_a_plan_without_such_runs_is_an_error(results):

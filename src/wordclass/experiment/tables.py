@@ -14,7 +14,7 @@ from typing import Any, Literal
 from wordclass.errors import InputError
 from wordclass.experiment import paper, statistics
 from wordclass.experiment.paper import Published
-from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, VARIANTS, Plan
+from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, VARIANTS, Plan, names
 from wordclass.experiment.runs import Results, Run, RunResult
 from wordclass.experiment.statistics import Summary, holm, randomization_test
 
@@ -90,17 +90,13 @@ class Table:
         """The runs that are not done."""
         return [run for cell in self.cells.values() for run in cell.missing]
 
-    def shown(self) -> "Table":
-        """Return the rows and columns in which something was measured; all where nothing was."""
-        done = [place for place, cell in self.cells.items() if cell.measured] or self.cells
-        rows, columns = ({place[k] for place in done} for k in (0, 1))
-        cells = {
-            place: cell
-            for place, cell in self.cells.items()
-            if place[0] in rows and place[1] in columns
-        }
-        kept = tuple(column for column in self.columns if column in columns)
-        return replace(self, columns=kept, cells=cells)
+    def measured(self, columns: Sequence[str] = ()) -> "Table":
+        """Return the rows and columns that have something measured; of some columns, if given."""
+        wanted = columns or self.columns
+        done = [at for at, cell in self.cells.items() if cell.measured and at[1] in wanted]
+        rows, kept = {row for row, _ in done}, {column for _, column in done}
+        cells = {at: self.cells[at] for at in self.cells if at[0] in rows and at[1] in kept}
+        return replace(self, columns=tuple(each for each in wanted if each in kept), cells=cells)
 
     def command(self, runs: Sequence[Run], names: Sequence[str] = ("dataset", *_HEADS[:3])) -> str:
         """Return the command that does some runs, told by the values that some fields have."""
@@ -166,7 +162,8 @@ def make(
         made += improvements(*scores)
     if trained and plan.name in ("run_times", "smoke"):
         made.append(_of_trainings(trained, "run_times", found))
-    start = ["wordclass", "experiment", "run", plan.name, "-o", str(results.folder)]
+    name = plan.name if plan.name in names() else f"{plan.name}.toml"
+    start = ["wordclass", "experiment", "run", name, "-o", str(results.folder)]
     return [replace(table, start=shlex.join(start)) for table in made]
 
 
@@ -193,10 +190,10 @@ def _of_measurements(runs: Sequence[Run], kind: str, found: Mapping[str, RunResu
     """Make a table of what runs measured that are no trainings, with a row per number."""
     done = [run.identity for run in runs if run.identity in found]
     numbers = {each: _numbers(kind, found[each].extra) for each in done}
-    names = dict.fromkeys(name for each in numbers.values() for name in each)
+    known = dict.fromkeys(name for each in numbers.values() for name in each)
     columns = tuple(dict.fromkeys(run.dataset for run in runs))
     cells: dict[Place, Cell] = {}
-    for name in names or ["(not measured)"]:
+    for name in known or ["(not measured)"]:
         values = {each: own[name] for each, own in numbers.items() if name in own}
         for dataset in columns:
             own = [run for run in runs if run.dataset == dataset]

@@ -1,7 +1,7 @@
 """Tables of experiments as text, Markdown, LaTeX, HTML and CSV.
 
 CSV has every cell. The others leave out rows and columns in which nothing was measured, and give
-the commands that would run them.
+the commands that would run them; a table in which nothing was is written as a whole.
 """
 
 import csv
@@ -116,7 +116,8 @@ class _Content:
     """What is written of a table: its title, lines of cells and notes, in the style of a format."""
 
     def __init__(self, table: Table, style: _Style) -> None:
-        self.shown, self.style = table.shown(), style
+        measured = table.measured()
+        self.shown, self.style = measured if measured.cells else table, style
         left_out = [run for run in table.missing if run.dataset not in self.shown.columns]
         left = [run for run in table.missing if run.dataset in self.shown.columns]
         self.learners = list(dict.fromkeys(run.learner for run in left))  # that miss some
@@ -155,11 +156,11 @@ class _Content:
 
     def _legend(self) -> list[str]:
         """Explain the marks that occur."""
-        style, cells = self.style, self.shown.cells.values()
+        style, kind, cells = self.style, self.shown.kind, self.shown.cells.values()
         marks = [
             (style.best.format(_BEST), any(cell.is_best for cell in cells)),
             (style.shaded.format(_SHADED), any(cell.is_best_of_learner for cell in cells)),
-            (style.escape(_RUNS), any(cell.measured and cell.measured.deviation for cell in cells)),
+            (style.escape(_RUNS), any("±" in _numbers(kind, cell)[0] for cell in cells)),
             (f"{style.dagger}: {style.escape(_DAGGER)}", any(cell.n_daggers for cell in cells)),
             (f"{style.equal}: {style.escape(_EQUAL)}", any(cell.is_equal for cell in cells)),
             (style.escape(_COMPARED), any(cell.published for cell in cells)),
@@ -172,17 +173,15 @@ def _numbers(kind: Kind, cell: Cell) -> tuple[str, str]:
     published = "" if cell.published is None else _number(kind, cell.published.value)
     if cell.measured is None:
         return "-", f"({published})" if published else ""
-    measured = _number(kind, cell.measured.mean)
-    compared = []
-    if cell.measured.deviation is not None:
-        compared.append(f"n={cell.measured.n_runs}")
+    measured, compared = _number(kind, cell.measured.mean), ""
     if published == measured:
-        compared.append("(=)")
+        compared = "(=)"
     elif cell.difference is not None:
-        compared.append(f"({published} {_number(kind, cell.difference, signed=True)})")
+        compared = f"({published} {_number(kind, cell.difference, signed=True)})"
     if cell.measured.deviation is not None:
         measured += f"±{_number(kind, cell.measured.deviation)}"
-    return measured, " ".join(compared)
+        compared = f"n={cell.measured.n_runs} {compared}"
+    return measured, compared
 
 
 def _number(kind: Kind, value: float, *, signed: bool = False) -> str:
