@@ -132,6 +132,16 @@ def test_daggers_are_against_the_best_neural_cell_and_not_for_svm(results):
     assert sorted([daggers["vectors"], daggers["vectors+wce"]]) == [0, 2]
 
 
+def test_a_single_run_is_not_what_others_are_tested_against(results):
+    one = {"variants": ["vectors"], "protocols": ["paper"], "seeds": [1]}
+    plan = plan_of({**NETS, "datasets": [NEWS]}, {**NETS, "datasets": [NEWS], **one})
+    fill(results, plan, lambda run: 0.6 if run.protocol == "paper" else 0.5 + run.seed / 1000)
+    table = make(plan, results, tests=False)[0]
+    assert cell_of(table, "cnn", "vectors", "paper", NEWS).is_best
+    marks = [cell_of(table, "cnn", each, "clean", NEWS).n_daggers for each in NETS["variants"]]
+    assert sorted(marks) == [0, 2]  # one of the two is the best of several runs
+
+
 def test_the_paired_test_is_that_of_the_predictions_corrected_within_the_column(results):
     plan = plan_of({**SVM, "variants": ["tfidf", "vectors", "vectors+wce"]})
     n_wrong = {"tfidf": 2, "vectors": 30, "vectors+wce": 0}

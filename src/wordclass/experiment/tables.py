@@ -276,7 +276,8 @@ def _order(run: Run) -> tuple[int, int]:
 def _marked(table: Table) -> Table:
     """Mark the best of several cells, and those that a t-test cannot tell from the best neural one.
 
-    The best times are the lowest; no test is made of them.
+    That is the best one of several runs: of a single run nothing is known of its deviation. The best
+    times are the lowest; no test is made of them.
     """
     cells, is_time = dict(table.cells), table.kind == "seconds"
     for column in table.columns:
@@ -286,7 +287,7 @@ def _marked(table: Table) -> Table:
             if place[1] == column and cell.measured is not None
         }
         ranked = sorted(means, key=lambda place: means[place].mean, reverse=not is_time)
-        neural = [place for place in ranked if place[0][0] in _SEEDED]
+        neural = [at for at in ranked if at[0][0] in _SEEDED and means[at].deviation is not None]
         for place in ranked:
             rivals = [each for each in ranked if each[0][0] == place[0][0]]
             p = None

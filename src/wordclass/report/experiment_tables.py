@@ -21,8 +21,8 @@ FORMATS = ("text", "markdown", "latex", "html", "csv")
 _BEST, _SHADED = "best of the column", "best of its learner"
 _RUNS = "±: standard deviation over n runs; without it there is one run"
 _DAGGER = (
-    "not different from the best neural learner by a two-tailed t-test over runs (p > .005; "
-    "twice: p > .05), as in the paper, which has 10 runs: fewer show fewer differences"
+    "not different from the best neural cell of several runs by a two-tailed t-test over runs (p > "
+    ".005; twice: p > .05), as in the paper, which has 10 runs: fewer show fewer differences"
 )
 _EQUAL = (
     "no significant difference (p > .05): from the best of the column, by a paired randomization "
