@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_places():
     assert first.max() == 1
 
 
-@pytest.mark.parametrize("n_terms", [0, 1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("n_terms", [0, 1, 2, 3, 4, 5, 7, 19])
 def test_a_handful_of_terms_has_places_too(n_terms):
     found = places(VECTORS[:n_terms], seed=0)
     assert found.shape == (n_terms, 2)
@@ -48,6 +48,11 @@ def test_a_handful_of_terms_has_places_too(n_terms):
 
 def test_vectors_of_one_dimension_have_places():
     assert np.isfinite(places(VECTORS[:, :1], seed=0)).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_terms_that_are_all_the_same_lie_in_the_middle(value):
+    assert (places(np.full((5, 3), value), seed=0) == 0.5).all()
 
 
 def test_the_neighbors_of_two_bundles_are_of_the_own_class():

@@ -242,10 +242,10 @@ def places(vectors: Floats, seed: int) -> Floats:
     """
     open_tsne = naming.extra("openTSNE", "to lay out the map of terms", "opentsne")
     n_terms = len(vectors)
-    if n_terms < 2:  # no neighbors
-        return np.full((n_terms, 2), 0.5)
     # distances of unit rows follow the angle, and need no division by the length of zeros
     rows = np.pad(unit(vectors), ((0, 0), (0, max(2 - vectors.shape[1], 0))))  # it starts with two
+    if n_terms < 2 or not np.ptp(rows, axis=0).any():  # nothing to tell terms apart by
+        return np.full((n_terms, 2), 0.5)
     method = open_tsne.TSNE(
         2,
         perplexity=min(_PERPLEXITY, (n_terms - 1) / 3),
