@@ -13,7 +13,6 @@ from wordclass.experiment.claims import CLAIMS, Evidence
 from wordclass.experiment.plans import Plan
 from wordclass.experiment.runs import Results, RunResult
 from wordclass.experiment.tables import Table
-from wordclass.experiment.term_map import TermMap
 from wordclass.report.page import Markup, fill, static, tag
 
 PAGE, MARKDOWN, TABLES, FIGURES = "index.html", "results.md", "tables", "figures"
@@ -92,16 +91,7 @@ def write_figures(
     naming.extra("matplotlib", "to draw figures")
     from wordclass.report import experiment_figures
 
-    paths = []
-    for name, figure in experiment_figures.figures_of(plan, results, made, only):
-        paths += experiment_figures.save(figure, folder, name)
-    wanted = {run.identity: run for run in plan.runs(only) if run.learner == "map"}
-    for result in results.runs():
-        if result.identity in wanted:
-            term_map = TermMap.of_parts(result.extra, results.arrays(result.key))
-            name = f"{plan.name}-{result.dataset}"
-            paths += experiment_figures.write_projector_files(term_map, folder, name)
-    return paths
+    return experiment_figures.write(plan, results, made, folder, only)
 
 
 def environment(done: Sequence[RunResult]) -> dict[str, str]:
