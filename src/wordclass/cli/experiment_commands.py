@@ -168,13 +168,16 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of the results.")],
     to: Annotated[Path, typer.Option(help="Folder to write the report to.")],
     settings: Settings,
+    format_: Annotated[
+        str, typer.Option("--format", help="html: a page; markdown: results.md and figures/.")
+    ] = "html",
 ) -> None:
     """Write one page about all results: the paper's claims, tables, figures, environment."""
     from wordclass.experiment.runs import Results
     from wordclass.report.experiment_report import write_report
 
     read = Results(results)
-    page = write_report(read, to, settings.say)
+    page = write_report(read, to, settings.say, format_)
     _tell_of_cut_lines(settings, read)
     settings.tell({"report": str(page)}, f"the report: {page}")
 

@@ -74,8 +74,8 @@ def write(
     folder: Path,
     only: Only | None = None,
     endings: Sequence[str] = ENDINGS,
-) -> list[Path]:
-    """Write all there is to see of a plan, and its maps for the Embedding Projector.
+) -> dict[Path, str]:
+    """Write all there is to see of a plan.
 
     Parameters
     ----------
@@ -86,18 +86,19 @@ def write(
     folder : Path
         Where to write; made where it is missing.
     endings : list of str, default=("png", "pdf", "svg")
-        Which kinds of pictures.
+        Which kinds of pictures; with SVG, maps are written for the Embedding Projector as well.
 
     Returns
     -------
-    The paths of what was written.
+    The paths of what was written, and the title of each.
     """
-    paths = []
+    titles: dict[Path, str] = {}
     for name, figure in figures_of(plan, results, tables, only):
-        paths += save(figure, folder, name, endings)
-    for dataset, term_map in _maps(plan, results, only):
-        paths += write_projector_files(term_map, folder, f"{plan.name}-{dataset}")
-    return paths
+        titles |= dict.fromkeys(save(figure, folder, name, endings), figure.get_suptitle())
+    for dataset, term_map in _maps(plan, results, only) if "svg" in endings else ():
+        written = write_projector_files(term_map, folder, f"{plan.name}-{dataset}")
+        titles |= dict.fromkeys(written, f"{dataset}, for the Embedding Projector")
+    return titles
 
 
 def save(figure: Figure, folder: Path, name: str, endings: Sequence[str] = ENDINGS) -> list[Path]:
@@ -160,7 +161,7 @@ def _curve_groups(
             name = f"{variant}, {settings}" if varied == "vectors" else settings or variant
             figure.setdefault(learner, {}).setdefault(name, []).append(result)
     for (dataset, protocol, varied), lines in groups.items():
-        title = f"{dataset}, {protocol} protocol: {', '.join(lines)}"
+        title = f"Loss and F1 by epoch: {dataset}, {protocol} protocol, {', '.join(lines)}"
         yield f"{plan.name}-{dataset}-{protocol}-{varied or 'curves'}", title, lines
 
 
