@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wordclass import naming
 from wordclass.checks import n_threads
 from wordclass.cli.command import Settings, app, command
 from wordclass.errors import InputError, MissingDataError, WordClassError
@@ -152,12 +153,14 @@ def figure(
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
     from wordclass.experiment.runs import Results
-    from wordclass.report.experiment_report import write_figures
+
+    naming.extra("matplotlib", "to draw figures")
+    from wordclass.report.experiment_figures import write
 
     read, results = Plan.read(plan), Results(output)
     made = tables.make(read, results, chosen(only), tests=False)
     _tell_of_cut_lines(settings, results)
-    paths = [str(path) for path in write_figures(read, results, made, to, chosen(only))]
+    paths = [str(path) for path in write(read, results, made, to, chosen(only))]
     if not paths:
         raise InputError(f"{results.path} has no results of the plan {read.name}; run it first")
     settings.show({"figures": paths}, "\n".join(paths))

@@ -26,17 +26,7 @@ _TABLE_FILES = {"csv": "csv", "latex": "tex"}
 _MOST_VOTES = 12  # cells that are named for a claim
 _MOST_ROWS = 15  # of a table that is not folded
 _FIRST, _SMALL = "f1", "smoke"  # the main plan; the one that shows nothing about the paper
-Only = Mapping[str, Sequence[str]]
 Section = tuple[str, list[str]]  # a title, and what stands below it
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """A plan with results: its tables, and the names and titles of its figures."""
-
-    plan: Plan
-    tables: list[Table]
-    figures: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -64,15 +54,20 @@ class Form:
 
         In Markdown, long tables and all but the first are folded.
         """
-        for number, table in enumerate(each.measured() for each in made):
+        done = [each.measured() for each in made]
+        for number, table in enumerate(each for each in done if each.cells):
             cells = {place: replace(cell, command=None) for place, cell in table.cells.items()}
             written = replace(table, cells=cells).written(self.name)
             if self.name == "html":
-                yield f'<div class="wide">{written}</div>' if cells else ""
+                yield f'<div class="wide">{written}</div>'
             elif number or len(table.rows) > _MOST_ROWS:
-                yield folded(_escape(table.title), written) if cells else ""
+                yield folded(_escape(table.title), written)
             else:
-                yield written if cells else ""
+                yield written
+
+    def command(self, written: str) -> str:
+        """Write one of our commands."""
+        return self.code.format(_escape(f"wordclass experiment {written}"))
 
 
 FORMS = {
@@ -121,30 +116,25 @@ def write_report(
     if form not in FORMS:
         raise sources.unknown("format", form, FORMS)
     is_page = form == "html"
-    place = to if is_page else to / FIGURES
+    place, page = (to, to / PAGE) if is_page else (to / FIGURES, to / MARKDOWN)
     check = partial(check_report, place, {PAGE, TABLES, FIGURES} if is_page else {".png"})
     storage.check_folder(place, check)
-    done = results.runs()
-    if not done:
+    if not results.runs():
         raise InputError(f"{results.path} has no results; wordclass experiment run makes some")
     with storage.replacing_folder(place, check) as folder:
-        chapters = list(_chapters(results, done, folder, tell, is_page=is_page))
-        introduction = _introduction(FORMS[form], results, done)
-        sections = list(_sections(FORMS[form], results, done, chapters))
+        introduction = _introduction(FORMS[form], results)
+        sections = _sections(FORMS[form], results, folder, tell)
         if is_page:
             _write(folder / PAGE, _page(introduction, sections))
     if not is_page:
-        written = ["# Results", introduction]
-        for title, parts in sections:
-            written += [f"## {title}", *parts]
-        _write(to / MARKDOWN, "\n\n".join([*written, ""]))
-    return to / (PAGE if is_page else MARKDOWN)
+        written = [part for title, parts in sections for part in (f"## {title}", *parts) if part]
+        _write(page, "\n\n".join(["# Results", introduction, *written, ""]))
+    return page
 
 
 def check_report(folder: Path, known: set[str], found: set[str]) -> None:
     """Refuse to replace what is no report: replacing deletes what was there."""
-    strange = sorted(name for name in found if not {name, Path(name).suffix} & known)
-    if strange:
+    if strange := sorted(name for name in found if not {name, Path(name).suffix} & known):
         raise InputError(
             f"{folder} is no report of experiments (it holds {strange[0]}); choose another folder"
         )
@@ -157,91 +147,83 @@ def _write(path: Path, text: str) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
-def _chapters(
-    results: Results,
-    done: Sequence[RunResult],
-    folder: Path,
-    tell: Callable[[str], None],
-    *,
-    is_page: bool,
-) -> Iterator[Chapter]:
-    """Make the tables and figures of all plans with results, and write them into the folder."""
-    identities = {result.identity for result in done}
-    for plan in map(Plan.read, sorted(plans.names(), key=lambda name: name != _FIRST)):
-        own = {result.plan for result in done} if plan.name == _SMALL else {plan.name}
-        if plan.name not in own or identities.isdisjoint(run.identity for run in plan.runs()):
-            continue
-        tell(f"{plan.name}: tables and figures")
-        made = tables.make(plan, results)
-        if is_page:
-            for form, ending in _TABLE_FILES.items():
-                _write(folder / TABLES / f"{plan.name}.{ending}", tables.written(made, form))
-            drawn = write_figures(plan, results, made, folder / FIGURES)
-        else:
-            drawn = write_figures(plan, results, made[:1], folder, endings=["png"])
-        pictures = {path.stem: title for path, title in drawn.items() if path.suffix == ".png"}
-        yield Chapter(plan, made, pictures)
-
-
-def write_figures(
-    plan: Plan,
-    results: Results,
-    made: Sequence[Table],
-    folder: Path,
-    only: Only | None = None,
-    **options: Sequence[str],
-) -> dict[Path, str]:
-    """Draw the figures of a plan: see `experiment_figures.write`."""
-    naming.extra("matplotlib", "to draw figures")
-    from wordclass.report import experiment_figures
-
-    return experiment_figures.write(plan, results, made, folder, only, **options)
+def _page(introduction: str, sections: Sequence[Section]) -> str:
+    links, written = "", ""
+    for number, (title, parts) in enumerate(sections):
+        links += f'<a href="#s{number}">{title.partition(":")[0]}</a>\n'
+        inner = "\n".join([f"<h2>{title}</h2>", *parts])
+        written += f'<section id="s{number}">{inner}</section>\n'
+    contents = {"introduction": introduction, "links": links, "sections": written}
+    return fill("experiment.html", style=static("experiment.css"),
+                **{name: Markup(part) for name, part in contents.items()})  # fmt: skip
 
 
 # --- what stands on the page --------------------------------------------------------------------
 
 
-def _introduction(form: Form, results: Results, done: Sequence[RunResult]) -> str:
+def _introduction(form: Form, results: Results) -> str:
+    done = results.runs()
     hours = sum(result.times.get("total", 0.0) for result in done) / 3600
     days = sorted(result.finished[:10] for result in done)
-    vectors = {result.vectors["name"] for result in done if result.vectors}
-    command = f"wordclass experiment report {results.folder} --to FOLDER --format {form.name}"
-    made_by, used = form.code.format(_escape(command)), ", ".join(sorted(vectors)) or "none"
+    vectors = sorted({result.vectors["name"] for result in done if result.vectors}) or ["none"]
+    command = form.command(f"report {results.folder} --to FOLDER --format {form.name}")
     return form.text.format(
-        f"Made by {made_by}: {len(done):,} runs, which took {hours:.1f} hours and ended between "
-        f"{days[0]} and {days[-1]}. Pretrained vectors: {_escape(used)}; the paper's are GloVe of "
-        "300 dimensions. "
-        "Protocol paper is the paper's; in protocol clean no training text is read with word-class "
-        "vectors that its own labels have made. Variants: wce are word-class embeddings, vectors "
-        "are pretrained ones, static unless trainable. In brackets: the paper's number, and the "
-        "difference from it."
+        f"Made by {command}: {len(done):,} runs, which took {hours:.1f} hours and ended between "
+        f"{days[0]} and {days[-1]}. "
+        f"Pretrained vectors: {_escape(', '.join(vectors))}; the paper's are GloVe of 300 "
+        "dimensions. Protocol paper is the paper's; in protocol clean no training text is read "
+        "with word-class vectors that its own labels have made. Variants: wce are word-class "
+        "embeddings, vectors are pretrained ones, static unless trainable. In brackets: the "
+        "paper's number, and the difference from it."
     )
 
 
 def _sections(
-    form: Form, results: Results, done: Sequence[RunResult], chapters: Sequence[Chapter]
-) -> Iterator[Section]:
-    by_plan = {chapter.plan.name: chapter for chapter in chapters}
-    if _FIRST in by_plan:
-        yield "Our best beside the paper's", [_summary(form, by_plan[_FIRST].tables)]
-    yield "The paper's claims", _claims(form, Evidence({n: c.tables for n, c in by_plan.items()}))
-    for name, chapter in by_plan.items():
-        command = f"wordclass experiment run {name} -o {results.folder}"
-        told = f"{form.code.format(_escape(command))} {form.files.format(name)}".rstrip()
-        yield (
-            f"{name}: {chapter.plan.title}",
-            [
-                form.text.format(told),
-                *form.tables(chapter.tables),
-                *(
-                    form.figure.format(name=each, title=_escape(title))
-                    for each, title in chapter.figures.items()
-                ),
-            ],
-        )
-    yield "Not run", list(_not_run(form, results, done))
+    form: Form, results: Results, folder: Path, tell: Callable[[str], None]
+) -> list[Section]:
+    """Write the tables and figures of all plans with results, and all that is told of them."""
+    done = results.runs()
+    plans_done, identities = {each.plan for each in done}, {each.identity for each in done}
+    made, chapters = dict[str, list[Table]](), list[Section]()
+    for plan in map(Plan.read, sorted(plans.names(), key=lambda name: name != _FIRST)):
+        is_shown = plan.name != _SMALL or _SMALL in plans_done
+        if is_shown and not identities.isdisjoint(run.identity for run in plan.runs()):
+            tell(f"{plan.name}: tables and figures")
+            own = made[plan.name] = tables.make(plan, results)
+            figures = _files(form, plan, results, own, folder)
+            command = form.command(f"run {plan.name} -o {results.folder}")
+            told = form.text.format(f"{command} {form.files.format(plan.name)}".rstrip())
+            title = f"{plan.name}: {_escape(plan.title)}"
+            chapters.append((title, [told, *form.tables(own), *figures]))
     known = [[name, _escape(value)] for name, value in environment(done).items()]
-    yield "Environment", [form.grid(["what", "which"], known)]
+    sections = [
+        ("The paper's claims", _claims(form, Evidence(made))),
+        *chapters,
+        ("Not run", list(_not_run(form, results))),
+        ("Environment", [form.grid(["what", "which"], known)]),
+    ]
+    if _FIRST in made:
+        sections.insert(0, ("Our best beside the paper's", [_summary(form, made[_FIRST])]))
+    return sections
+
+
+def _files(
+    form: Form, plan: Plan, results: Results, made: Sequence[Table], folder: Path
+) -> list[str]:
+    """Write the files of a plan; return its figures as they stand on the page.
+
+    Beside Markdown there is a picture of the first table only.
+    """
+    from wordclass.report import experiment_figures
+
+    if form.name == "html":
+        for kind, ending in _TABLE_FILES.items():
+            _write(folder / TABLES / f"{plan.name}.{ending}", tables.written(made, kind))
+        drawn = experiment_figures.write(plan, results, made, folder / FIGURES)
+    else:
+        drawn = experiment_figures.write(plan, results, made[:1], folder, endings=["png"])
+    pictures = {path.stem: _escape(title) for path, title in drawn.items() if path.suffix == ".png"}
+    return [form.figure.format(name=name, title=title) for name, title in pictures.items()]
 
 
 def _summary(form: Form, made: Sequence[Table]) -> str:
@@ -287,15 +269,16 @@ def _claims(form: Form, evidence: Evidence) -> list[str]:
     return [form.text.format(told), form.grid(["section", "claim", "verdict", "cells"], rows)]
 
 
-def _not_run(form: Form, results: Results, done: Sequence[RunResult]) -> Iterator[str]:
+def _not_run(form: Form, results: Results) -> Iterator[str]:
     """List what is left of the plans: how many runs, how long they take, and the command."""
-    seen = {result.identity for result in done}
+    done = results.runs()
+    seen, is_at_hand = {result.identity for result in done}, cache(_is_here)
     left: dict[bool, dict[tuple[str, str], list[Run]]] = {True: {}, False: {}}
     for name in plans.names():
         for run in Plan.read(name).runs() if name != _SMALL else ():
             if run.identity not in seen:
                 seen.add(run.identity)  # several plans share runs
-                group = left[_is_here(run.dataset, run.vectors)]
+                group = left[is_at_hand(run.dataset, run.vectors)]
                 group.setdefault((name, run.learner), []).append(run)
     for is_here, groups in left.items():
         rows, hours = [], 0.0
@@ -303,18 +286,15 @@ def _not_run(form: Form, results: Results, done: Sequence[RunResult]) -> Iterato
             seconds = sum(expected_seconds(run, done) for run in runs)
             hours += seconds / 3600
             datasets = ", ".join(dict.fromkeys(run.dataset.partition(":")[0] for run in runs))
-            command = (
-                f"wordclass experiment run {name} -o {results.folder} --only learner={learner}"
-            )
-            row = [name, learner, _escape(datasets), f"{len(runs):,}", f"{seconds / 3600:,.1f}"]
-            rows.append([*row, form.code.format(_escape(command))])
+            command = form.command(f"run {name} -o {results.folder} --only learner={learner}")
+            sizes = f"{len(runs):,}", f"{seconds / 3600:,.1f}"
+            rows.append([name, learner, _escape(datasets), *sizes, command])
         written = form.grid(["plan", "learner", "data sets", "runs", "hours", "command"], rows)
         where = "With data that are here" if is_here else "With data or vectors that are not here"
         if rows:
             yield folded(f"{where}: about {hours:,.0f} hours", written)
 
 
-@cache
 def _is_here(dataset: str, vectors: str | None) -> bool:
     try:
         sources.dataset_files(dataset)
@@ -332,20 +312,3 @@ def environment(done: Sequence[RunResult]) -> dict[str, str]:
         for name, value in {**result.versions, **result.machine}.items():
             found.setdefault(name, {})[str(value)] = None
     return {name: ", ".join(values) for name, values in found.items()}
-
-
-def _page(introduction: str, sections: Sequence[Section]) -> str:
-    links = [
-        f'<a href="#s{k}">{title.partition(":")[0]}</a>' for k, (title, _) in enumerate(sections)
-    ]
-    written = [
-        "\n".join([f'<section id="s{k}"><h2>{_escape(title)}</h2>', *parts, "</section>"])
-        for k, (title, parts) in enumerate(sections)
-    ]
-    return fill(
-        "experiment.html",
-        style=static("experiment.css"),
-        introduction=Markup(introduction),
-        links=Markup("\n".join(links)),
-        sections=Markup("\n".join(written)),
-    )
