@@ -174,8 +174,8 @@ def test_dollars_in_names_are_no_formulas(tmp_path):
 
 def test_figures_are_written_in_three_formats_the_same_each_time(tmp_path, drawn):
     for (name, figure), same in zip(drawn(NETS).items(), drawn(NETS).values(), strict=True):
-        first = {path.suffix: path.read_bytes() for path in save(figure, tmp_path / "a", name)}
-        again = {path.suffix: path.read_bytes() for path in save(same, tmp_path / "b", name)}
+        first = {path.suffix: path.read_bytes() for path in save(figure, tmp_path, name)}
+        again = {path.suffix: path.read_bytes() for path in save(same, tmp_path, name)}
         assert first.keys() == {".png", ".pdf", ".svg"}
         assert first == again
         assert first[".png"].startswith(b"\x89PNG")
@@ -207,7 +207,7 @@ def test_a_map_of_terms_in_one_place_is_drawn(term_map):
 
 
 def test_projector_files_have_a_line_per_term(term_map, tmp_path):
-    vectors, metadata = write_projector_files(term_map, tmp_path / "new", "map")
+    vectors, metadata = write_projector_files(term_map, tmp_path, "map")
     rows = [line.split("\t") for line in vectors.read_text().splitlines()]
     assert np.allclose(np.array(rows, float), term_map.vectors, rtol=1e-4)
     head, *named = (line.split("\t") for line in metadata.read_text().splitlines())

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator
@@ -32,7 +31,7 @@ _WIDTH = 7.0  # inches: the text of a page
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "osD^vPX*"
-_PUBLISHED = {"marker": "D", "ms": 5, "mfc": "white", "mec": "black", "ls": "none"}
+_PUBLISHED: dict[str, Any] = {"marker": "D", "ms": 5, "mfc": "white", "mec": "black", "ls": "none"}
 _STYLE: dict[Any, Any] = {
     "font.size": 7,
     "axes.spines.top": False,
@@ -191,13 +190,8 @@ def draw_curves(title: str, lines: Lines) -> Figure:
         if is_grid:
             panel.set_title(learner if key == keys[0] else "")
             panel.label_outer()
-    for panel in axes.flat:
-        _write_plainly(panel.yaxis)
-        panel.set_visible(panel.has_data())
-    figure.suptitle(title, weight="bold", x=0.01, ha="left")
     handles = [Line2D([], [], label=name, **_line(k)) for k, name in enumerate(names)]
-    _add_legend(figure, handles)
-    return figure
+    return _finished(figure, title, handles)
 
 
 def _means(results: Sequence[RunResult], key: str) -> dict[int, float]:
@@ -220,21 +214,23 @@ def _line(number: int, n_points: int = 1) -> dict[str, Any]:
     }
 
 
-def _write_plainly(axis: Axis) -> None:
-    """Write the numbers of a logarithmic axis without powers, neither too many nor too few."""
-    if axis.get_scale() == "log":
-        low, high = axis.get_view_interval()
-        wide = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,))
-        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]) if high < 4 * low else wide)
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter("")
-
-
-def _add_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
-    """Put a legend below the figure, in as many columns as have room."""
+def _finished(figure: Figure, title: str, handles: Sequence[Line2D]) -> Figure:
+    """Add a title and, in as many columns as have room, a legend; leave out empty panels."""
+    figure.suptitle(title, weight="bold", x=0.01, ha="left")
     longest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(5, int(_WIDTH * 18 / (longest + 7))))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    for panel in figure.axes:
+        panel.set_visible(panel.has_data())
+        for axis in (panel.xaxis, panel.yaxis):
+            if axis.get_scale() == "log":  # numbers without powers, neither too many nor too few
+                low, high = axis.get_view_interval()
+                wide = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,))
+                narrow = MaxNLocator(4, steps=[1, 2, 5, 10])
+                axis.set_major_locator(narrow if high < 4 * low else wide)
+                axis.set_major_formatter("{x:g}")
+                axis.set_minor_formatter("")
+    return figure
 
 
 # --- dots ---------------------------------------------------------------------------------------
@@ -267,15 +263,10 @@ def draw_dots(table: Table) -> Figure:
             # a name that is wider than its panel goes on below
             written = column.replace(":", ": ").replace("+", " + ")
             panel.set_title(textwrap.fill(written, room))
-    for panel in axes.flat:
-        _write_plainly(panel.xaxis)
-        panel.set_visible(panel.has_data())
-    figure.suptitle(table.title, weight="bold", x=0.01, ha="left")
     dot = Line2D([], [], marker="o", ls="-", color=_COLORS[0], label="measured, ± deviation", ms=4)
     diamond = Line2D([], [], label="published", **_PUBLISHED)
     has_published = any(cell.published for cell in table.cells.values() if cell.measured)
-    _add_legend(figure, [dot, diamond] if has_published else [dot])
-    return figure
+    return _finished(figure, table.title, [dot, diamond] if has_published else [dot])
 
 
 def _draw_column(axes: Axes, table: Table, column: str, styles: Sequence[str]) -> None:
@@ -327,24 +318,22 @@ def draw_map(term_map: TermMap, panel: Panel, dataset: str) -> Figure:
     share = f"{panel.neighbor_share:.0%} of {N_NEIGHBORS} nearest neighbors have the same class"
     whole.set_xlabel(share, loc="left")
     part.set_title(f"the square, around {term_map.classes[chosen]}", loc="left")
-    told = f"{dataset}, {len(term_map.terms):,} terms: {panel.title}"
-    figure.suptitle(told, weight="bold", x=0.01, ha="left")
     handles = [
         Line2D([], [], linestyle="none", marker=marker(k), color=colors[k], label=name, ms=4)
         for k, name in enumerate(term_map.classes)
     ]
-    _add_legend(figure, handles)
-    return figure
+    title = f"{dataset}, {len(term_map.terms):,} terms: {panel.title}"
+    return _finished(figure, title, handles)
 
 
 def _most_gathered(term_map: TermMap) -> int:
     """Return the class whose terms are closest to their median, of those that have some."""
-    spreads = []
-    for column in range(len(term_map.classes)):
-        own = term_map.panels[-1].places[term_map.class_of == column]
-        gaps = np.linalg.norm(own - np.median(own, axis=0), axis=1) if len(own) else [np.inf]
-        spreads.append(float(np.median(gaps)))
-    return int(np.argmin(spreads))
+    places, spreads = term_map.panels[-1].places, {}
+    for column in set(term_map.class_of.tolist()):
+        own = places[term_map.class_of == column]
+        gaps = np.linalg.norm(own - np.median(own, axis=0), axis=1)
+        spreads[column] = float(np.median(gaps))
+    return min(spreads, key=lambda column: spreads[column])
 
 
 def write_projector_files(term_map: TermMap, folder: Path, name: str) -> list[Path]:
@@ -358,8 +347,6 @@ def write_projector_files(term_map: TermMap, folder: Path, name: str) -> list[Pa
         "\t".join(" ".join(each.split()) for each in (term, term_map.classes[column]))
         for term, column in zip(term_map.terms, term_map.class_of.tolist(), strict=True)
     ]
-    with storage.accessing(folder, "written"):
-        folder.mkdir(parents=True, exist_ok=True)
     for path, lines in zip(paths, (rows, ["term\tclass", *named]), strict=True):
         with storage.writing(path) as file:
             file.write("\n".join([*lines, ""]).encode("utf-8", "replace"))

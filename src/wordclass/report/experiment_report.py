@@ -246,7 +246,7 @@ def _summary(form: Form, made: Sequence[Table]) -> str:
     return form.grid(["data set", "measure", *ours, "the paper's best"], rows)
 
 
-def _best(scores: Mapping[Sequence[str], float]) -> str:
+def _best(scores: Mapping[tuple[str, ...], float]) -> str:
     if not scores:
         return "-"
     row = max(scores, key=lambda each: scores[each])

@@ -115,7 +115,8 @@ def write_term(
     axes: Axes, term: str, at: Floats, taken: list[Box], letter: float, size: float, color: str
 ) -> None:
     """Write a term beside its place, if there is room."""
-    if found := place(beside(*at, *size_of(term, letter), gap=letter / 2), taken):
+    x, y = at
+    if found := place(beside(x, y, *size_of(term, letter), gap=letter / 2), taken):
         axes.text(found.x, found.y, term, size=size, color=color, **_HALOED)
 
 
