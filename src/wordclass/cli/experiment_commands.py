@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wordclass import naming
 from wordclass.checks import n_threads
 from wordclass.cli.command import Settings, app, command
 from wordclass.errors import InputError, MissingDataError, WordClassError
@@ -153,12 +154,14 @@ def figure(
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
     from wordclass.experiment.runs import Results
-    from wordclass.report.experiment_report import write_figures
+
+    naming.extra("matplotlib", "to draw figures")
+    from wordclass.report.experiment_figures import write
 
     read, results = Plan.read(plan), Results(output)
     made = tables.make(read, results, chosen(only), tests=False)
     _tell_of_cut_lines(settings, results)
-    paths = [str(path) for path in write_figures(read, results, made, to, chosen(only))]
+    paths = [str(path) for path in write(read, results, made, to, chosen(only))]
     if not paths:
         raise InputError(f"{results.path} has no results of the plan {read.name}; run it first")
     settings.show({"figures": paths}, "\n".join(paths))
@@ -169,13 +172,16 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of the results.")],
     to: Annotated[Path, typer.Option(help="Folder to write the report to.")],
     settings: Settings,
+    format_: Annotated[
+        str, typer.Option("--format", help="html: a page; markdown: results.md and figures/.")
+    ] = "html",
 ) -> None:
     """Write one page about all results: the paper's claims, tables, figures, environment."""
     from wordclass.experiment.runs import Results
     from wordclass.report.experiment_report import write_report
 
     read = Results(results)
-    page = write_report(read, to, settings.say)
+    page = write_report(read, to, settings.say, format_)
     _tell_of_cut_lines(settings, read)
     settings.tell({"report": str(page)}, f"the report: {page}")
 

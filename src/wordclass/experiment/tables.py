@@ -276,8 +276,8 @@ def _order(run: Run) -> tuple[int, int]:
 def _marked(table: Table) -> Table:
     """Mark the best of several cells, and those that a t-test cannot tell from the best neural one.
 
-    That is the best one of several runs: of a single run nothing is known of its deviation. The best
-    times are the lowest; no test is made of them.
+    That is the best of those with several runs: the deviation of a single run is not known. The
+    best times are the lowest; no test is made of them.
     """
     cells, is_time = dict(table.cells), table.kind == "seconds"
     for column in table.columns:
