@@ -328,7 +328,7 @@ def draw_map(term_map: TermMap, panel: Panel, dataset: str) -> Figure:
 
 def _most_gathered(term_map: TermMap) -> int:
     """Return the class whose terms are closest to their median, of those that have some."""
-    places, spreads = term_map.panels[-1].places, {}
+    places, spreads = term_map.panels[-1].places, dict[int, float]()
     for column in set(term_map.class_of.tolist()):
         own = places[term_map.class_of == column]
         gaps = np.linalg.norm(own - np.median(own, axis=0), axis=1)
