@@ -126,8 +126,9 @@ def table(
 ) -> None:
     """Show the tables of a plan: what was measured, beside what the paper has.
 
-    Cells that were not run are marked with the command that runs them. In CSV there is one line
-    per cell, with what was measured, what was published and the difference in columns.
+    Cells that were not run are marked, and rows and columns without any run are left out; the
+    commands that run them stand below. CSV has one line per cell, of all of them, with what was
+    measured, what was published and the difference in columns.
     """
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan

@@ -218,7 +218,9 @@ def _of_trainings(runs: Sequence[Run], what: str, found: Mapping[str, RunResult]
         run.identity: _value(found[run.identity], what) for run in runs if run.identity in found
     }
     told, groups = told_apart(runs), dict[Place, list[Run]]()
-    for run in sorted(runs, key=_order):
+    for run in sorted(
+        runs, key=lambda run: (_LEARNERS.index(run.learner), _VARIANTS.index(run.variant))
+    ):
         groups.setdefault((row_of(run, told), run.dataset), []).append(run)
     # a part that is the same in all rows tells nothing
     used = [k for k in range(4) if k < 2 or len({row[k] for row, _ in groups}) > 1]
@@ -264,10 +266,6 @@ def row_of(run: Run, told: Sequence[str]) -> Row:
     options = _options(run)
     settings = [f"{name}={options[name]}" for name in told if name in options]
     return run.learner, run.variant, run.protocol, ", ".join(settings)
-
-
-def _order(run: Run) -> tuple[int, int]:
-    return _LEARNERS.index(run.learner), _VARIANTS.index(run.variant)
 
 
 # --- comparisons --------------------------------------------------------------------------------
