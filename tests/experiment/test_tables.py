@@ -307,3 +307,18 @@ def test_what_nothing_was_measured_of_is_not_shown(results):
 def test_a_plan_without_such_runs_is_an_error(results):
     with pytest.raises(InputError, match=r"unknown learner .* 'cnm' .did you mean 'cnn'"):
         make(plan_of(NETS), results, {"learner": ["cnm"]})
+
+
+def test_what_was_not_measured_can_be_left_out():
+    done, missing = Cell(Summary(0.5, None, 1)), Cell(None)
+    cells = {
+        (("svm",), "a"): done, (("svm",), "b"): missing, (("svm",), "c"): missing,
+        (("cnn",), "a"): missing, (("cnn",), "b"): missing, (("cnn",), "c"): done,
+        (("lstm",), "a"): missing, (("lstm",), "b"): missing, (("lstm",), "c"): missing,
+    }  # fmt: skip
+    table = Table("Macro F1", "share", ("learner",), ("a", "b", "c"), cells)
+    measured = table.measured()
+    assert (measured.rows, measured.columns) == ([("svm",), ("cnn",)], ("a", "c"))
+    assert measured.cells[("svm",), "c"] is missing
+    part = table.measured(("b", "c"))
+    assert (part.rows, part.columns) == ([("cnn",)], ("c",))
