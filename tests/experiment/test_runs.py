@@ -63,10 +63,8 @@ def test_the_key_of_a_run_depends_on_all_that_matters(data):
 def test_a_result_is_found_by_what_was_asked_for():
     run = Run("tiny", "svm", "tfidf", 0, "paper", None, {"C": 1.0})
     assert run.identity == RESULT.identity
-    assert run.cell == RESULT.cell
     with_vectors = replace(RESULT, vectors={"name": "small", "dims": 4, "digest": "d"})
     assert with_vectors.identity == replace(run, vectors="small").identity != run.identity
-    assert with_vectors.cell == run.cell
 
 
 @pytest.mark.parametrize("cut", [1, 40, -2, -1])

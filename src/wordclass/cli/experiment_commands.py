@@ -1,6 +1,5 @@
 """The commands of experiments: plans, and runs that go on where they were stopped."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,12 +39,12 @@ def chosen(only: str | None) -> dict[str, list[str]]:
     {'learner': ['svm'], 'seed': ['1', '2']}
     """
     found: dict[str, list[str]] = {}
-    for pair in (only or "").split(",") if only else ():
-        name, _, value = pair.partition("=")
-        if name.strip() not in _RUN_FIELDS or not value:
+    for pair in [] if only is None else only.split(","):
+        name, _, value = map(str.strip, pair.partition("="))
+        if name not in _RUN_FIELDS or not value:
             known = ", ".join(_RUN_FIELDS)
             raise InputError(f"--only has {pair!r}; expected NAME=VALUE, with NAME of {known}")
-        found.setdefault(name.strip(), []).append(value.strip())
+        found.setdefault(name, []).append(value)
     return found
 
 
@@ -53,7 +52,7 @@ def chosen(only: str | None) -> dict[str, list[str]]:
 def list_(settings: Settings, output: Folder = Path("results")) -> None:
     """Show the plans: how many runs each holds, how many are done, how long the rest takes."""
     from wordclass.experiment import plans
-    from wordclass.experiment.running import Outlook
+    from wordclass.experiment.outlook import Outlook
     from wordclass.experiment.runs import Results
     from wordclass.report.tables import aligned
 
@@ -63,12 +62,13 @@ def list_(settings: Settings, output: Folder = Path("results")) -> None:
     for name in plans.names():
         plan = plans.Plan.read(name)
         outlook = Outlook.of(plan, results)
-        n_missing = sum(outlook.missing.values())
-        sizes = {"runs": len(outlook.runs) + n_missing, "done": len(outlook.done)}
-        facts.append({"plan": name, **sizes, "not_here": n_missing, "seconds": outlook.seconds,
-                      "title": plan.title})  # fmt: skip
-        left = _time(outlook.seconds)
-        rows.append((name, *map(str, [*sizes.values(), n_missing]), left, plan.title))
+        sizes = {
+            "runs": len(outlook.runs) + sum(outlook.missing.values()),
+            "done": len(outlook.runs) - len(outlook.left),
+            "not_here": sum(outlook.missing.values()),
+        }
+        facts.append({"plan": name, **sizes, "seconds": outlook.seconds, "title": plan.title})
+        rows.append((name, *map(str, sizes.values()), _time(outlook.seconds), plan.title))
     _tell_of_cut_lines(settings, results)
     settings.show({"plans": facts}, "\n".join(aligned(rows)))
 
@@ -82,29 +82,31 @@ def run(
     With -j N, N runs are done at once, each by one thread. Several such commands may share a folder
     of results: every run is done once.
     """
+    from wordclass.experiment.outlook import Outlook
     from wordclass.experiment.plans import Plan
-    from wordclass.experiment.running import Outlook, work
+    from wordclass.experiment.running import work
     from wordclass.experiment.runs import Results
+    from wordclass.experiment.sources import OWN_VECTORS
 
     read, results = Plan.read(plan), Results(output)
     outlook = Outlook.of(read, results, chosen(only))
     _tell_of_cut_lines(settings, results)
     for reason, number in outlook.missing.items():
         settings.say(f"{number} runs cannot be done here: {reason}")
-    if outlook.missing and not outlook.runs:
+    if not outlook.runs:
         raise MissingDataError(next(iter(outlook.missing)))
-    n_left, jobs = len(outlook.runs) - len(outlook.done), n_threads(settings.jobs)
+    n_runs, n_left, jobs = len(outlook.runs), len(outlook.left), n_threads(settings.jobs)
     settings.say(
-        f"{read.name}: {len(outlook.runs)} runs, {len(outlook.done)} done; the other {n_left} take "
+        f"{read.name}: {n_runs} runs, {n_runs - n_left} done; the other {n_left} take "
         f"about {_time(outlook.seconds / min(jobs, max(n_left, 1)))} on this machine"
     )
-    _tell_of_own_vectors(settings, outlook.runs)
-    left = [each for each in outlook.runs if each not in outlook.done]
-    failures = work(output, left, read.name, n_jobs=jobs, tell=settings.say) if left else []
+    if any(each.vectors == OWN_VECTORS for each in outlook.runs):
+        settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
+    failures = work(output, outlook.left, read.name, n_jobs=jobs, tell=settings.say)
     n_done = len(outlook.runs) - len(failures)
     settings.tell(
-        {"plan": read.name, "runs": len(outlook.runs), "done": n_done, "failed": failures},
-        f"{n_done} of {len(outlook.runs)} runs are in {results.path}",
+        {"plan": read.name, "runs": n_runs, "done": n_done, "failed": failures},
+        f"{n_done} of {n_runs} runs are in {results.path}",
     )
     if failures:
         raise WordClassError(f"{len(failures)} runs failed; the first: {failures[0]}")
@@ -179,13 +181,6 @@ def report(
     settings.tell({"report": str(page)}, f"the report: {page}")
 
 
-def _tell_of_own_vectors(settings: Settings, runs: Sequence[object]) -> None:
-    from wordclass.experiment.sources import OWN_VECTORS
-
-    if any(getattr(each, "vectors", None) == OWN_VECTORS for each in runs):
-        settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
-
-
 def _tell_of_cut_lines(settings: Settings, results: "Results") -> None:
     for number in results.skipped:
         settings.say(f"{results.path}, line {number}: cut, and skipped; its run is done again")
@@ -199,8 +194,7 @@ def _time(seconds: float) -> str:
     >>> [_time(each) for each in (0, 42, 600, 9000, 900000)]
     ['0 s', '42 s', '10 min', '2.5 h', '10.4 days']
     """
-    units: Mapping[str, float] = {"days": 86400.0, "h": 3600.0, "min": 60.0}
-    for unit, size in units.items():
+    for unit, size in {"days": 86400, "h": 3600, "min": 60}.items():
         if seconds >= 1.5 * size:
             return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
     return f"{seconds:.0f} s"

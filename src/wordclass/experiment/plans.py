@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from wordclass import naming, storage
-from wordclass.errors import FormatError, InputError
+from wordclass.errors import InputError
 from wordclass.experiment import sources
 from wordclass.experiment.runs import Run
-from wordclass.experiment.sources import unknown
+from wordclass.naming import unknown
 
 _FOLDER = Path(__file__).parents[1] / "plans"
 _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map")
-PROTOCOLS = ("clean", "paper")
 
 # what each variant is, in options of the classifier; "classes": as many as there are classes, at
 # most 300
@@ -49,6 +48,25 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     **dict.fromkeys(NETWORKS, _NETWORK),
     **{name: {"default": {}} for name in MEASUREMENTS},
 }
+
+# what the fields of a group are in a plan; the others are lists of names
+_KINDS = {
+    "seeds": "a list of integers",
+    "options": "a table",
+    "sweep": "a table of lists",
+    "settings": "a name",
+}
+
+
+def _is_a(kind: str, value: object) -> bool:
+    if isinstance(value, dict):
+        return kind == "a table" or (
+            kind == "a table of lists" and all(isinstance(each, list) for each in value.values())
+        )
+    if isinstance(value, list):
+        item = {"a list of integers": int, "a list of names": str}.get(kind)
+        return all(type(each) is item for each in value)
+    return kind == "a name" and isinstance(value, str)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,21 +100,31 @@ class Group:
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     settings: str = "presets"
 
-    def check(self) -> None:
-        """Refuse unknown names, before any work is done."""
-        for learner in self.learners:
-            if learner not in VARIANTS:
-                raise unknown("learner", learner, VARIANTS)
-            for variant in self.variants:
-                if variant not in VARIANTS[learner]:
-                    raise unknown(f"variant of {learner}", variant, VARIANTS[learner])
-        for kind, given, known in [
-            *(("protocol", each, PROTOCOLS) for each in self.protocols),
-            ("kind of settings", self.settings, ("presets", "search")),
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> "Group":
+        """Make a group of what a plan tells; refuse fields and names that there are not."""
+        known = [each.name for each in fields(cls)]
+        for name, value in facts.items():
+            if name not in known:
+                raise unknown("field", name, known)
+            kind = _KINDS.get(name, "a list of names")
+            if not _is_a(kind, value):
+                raise InputError(f"{name} is {value!r}; expected {kind}")
+        if missing := {"datasets", "learners"} - facts.keys():
+            raise InputError(f"{min(missing)} are missing in a group of runs")
+        group = cls(**facts)
+        for kind, given, choices in [
+            *(("learner", each, VARIANTS) for each in group.learners),
+            *(
+                (f"variant of {learner}", variant, VARIANTS.get(learner, ()))
+                for learner, variant in itertools.product(group.learners, group.variants)
+            ),
+            *(("protocol", each, ("clean", "paper")) for each in group.protocols),
+            ("kind of settings", group.settings, ("presets", "search")),
         ]:
-            if given not in known:
-                raise unknown(kind, given, known)
-        next(self.runs(), None)  # that there is a grid to search
+            if given not in choices:
+                raise unknown(kind, given, choices)
+        return group
 
     def runs(self) -> Iterator[Run]:
         """Give the runs, one data set after the other."""
@@ -149,22 +177,23 @@ class Plan:
         InputError, FormatError
             There is no such plan; it names what is not there, such as a variant.
         """
-        path = Path(name) if name.endswith(".toml") else _FOLDER / f"{name}.toml"
-        if not name.endswith(".toml") and name not in names():
+        is_ours = not name.endswith(".toml")
+        if is_ours and name not in names():
             raise unknown("plan", name, names())
+        path = _FOLDER / f"{name}.toml" if is_ours else Path(name)
         with storage.understanding(path, "not a plan"):
             found = tomllib.loads(storage.content_of(path).decode())
-        if strange := found.keys() - {"title", "runs"}:
-            raise FormatError(path, None, str(unknown("field", min(strange), ["title", "runs"])))
-        try:
-            groups = [_group(facts) for facts in found["runs"]]
-            for group in groups:
-                group.check()
-                for dataset in group.datasets if path.parent != _FOLDER else ():
-                    sources.check_dataset(dataset)  # ours name corpora that need not be here
-        except (InputError, KeyError, TypeError) as error:
-            raise FormatError(path, None, f"not a plan: {error}") from error
-        return cls(path.stem, str(found.get("title", "")), groups)
+            for each in found:
+                if each not in ("title", "runs"):
+                    raise unknown("field", each, ["title", "runs"])
+            plan = cls(
+                path.stem, str(found.get("title", "")), [*map(Group.of, found.get("runs", []))]
+            )
+            if not plan.runs():
+                raise InputError("it has no runs")
+            for dataset in {run.dataset for run in plan.runs()} if not is_ours else ():
+                sources.check_dataset(dataset)  # ours name corpora that need not be here
+        return plan
 
     def runs(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Run]:
         """Return the runs, each once.
@@ -175,30 +204,14 @@ class Plan:
             Keep those whose attribute (dataset, learner, variant, seed, protocol, vectors) has one
             of these values; needed runs of those that are kept are kept too.
         """
-        found = {run.identity: run for group in self.groups for run in group.runs()}
+        chosen = [run for group in self.groups for run in group.runs()]
         for name, values in (only or {}).items():
-            known = {str(getattr(run, name)) for run in found.values()}
+            known = {str(getattr(run, name)) for group in self.groups for run in group.runs()}
             for value in values:
                 if value not in known:
                     raise unknown(f"{name} of the plan {self.name}", value, known)
-        chosen = [run for run in found.values() if _is_chosen(run, only or {})]
+            chosen = [run for run in chosen if str(getattr(run, name)) in values]
         return list({run.identity: run for last in chosen for run in (*last.needs, last)}.values())
-
-
-def _is_chosen(run: Run, only: Mapping[str, Sequence[str]]) -> bool:
-    return all(str(getattr(run, name)) in values for name, values in only.items())
-
-
-def _group(facts: Mapping[str, Any]) -> Group:
-    known = [each.name for each in fields(Group)]
-    for name, value in facts.items():
-        if name not in known:
-            raise unknown("field", name, known)
-        is_table = name in ("options", "sweep")
-        expected = Mapping if is_table else str if name == "settings" else list
-        if not isinstance(value, expected):
-            raise InputError(f"{name} is {value!r}; expected a {'table' if is_table else 'list'}")
-    return Group(**facts)
 
 
 def names() -> list[str]:

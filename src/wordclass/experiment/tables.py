@@ -19,7 +19,6 @@ from wordclass.experiment import paper
 from wordclass.experiment.paper import Published
 from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, VARIANTS, Plan
 from wordclass.experiment.runs import Results, Run, RunResult
-from wordclass.experiment.sources import unknown
 from wordclass.experiment.statistics import (
     Summary,
     daggers,
@@ -28,6 +27,7 @@ from wordclass.experiment.statistics import (
     relative_improvement,
     t_test,
 )
+from wordclass.naming import unknown
 
 FORMATS = ("text", "markdown", "latex", "html", "csv")
 MEASURES = {"macro_f1": "Macro F1", "micro_f1": "Micro F1"}
