@@ -20,12 +20,9 @@ experiments = typer.Typer(
 app.add_typer(experiments, name="experiment")
 experiment_command = partial(command, within=experiments)
 
-Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")]
+Folder = Annotated[Path, "--output", "-o", "Folder of the results."]
 PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="Name of a plan, or a .toml file.")]
-Only = Annotated[
-    str | None,
-    typer.Option(help="Some of its runs: dataset=NAME,learner=NAME,variant=NAME,seed=N,..."),
-]
+Only = Annotated[str | None, "Some of its runs: dataset=NAME,learner=NAME,variant=NAME,seed=N,..."]
 
 _RUN_FIELDS = ("dataset", "learner", "variant", "seed", "protocol", "vectors")
 
@@ -53,10 +50,9 @@ def list_(settings: Settings, output: Folder = Path("results")) -> None:
     """Show the plans: how many runs each holds, how many are done, how long the rest takes."""
     from wordclass.experiment import plans
     from wordclass.experiment.outlook import Outlook
-    from wordclass.experiment.runs import Results
     from wordclass.report.tables import aligned
 
-    results = Results(output)
+    results = _results(settings, output)
     rows: list[tuple[str, ...]] = [("plan", "runs", "done", "not here", "left", "what it shows")]
     facts = []
     for name in plans.names():
@@ -69,7 +65,6 @@ def list_(settings: Settings, output: Folder = Path("results")) -> None:
         }
         facts.append({"plan": name, **sizes, "seconds": outlook.seconds, "title": plan.title})
         rows.append((name, *map(str, sizes.values()), _time(outlook.seconds), plan.title))
-    _tell_of_cut_lines(settings, results)
     settings.show({"plans": facts}, "\n".join(aligned(rows)))
 
 
@@ -85,12 +80,10 @@ def run(
     from wordclass.experiment.outlook import Outlook
     from wordclass.experiment.plans import Plan
     from wordclass.experiment.running import work
-    from wordclass.experiment.runs import Results
     from wordclass.experiment.sources import OWN_VECTORS
 
-    read, results = Plan.read(plan), Results(output)
+    read, results = Plan.read(plan), _results(settings, output)
     outlook = Outlook.of(read, results, chosen(only))
-    _tell_of_cut_lines(settings, results)
     for reason, number in outlook.missing.items():
         settings.say(f"{number} runs cannot be done here: {reason}")
     if not outlook.runs:
@@ -118,12 +111,8 @@ def table(
     settings: Settings,
     output: Folder = Path("results"),
     only: Only = None,
-    format_: Annotated[
-        str, typer.Option("--format", help="text, markdown, latex, html or csv.")
-    ] = "text",
-    tests: Annotated[
-        bool, typer.Option(help="Compare cells over the test documents; takes seconds.")
-    ] = True,
+    format_: Annotated[str, "--format", "text, markdown, latex, html or csv."] = "text",
+    tests: Annotated[bool, "Compare cells over the test documents; takes seconds."] = True,
 ) -> None:
     """Show the tables of a plan: what was measured, beside what the paper has.
 
@@ -132,12 +121,10 @@ def table(
     """
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
-    from wordclass.experiment.runs import Results
 
-    results = Results(output)
+    results = _results(settings, output)
     tables.check_format(format_)
     made = tables.make(Plan.read(plan), results, chosen(only), tests=tests)
-    _tell_of_cut_lines(settings, results)
     facts = {"tables": [{"title": each.title, **each.facts()} for each in made]}
     settings.show(facts, tables.written(made, format_).rstrip("\n"))
 
@@ -145,7 +132,7 @@ def table(
 @experiment_command
 def figure(
     plan: PlanName,
-    to: Annotated[Path, typer.Option(help="Folder to write the figures to.")],
+    to: Annotated[Path, "Folder to write the figures to."],
     settings: Settings,
     output: Folder = Path("results"),
     only: Only = None,
@@ -153,12 +140,10 @@ def figure(
     """Draw the figures of a plan, as PNG, PDF and SVG; maps of terms as TSV too."""
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
-    from wordclass.experiment.runs import Results
     from wordclass.report.experiment_report import write_figures
 
-    read, results = Plan.read(plan), Results(output)
+    read, results = Plan.read(plan), _results(settings, output)
     made = tables.make(read, results, chosen(only), tests=False)
-    _tell_of_cut_lines(settings, results)
     paths = [str(path) for path in write_figures(read, results, made, to, chosen(only))]
     if not paths:
         raise InputError(f"{results.path} has no results of the plan {read.name}; run it first")
@@ -168,22 +153,26 @@ def figure(
 @experiment_command
 def report(
     results: Annotated[Path, typer.Argument(help="Folder of the results.")],
-    to: Annotated[Path, typer.Option(help="Folder to write the report to.")],
+    to: Annotated[Path, "Folder to write the report to."],
     settings: Settings,
 ) -> None:
     """Write one page about all results: the paper's claims, tables, figures, environment."""
-    from wordclass.experiment.runs import Results
     from wordclass.report.experiment_report import write_report
 
-    read = Results(results)
+    read = _results(settings, results)
     page = write_report(read, to, settings.say)
-    _tell_of_cut_lines(settings, read)
     settings.tell({"report": str(page)}, f"the report: {page}")
 
 
-def _tell_of_cut_lines(settings: Settings, results: "Results") -> None:
+def _results(settings: Settings, folder: Path) -> "Results":
+    """Open a folder of results, and tell of its lines that were cut."""
+    from wordclass.experiment.runs import Results
+
+    results = Results(folder)
+    results.runs()
     for number in results.skipped:
         settings.say(f"{results.path}, line {number}: cut, and skipped; its run is done again")
+    return results
 
 
 def _time(seconds: float) -> str:

@@ -49,25 +49,6 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     **{name: {"default": {}} for name in MEASUREMENTS},
 }
 
-# what the fields of a group are in a plan; the others are lists of names
-_KINDS = {
-    "seeds": "a list of integers",
-    "options": "a table",
-    "sweep": "a table of lists",
-    "settings": "a name",
-}
-
-
-def _is_a(kind: str, value: object) -> bool:
-    if isinstance(value, dict):
-        return kind == "a table" or (
-            kind == "a table of lists" and all(isinstance(each, list) for each in value.values())
-        )
-    if isinstance(value, list):
-        item = {"a list of integers": int, "a list of names": str}.get(kind)
-        return all(type(each) is item for each in value)
-    return kind == "a name" and isinstance(value, str)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
@@ -103,13 +84,14 @@ class Group:
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> "Group":
         """Make a group of what a plan tells; refuse fields and names that there are not."""
-        known = [each.name for each in fields(cls)]
+        known = {each.name: each.type for each in fields(cls)}
         for name, value in facts.items():
             if name not in known:
                 raise unknown("field", name, known)
-            kind = _KINDS.get(name, "a list of names")
-            if not _is_a(kind, value):
-                raise InputError(f"{name} is {value!r}; expected {kind}")
+            kind, items, told = _EXPECTED[known[name]]
+            inner = value.values() if isinstance(value, dict) else value
+            if not isinstance(value, kind) or not all(isinstance(each, items) for each in inner):
+                raise InputError(f"{name} is {value!r}; expected {told}")
         if missing := {"datasets", "learners"} - facts.keys():
             raise InputError(f"{min(missing)} are missing in a group of runs")
         group = cls(**facts)
@@ -150,6 +132,16 @@ class Group:
                 else:
                     own = preset(dataset, learner, variant) | own
                     yield Run(dataset, learner, variant, seed, protocol, vectors, own)
+
+
+# what a plan has for a field of a group, by the type of the field
+_EXPECTED: Mapping[Any, tuple[type, type, str]] = {
+    Sequence[str]: (list, str, "a list of names"),
+    Sequence[int]: (list, int, "a list of integers"),
+    Mapping[str, Any]: (dict, object, "a table"),
+    Mapping[str, Sequence[Any]]: (dict, list, "a table of lists"),
+    str: (str, str, "a name"),
+}
 
 
 @dataclass(frozen=True)
