@@ -36,7 +36,7 @@ def what_came_out(folder):
     results, found = Results(folder), {}
     for result in results.runs():
         history = [
-            {name: each for name, each in epoch.items() if name != "seconds"}
+            {name: each for name, each in epoch.items() if "seconds" not in name}
             for epoch in result.history or []
         ]
         kept = {}

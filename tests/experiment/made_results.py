@@ -30,7 +30,7 @@ def add(results, run, macro=0.5, micro=None, n_wrong=0, **facts):
         "plan": "made up", "classes": {}, "memory": 1, "history": None, "best_epoch": None,
         "settings": {}, "versions": {"python": "3.11"}, "machine": {"cpu": "<fast>"}, "extra": {},
         "finished": "2026-01-01T00:00:00+00:00", "scores": scores,
-        "times": {"fit": 60.0, "predict": 2.0, "select": 500.0, "total": 600.0},
+        "times": {"fit_cpu": 60.0, "predict_cpu": 2.0, "select": 500.0, "total": 600.0},
         "data": {"fingerprint": run.dataset, "multilabel": False},
         "vectors": None if run.vectors is None else {"name": run.vectors},
     }  # fmt: skip

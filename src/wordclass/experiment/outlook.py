@@ -58,7 +58,7 @@ class Times:
 
     def __init__(self, finished: Sequence[RunResult]) -> None:
         self._sizes = {each.dataset: each.data for each in finished if "n_train" in each.data}
-        self._finished = [(each, each.times["total"] / self._usual(each)) for each in finished]
+        self._finished = [(each, _seconds(each) / self._usual(each)) for each in finished]
 
     def expected(self, run: Run) -> float:
         """Estimate the seconds of a run.
@@ -101,3 +101,9 @@ class Times:
             return _USUAL_TEXTS, _USUAL_CLASSES
         n_chosen = len(chosen.split("+")) if chosen else sizes.n_classes
         return sizes.n_train * n_chosen / sizes.n_classes, n_chosen
+
+
+def _seconds(result: RunResult) -> float:
+    """Return how long a run took, or would have taken alone: one processor, and no pause."""
+    alone = result.times.get("total_cpu", result.times["total"])
+    return max(alone, result.times.get("fit_cpu", 0.0))  # which has the epochs before a stop

@@ -88,9 +88,9 @@ class Group:
         for name, value in facts.items():
             if name not in known:
                 raise unknown("field", name, known)
-            kind, items, told = _EXPECTED[known[name]]
-            inner = value.values() if isinstance(value, dict) else value
-            if not isinstance(value, kind) or not all(isinstance(each, items) for each in inner):
+            whole, part, told = _EXPECTED[known[name]]
+            parts = value.values() if isinstance(value, dict) else value
+            if not isinstance(value, whole) or not all(isinstance(each, part) for each in parts):
                 raise InputError(f"{name} is {value!r}; expected {told}")
         if missing := {"datasets", "learners"} - facts.keys():
             raise InputError(f"{min(missing)} are missing in a group of runs")

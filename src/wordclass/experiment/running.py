@@ -185,8 +185,8 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
                 results.keep(key, **arrays)
         else:
             options, checkpoint = _chosen(run, results), results.checkpoint(key)
-            found, *decisions = train(run, options, dataset, vectors, usage, checkpoint)
-            results.keep_decisions(key, *decisions, fingerprint)
+            found, predicted, truth = train(run, options, dataset, vectors, usage, checkpoint)
+            results.keep_decisions(key, predicted, truth, fingerprint)
     own = {**vars(run), "options": dict(run.options)}
     own["needs"] = [each.identity for each in run.needs]
     if vectors is not None:

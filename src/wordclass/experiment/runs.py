@@ -109,13 +109,15 @@ class RunResult:
         "names", and of each class "tp", "fp" and "fn" on the test part.
     times : dict
         Seconds of each step: "read", "vectors", "select" (the search inside a classifier), "fit"
-        (with the chosen settings), "predict"; "total"; and "cpu" of all steps together.
+        (with the chosen settings), "predict"; "total"; and of each the seconds of the processor,
+        "fit_cpu" and so on. That of a network has all its epochs, also those before a stop, and
+        not the scoring of training and test texts.
     memory : int
         Peak resident bytes.
     history : list of dict or None
-        Of each epoch "epoch", "loss", "seconds", "validation_loss", "validation_macro_f1",
-        "validation_micro_f1"; of some epochs also "test_macro_f1", "test_micro_f1",
-        "train_macro_f1" and "train_micro_f1", on at most 10,000 texts each.
+        Of each epoch "epoch", "loss", "seconds", "cpu_seconds", "validation_loss",
+        "validation_macro_f1", "validation_micro_f1"; of some epochs also "test_macro_f1",
+        "test_micro_f1", "train_macro_f1" and "train_micro_f1", on at most 10,000 texts each.
     best_epoch : int or None
     settings : dict
         What was chosen by the classifier itself, or by the search.

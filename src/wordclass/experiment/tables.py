@@ -213,12 +213,12 @@ class _Maker:
         return self._of_trainings(runs, MEASURES[measure], measure, score, "share", "highest")
 
     def of_times(self, runs: Sequence[Run]) -> Table:
-        """Return the seconds of training and testing, without the choice of settings."""
+        """Return the time of training and testing, without the choice of settings."""
 
         def seconds(result: RunResult) -> float:
-            return result.times["fit"] + result.times["predict"]
+            return result.times["fit_cpu"] + result.times["predict_cpu"]
 
-        title = "Seconds of training and testing"
+        title = "Seconds of the processor for training and testing"
         return self._of_trainings(runs, title, "run_times", seconds, "seconds", "lowest")
 
     def _of_trainings(

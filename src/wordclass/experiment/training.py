@@ -1,7 +1,7 @@
 """A run that trains: makes a classifier of its learner and variant, trains it, and tests it."""
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from wordclass.corpus import Dataset
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.experiment.plans import NETWORKS, VARIANTS
 from wordclass.experiment.runs import Run
-from wordclass.experiment.usage import Usage
+from wordclass.experiment.usage import Usage, cpu_seconds
 from wordclass.measures import aligned, evaluate, score
 from wordclass.storage.facts import shown, storable
 from wordclass.word_vectors import WordVectors
@@ -56,8 +56,9 @@ def train(
     """
     texts, labels = dataset.train.texts, dataset.train.labels
     given = _all_options(run, options, dataset) | ({} if vectors is None else {"vectors": vectors})
+    watch = _Watch(dataset)
     if run.learner in NETWORKS:
-        given |= {"checkpoint": checkpoint, "on_epoch": partial(_watch, dataset)}
+        given |= {"checkpoint": checkpoint, "on_epoch": watch}
     model = make_classifier(run.learner, **given)
     settings = dict(options) if run.needs else {}
     if any(is_auto(model.get_params(deep=False).get(name)) for name in _CHOSEN):
@@ -65,16 +66,19 @@ def train(
             settings = _choice_of(model.fit(texts, labels))
         model.set_params(**settings)
     with usage.step("fit"):
+        watch.cpu_before = cpu_seconds()
         model.fit(texts, labels)
+        cpu_left = cpu_seconds() - watch.cpu_before
+    if run.learner in NETWORKS:  # also what was spent before it was stopped; not the watching
+        spent = sum(epoch["cpu_seconds"] for epoch in model.history_)
+        usage.seconds["fit_cpu"] = spent + cpu_left
     with usage.step("predict"):
         labels_given = model.predict(dataset.test.texts)
     classes = model.classes_.tolist()
     truth, predicted, codeframe, n_dropped = aligned(dataset.test.labels, labels_given, classes)
     found = score(truth, predicted, codeframe, n_dropped)
     measures = (*_F1, "accuracy", "macro_f1_with_positives", "n_dropped")
-    if history := getattr(model, "history_", None):
-        of_epochs = sum(epoch["seconds"] for epoch in history)
-        usage.earlier = max(of_epochs - usage.seconds["fit"], 0.0)
+    history = getattr(model, "history_", None)
     facts = {
         "scores": {name: getattr(found, name) for name in measures} | _validation(model),
         "classes": {
@@ -105,17 +109,24 @@ def _all_options(run: Run, given: Mapping[str, Any], dataset: Dataset) -> dict[s
     return {name: tuple(each) if isinstance(each, list) else each for name, each in options.items()}
 
 
-def _watch(dataset: Dataset, epoch: Any) -> dict[str, float] | None:  # noqa: ANN401 - needs torch
-    """Measure the F1 of training and test texts, after the first epochs and every fifth."""
-    if epoch.epoch > 3 and epoch.epoch % 5:
-        return None
-    found: dict[str, float] = {}
-    for name, corpus in (("train", dataset.train), ("test", dataset.test)):
-        step = -(-len(corpus) // _MOST_WATCHED)
-        predicted = epoch.predict(corpus.texts[::step])
-        scores = evaluate(corpus.labels[::step], predicted, dataset.classes)
-        found |= {f"{name}_{measure}": getattr(scores, measure) for measure in _F1}
-    return found
+@dataclass
+class _Watch:
+    """Measures the epochs of a network, and the seconds of the processor that each took."""
+
+    dataset: Dataset
+    cpu_before: float = 0.0
+
+    def __call__(self, epoch: Any) -> dict[str, float]:  # noqa: ANN401 - needs torch
+        """Measure the F1 of training and test texts, after the first epochs and every fifth."""
+        found = {"cpu_seconds": cpu_seconds() - self.cpu_before}
+        if epoch.epoch <= 3 or epoch.epoch % 5 == 0:
+            for name, corpus in (("train", self.dataset.train), ("test", self.dataset.test)):
+                step = -(-len(corpus) // _MOST_WATCHED)
+                predicted = epoch.predict(corpus.texts[::step])
+                scores = evaluate(corpus.labels[::step], predicted, self.dataset.classes)
+                found |= {f"{name}_{measure}": getattr(scores, measure) for measure in _F1}
+        self.cpu_before = cpu_seconds()
+        return found
 
 
 def _choice_of(model: Any) -> dict[str, Any]:  # noqa: ANN401

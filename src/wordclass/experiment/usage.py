@@ -19,24 +19,21 @@ class Usage:
     Attributes
     ----------
     seconds : dict
-        Of each step that is over.
-    earlier : float
-        Seconds of "fit" that another process spent, which was killed.
+        Of each step that is over; those of the processor under its name and "_cpu".
     """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.earlier = 0.0
-        self._cpu_before = _cpu_seconds()
         with suppress(OSError):  # the peak of memory is measured anew, where the system can
             Path("/proc/self/clear_refs").write_text("5")
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Measure the seconds of the block."""
-        start = time.perf_counter()
+        start, cpu_before = time.perf_counter(), cpu_seconds()
         yield
         self.seconds[name] = time.perf_counter() - start
+        self.seconds[f"{name}_cpu"] = cpu_seconds() - cpu_before
 
     def facts(self) -> dict[str, Any]:
         """Return what a result tells of it; see `RunResult`."""
@@ -44,21 +41,19 @@ class Usage:
         for package in _PACKAGES:
             with suppress(metadata.PackageNotFoundError):
                 versions[package] = metadata.version(package)
-        times = {**self.seconds, "cpu": _cpu_seconds() - self._cpu_before}
-        for name in ("fit", "total") if self.earlier else ():
-            times[name] += self.earlier
         cpu = _told("/proc/cpuinfo", "model name") or platform.processor()
         machine = {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform()}
         return {
-            "times": times,
+            "times": self.seconds,
             "memory": _peak_memory(),
             "versions": versions,
             "machine": machine,
         }
 
 
-def _cpu_seconds() -> float:
-    return sum(os.times()[:4])  # also of processes that it started, such as fastText's
+def cpu_seconds() -> float:
+    """Return the seconds of the processor so far, also of processes that were started."""
+    return sum(os.times()[:4])
 
 
 def _peak_memory() -> int:
