@@ -365,3 +365,22 @@ def test_without_finished_runs_times_grow_with_the_data_and_the_network(data):
     assert expected(part) == pytest.approx(expected(lstm) / 10, rel=0.01)
     svm = Run("newsgroups20", "svm", "vectors")
     assert expected(replace(svm, dataset="reuters21578")) > 2 * expected(svm)  # more classes
+
+
+@pytest.mark.parametrize(
+    ("learner", "variant", "dataset", "seconds"),
+    [
+        ("svm", "tfidf", "newsgroups20", 160), ("svm", "tfidf", "reuters21578", 94),
+        ("svm", "vectors", "newsgroups20", 10), ("svm", "vectors", "reuters21578", 48),
+        ("svm", "vectors+wce", "newsgroups20", 11), ("svm", "vectors+wce", "reuters21578", 114),
+        ("linear", "default", "newsgroups20", 14), ("linear", "default", "reuters21578", 54),
+        ("cnn", "vectors", "newsgroups20", 175), ("cnn", "vectors", "reuters21578", 241),
+        ("cnn", "vectors+wce", "newsgroups20", 284), ("cnn", "vectors+wce", "reuters21578", 509),
+    ],
+)  # fmt: skip
+def test_guesses_are_within_a_factor_of_two_of_what_was_measured(
+    learner, variant, dataset, seconds
+):
+    options = {"channels": 128} if learner == "cnn" else {}
+    run = Run(dataset, learner, variant, options=options)
+    assert seconds / 2 < Times([]).expected(run) < 2 * seconds
