@@ -95,6 +95,10 @@ def test_runs_that_fail_are_told_and_make_the_status_1(run, data, plan, tmp_path
         (("smoke", "--only", "learner=svm,"), "--only has ''; expected NAME=VALUE"),
         (("smoke", "--only", "learner="), "--only has 'learner='; expected NAME=VALUE"),
         (("smoke", "--only", "epochs=3"), "expected NAME=VALUE, with NAME of dataset, learner"),
+        (
+            ("smoke", "--only", "learner=svm,variant=random"),
+            "no run of the plan smoke has all that was asked for",
+        ),
         (("nowhere.toml",), "nowhere.toml: no such file"),
         (("f1", "--only", "dataset=rcv1"), "the data set rcv1 is not here"),
     ],

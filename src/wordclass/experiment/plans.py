@@ -31,19 +31,16 @@ _NETWORK: Mapping[str, Mapping[str, Any]] = {
     "vectors+wce-trainable": {"wce": True, "trainable": True},
     "wce": {"wce": True},
 }
-_SVM = {
-    name: {"features": name, "probabilities": False}
-    for name in ("tfidf", "vectors", "vectors+wce", "wce")
-}
+_FEATURES = ("tfidf", "vectors", "vectors+wce", "wce")
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "svm": _SVM,
+    "svm": {name: {"features": name, "probabilities": False} for name in _FEATURES},
     "fasttext": {  # which always trains its vectors
         "random": {},
         "vectors-trainable": {},
         "vectors+random": {"random_dims": "classes"},
         "vectors+wce-trainable": {"wce": True},
     },
-    "linear": {"default": {"probabilities": False}, "vectors": {"probabilities": False}},
+    "linear": dict.fromkeys(("default", "vectors"), {"probabilities": False}),
     "nearest": {"default": {"probabilities": False}},
     **dict.fromkeys(NETWORKS, _NETWORK),
     **{name: {"default": {}} for name in MEASUREMENTS},
@@ -195,6 +192,11 @@ class Plan:
         only : dict of lists, optional
             Keep those whose attribute (dataset, learner, variant, seed, protocol, vectors) has one
             of these values; needed runs of those that are kept are kept too.
+
+        Raises
+        ------
+        InputError
+            No run has such a value, or all of them together.
         """
         chosen = [run for group in self.groups for run in group.runs()]
         for name, values in (only or {}).items():
@@ -203,6 +205,8 @@ class Plan:
                 if value not in known:
                     raise unknown(f"{name} of the plan {self.name}", value, known)
             chosen = [run for run in chosen if str(getattr(run, name)) in values]
+        if only and not chosen:
+            raise InputError(f"no run of the plan {self.name} has all that was asked for")
         return list({run.identity: run for last in chosen for run in (*last.needs, last)}.values())
 
 
@@ -219,16 +223,13 @@ def presets() -> dict[str, Any]:
 
 def preset(dataset: str, learner: str, variant: str) -> dict[str, Any]:
     """Return the options that the paper's authors chose, as far as they are known."""
-    known = presets()
-    options: dict[str, Any] = {}
+    known, options = presets(), dict[str, Any]()
     sizes = known["sizes"].get(dataset, {}).get(learner)
     if sizes is not None and variant in known["variants"]:
         options[known["size_of"][learner]] = sizes[known["variants"].index(variant)]
     for own in known["options"]:
-        if all(
-            given in own[name]
-            for name, given in [("datasets", dataset), ("learners", learner), ("variants", variant)]
-        ):
+        places = {"datasets": dataset, "learners": learner, "variants": variant}
+        if all(given in own[name] for name, given in places.items()):
             options |= own["options"]
     return options
 

@@ -43,12 +43,8 @@ class Usage:
                 versions[package] = metadata.version(package)
         cpu = _told("/proc/cpuinfo", "model name") or platform.processor()
         machine = {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform()}
-        return {
-            "times": self.seconds,
-            "memory": _peak_memory(),
-            "versions": versions,
-            "machine": machine,
-        }
+        used = {"times": self.seconds, "memory": _peak_memory()}
+        return {**used, "versions": versions, "machine": machine}
 
 
 def cpu_seconds() -> float:
