@@ -40,7 +40,7 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "vectors+random": {"random_dims": "classes"},
         "vectors+wce-trainable": {"wce": True},
     },
-    "linear": dict.fromkeys(("default", "vectors"), {"probabilities": False}),
+    "linear": {name: {"probabilities": False} for name in ("default", "vectors")},
     "nearest": {"default": {"probabilities": False}},
     **dict.fromkeys(NETWORKS, _NETWORK),
     **{name: {"default": {}} for name in MEASUREMENTS},
