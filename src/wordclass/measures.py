@@ -137,7 +137,7 @@ def evaluate(
     InputError
         There are true labels, but not one of them is among `classes`.
     """
-    Y, decisions, codeframe, n_dropped = _aligned(true_labels, predicted_labels, classes)
+    Y, decisions, codeframe, n_dropped = aligned(true_labels, predicted_labels, classes)
     if n_dropped and not Y.nnz:
         known = some_of(codeframe.classes)
         raise InputError(f"not one of the {n_dropped:,} true labels is among the classes {known}")
@@ -146,14 +146,17 @@ def evaluate(
 
 def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:
     """Tell for each document whether its predicted labels are the true ones; see `evaluate`."""
-    Y, decisions, _, _ = _aligned(true_labels, predicted_labels, classes)
+    Y, decisions, _, _ = aligned(true_labels, predicted_labels, classes)
     return _are_equal(Y, decisions)
 
 
-def _aligned(
+def aligned(
     true_labels: object, predicted_labels: object, classes: Iterable[Label] | None
 ) -> tuple[Sparse, Sparse, Codeframe, int]:
-    """Return true and predicted Y over one codeframe, and how many true labels are not in it."""
+    """Return true and predicted Y over one codeframe, and how many true labels are not in it.
+
+    See `evaluate`.
+    """
     encoded = encode(true_labels), encode(predicted_labels)
     true = _with_names_of(encoded[1], encoded[0], true_labels)
     predicted = _with_names_of(encoded[0], encoded[1], predicted_labels)

@@ -8,6 +8,7 @@ import difflib
 import importlib
 import pkgutil
 import sys
+from collections.abc import Iterable
 from types import ModuleType
 
 from wordclass.errors import InputError, MissingExtraError
@@ -40,11 +41,16 @@ def entry(catalogue: str, name: str) -> ModuleType:
         return sys.modules[module]
     known = names(catalogue)
     if str(name) not in known:  # of an array, `in` would ask every element
-        close = difflib.get_close_matches(str(name), known, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        kind = catalogue.replace("_", " ").removesuffix("s")
-        raise InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(known)}")
+        raise unknown(catalogue.replace("_", " ").removesuffix("s"), name, known)
     return importlib.import_module(module)
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
+    """Return the error that tells of a wrong name, of which was meant, and of those there are."""
+    listed = sorted(known)
+    close = difflib.get_close_matches(str(name), listed, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(listed)}")
 
 
 def extra(package: str, purpose: str, brought_by: str | None = None) -> ModuleType:

@@ -1,8 +1,15 @@
 """`wordclass experiment list` and `run`, through the same `main` that the script calls."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
+from experiment.kills import command, leftovers
 
 from wordclass.experiment.plans import Plan
 from wordclass.experiment.runs import Results
@@ -84,6 +91,15 @@ def test_runs_that_fail_are_told_and_make_the_status_1(run, data, plan, tmp_path
         (("smokee",), "unknown plan 'smokee' (did you mean 'smoke'?)"),
         (("smoke", "--only", "learner=svn"), "unknown learner of the plan smoke 'svn' (did you"),
         (("smoke", "--only", "svm"), "--only has 'svm'; expected NAME=VALUE"),
+        (("smoke", "--only", ""), "--only has ''; expected NAME=VALUE"),
+        (("smoke", "--only", "learner=svm,"), "--only has ''; expected NAME=VALUE"),
+        (("smoke", "--only", "learner="), "--only has 'learner='; expected NAME=VALUE"),
+        (("smoke", "--only", "epochs=3"), "expected NAME=VALUE, with NAME of dataset, learner"),
+        (
+            ("smoke", "--only", "learner=svm,variant=random"),
+            "no run of the plan smoke has all that was asked for",
+        ),
+        (("nowhere.toml",), "nowhere.toml: no such file"),
         (("f1", "--only", "dataset=rcv1"), "the data set rcv1 is not here"),
     ],
 )
@@ -94,6 +110,103 @@ def test_mistakes_are_told_in_one_line(run, data, tmp_path, arguments, message):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_that_cannot_be_written_are_told_in_one_line(run, data, plan, tmp_path, jobs):
+    file, folder = tmp_path / "file", tmp_path / "folder"
+    file.touch()
+    (folder / "runs.jsonl").mkdir(parents=True)
+    places = {
+        file: f"{file} is a file; expected a folder, or a new name",
+        file / "inner": f"{file / 'inner'}: cannot be written: Not a directory",
+        folder: f"{folder / 'runs.jsonl'}: cannot be read: Is a directory",
+    }
+    if sys.platform == "linux":  # where nobody can make a folder
+        places[Path("/proc/out")] = "/proc/out: cannot be written: No such file or directory"
+    for place, message in places.items():
+        status, out, err = run("experiment", "run", plan, "-o", place, "-j", jobs, "--quiet")
+        assert (status, out, err) == (1, "", f"wordclass: {message}\n")
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything"
+)
+def test_a_folder_that_is_read_only_is_told(run, data, plan, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir(mode=0o555)
+    status, _, err = run("experiment", "run", plan, "-o", folder, "--quiet")
+    assert (status, err) == (1, f"wordclass: {folder}: cannot be written: it is read-only\n")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_full_disk_ends_the_work_and_nothing_is_lost(run, data, plan, tmp_path, jobs):
+    resource = pytest.importorskip("resource")
+    folder = tmp_path / "out"
+    run("experiment", "run", plan, "-o", folder, "--only", "dataset=many")
+    before = (folder / "runs.jsonl").read_bytes()
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+
+    done = subprocess.run(
+        command(plan, folder, "-j", str(jobs), "--quiet"),
+        capture_output=True, text=True, preexec_fn=limit,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert "cannot be written: File too large" in done.stderr
+    assert (folder / "runs.jsonl").read_bytes() == before
+    assert run("experiment", "run", plan, "-o", folder, "-j", jobs)[0] == 0
+    assert (folder / "runs.jsonl").read_bytes().startswith(before)
+    assert len(Results(folder).runs()) == 3
+    assert leftovers(folder) == []
+
+
+def test_a_folder_may_be_named_from_where_one_is(run, data, plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("experiment", "run", "mine.toml", "-o", "out/of/here", "-j", 2)[0] == 0
+    assert len(Results(tmp_path / "out" / "of" / "here").runs()) == 3
+
+
+LONG = """
+[[runs]]
+datasets = ["tiny"]
+learners = ["cnn"]
+variants = ["wce"]
+seeds = [1, 2, 3]
+options = {channels = 4, max_epochs = 100000, patience = 100000, min_docs = 2}
+"""
+
+
+def workers_of(process):
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    lines = {int(each): Path(f"/proc/{each}/cmdline").read_bytes() for each in children}
+    return [each for each, line in lines.items() if b"spawn_main" in line]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("who", ["worker", "runner"])
+def test_when_one_process_ends_all_do_and_the_user_is_told(data, plan, tmp_path, who):
+    plan.write_text(LONG)
+    started = command(plan, tmp_path / "out", "-j", "2", "--quiet")
+    process = subprocess.Popen(started, stderr=subprocess.PIPE, text=True)
+    checkpoints = tmp_path / "out" / "checkpoints"
+    while process.poll() is None and not (checkpoints.is_dir() and len([*checkpoints.iterdir()])):
+        time.sleep(0.1)
+    workers = workers_of(process)
+    assert len(workers) == 2
+    if who == "worker":
+        os.kill(workers[0], signal.SIGKILL)
+    else:
+        os.kill(process.pid, signal.SIGINT)  # not as Ctrl-C does, which reaches all of them
+    _, err = process.communicate(timeout=60)
+    told = {
+        "worker": "a process was killed, maybe for want of memory; run the same command again to "
+        "go on",
+        "runner": "stopped",
+    }
+    assert (process.returncode, err) == (1 if who == "worker" else 130, f"wordclass: {told[who]}\n")
+    assert not any(Path(f"/proc/{each}").exists() for each in workers)
+
+
 def test_two_results_of_one_run_that_differ_are_refused(run, data, plan, tmp_path):
     folder = tmp_path / "out"
     run("experiment", "run", plan, "-o", folder)
@@ -102,8 +215,8 @@ def test_two_results_of_one_run_that_differ_are_refused(run, data, plan, tmp_pat
     line["scores"]["macro_f1"] += 0.1
     with path.open("a") as file:
         file.write(json.dumps(line) + "\n")
-    for command in (["run", plan], ["list"]):
-        status, _, err = run("experiment", *command, "-o", folder)
+    for arguments in (["run", plan], ["list"]):
+        status, _, err = run("experiment", *arguments, "-o", folder)
         assert status == 1
         assert "line 4: another line has the same key" in err
 

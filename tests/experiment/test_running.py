@@ -1,22 +1,20 @@
 """The runner: every learner, what a result holds, stopping and going on, several at once."""
 
 import json
-import os
-import random
-import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 
 import pytest
 from experiment.conftest import write_corpus
+from experiment.kills import command, kill_until_done, leftovers, what_came_out
 from made_up import COMMON, WORDS, corpus
 
 import wordclass as wc
-from wordclass.experiment import running
+from wordclass.experiment import training
+from wordclass.experiment.outlook import Outlook, Times
 from wordclass.experiment.plans import NETWORKS, VARIANTS, Plan
-from wordclass.experiment.running import Outlook, do, expected_seconds, work
+from wordclass.experiment.running import do, work
 from wordclass.experiment.runs import Results, Run
 from wordclass.experiment.term_map import TermMap
 
@@ -181,16 +179,18 @@ def test_a_search_gives_its_best_settings_to_all_seeds(data, tmp_path, n_jobs):
     assert work(folder, [last[0], *tried, last[1]], "mine", n_jobs=n_jobs) == []
     results = Results(folder)
     assert len(results.runs()) == 4
-    triples, words = (results.find(run).scores["validation_macro_f1"] for run in tried)
+    found = {result.identity: result for result in results.runs()}
+    triples, words = (found[run.identity].scores["validation_macro_f1"] for run in tried)
     assert triples < words
-    assert [results.find(run).settings for run in last] == [tried[1].options] * 2
+    assert [found[run.identity].settings for run in last] == [tried[1].options] * 2
 
 
 def test_the_validation_score_of_a_network_is_that_of_its_best_epoch(data, tmp_path):
     tried = run_of("cnn", "wce", protocol="paper", seed=0)
     last = run_of("cnn", "wce", protocol="paper", needs=(tried,), options={})
     assert work(tmp_path / "out", [tried, last], "mine") == []
-    found = Results(tmp_path / "out").find(last)
+    found = Results(tmp_path / "out").runs()[-1]
+    assert found.identity == last.identity
     assert found.settings == tried.options
     assert len(found.history) == tried.options["max_epochs"]
 
@@ -239,7 +239,7 @@ def test_options_that_a_classifier_does_not_have_are_refused_before_any_work(dat
 
 def test_a_network_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
     run, folder = run_of("cnn", "wce"), tmp_path / "out"
-    calls, watch = [], running._Trained._watch
+    calls, watch = [], training._Watch.__call__
 
     def stop(self, epoch):
         calls.append(epoch.epoch)
@@ -247,7 +247,7 @@ def test_a_network_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return watch(self, epoch)
 
-    monkeypatch.setattr(running._Trained, "_watch", stop)
+    monkeypatch.setattr(training._Watch, "__call__", stop)
     with pytest.raises(KeyboardInterrupt):
         work(folder, [run], "mine")
     assert [path.name for path in (folder / "checkpoints").iterdir()] == [run.key]
@@ -255,7 +255,10 @@ def test_a_network_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
     assert calls == [1, 2, 2]
     assert not list((folder / "checkpoints").iterdir())
     alone = do(run, Results(tmp_path / "other"))
-    assert Results(folder).runs()[0].scores == alone.scores
+    (found,) = Results(folder).runs()
+    assert found.scores == alone.scores
+    # what was done before the stop counts
+    assert found.times["fit_cpu"] >= sum(epoch["cpu_seconds"] for epoch in found.history)
 
 
 QUICK = """
@@ -270,33 +273,6 @@ variants = ["tfidf", "vectors+wce"]
 protocols = ["paper"]
 vectors = ["corpus"]
 """
-NETWORKS_TOO = """
-[[runs]]
-datasets = ["tiny", "many"]
-learners = ["cnn"]
-variants = ["wce", "vectors+wce-trainable"]
-seeds = [1, 2]
-vectors = ["small"]
-options = {channels = 4, max_epochs = 60, patience = 60, batch_size = 8, min_docs = 2}
-"""
-
-
-def what_came_out(folder):
-    """The results, times aside, by their keys."""
-    found = {}
-    for result in Results(folder).runs():
-        history = [
-            {name: each for name, each in epoch.items() if name != "seconds"}
-            for epoch in result.history or []
-        ]
-        predicted = Results(folder).predictions(result.key).toarray().tolist()
-        found[result.key] = (result.scores, result.classes, history, result.settings, predicted)
-    return found
-
-
-def command(plan, folder, *more):
-    arguments = ["-m", "wordclass", "experiment", "run", str(plan), "-o", str(folder), *more]
-    return [sys.executable, *arguments]
 
 
 def undisturbed(tmp_path, content):
@@ -310,28 +286,26 @@ def undisturbed(tmp_path, content):
     return plan, expected
 
 
-def kill_until_done(plan, folder, n_kills, longest):
-    """Kill a runner at random moments, again and again; then let one end."""
-    moments = random.Random(0)
-    for _ in range(n_kills):
-        process = subprocess.Popen(command(plan, folder, "-j", "2", "--quiet"))
-        time.sleep(moments.uniform(0.5, longest))
-        os.kill(process.pid, signal.SIGKILL)  # its workers notice, and end by themselves
-        process.wait()
-    subprocess.run(command(plan, folder, "-j", "2"), check=True, capture_output=True)
-
-
 def test_killed_and_going_on_it_ends_with_the_same_results(data, tmp_path):
     plan, expected = undisturbed(tmp_path, QUICK)
-    kill_until_done(plan, tmp_path / "out", 2, 3)
+    kill_until_done(plan, tmp_path / "out", 2, 4)
     assert what_came_out(tmp_path / "out") == expected
+    assert leftovers(tmp_path / "out") == []
 
 
 @pytest.mark.slow
-def test_killed_twenty_times_it_ends_with_the_same_results(data, tmp_path):
-    plan, expected = undisturbed(tmp_path, QUICK + NETWORKS_TOO)
-    kill_until_done(plan, tmp_path / "out", 20, 12)
-    assert what_came_out(tmp_path / "out") == expected
+def test_killed_twenty_times_the_smoke_plan_ends_with_the_same_results(
+    tmp_path, monkeypatch, data_home
+):
+    monkeypatch.setenv("WORDCLASS_HOME", str(data_home))  # where the docstrings are built already
+    alone, disturbed, start = tmp_path / "alone", tmp_path / "out", time.perf_counter()
+    subprocess.run(command("smoke", alone, "-j", "2"), check=True, capture_output=True)
+    seconds = time.perf_counter() - start
+    kill_until_done("smoke", disturbed, 20, seconds / 10)
+    expected = what_came_out(alone)
+    assert len(expected) == len(Plan.read("smoke").runs())
+    assert what_came_out(disturbed) == expected
+    assert leftovers(disturbed) == []
 
 
 def test_two_runners_do_every_run_once(data, tmp_path):
@@ -354,11 +328,11 @@ def test_the_outlook_tells_what_is_done_and_what_is_missing(data, tmp_path):
     )
     plan, results = Plan.read(str(path)), Results(tmp_path / "out")
     before = Outlook.of(plan, results)
-    assert (len(before.runs), before.done, [*before.missing.values()]) == (2, [], [2])
+    assert (len(before.runs), before.left, [*before.missing.values()]) == (2, before.runs, [2])
     assert "wipo_gamma is not here" in next(iter(before.missing))
     assert work(results.folder, before.runs[:1], "mine") == []
     after = Outlook.of(plan, results)
-    assert after.done == before.runs[:1]
+    assert after.left == before.runs[1:]
     assert after.seconds < before.seconds
 
 
@@ -369,13 +343,44 @@ def test_the_time_of_a_run_is_that_of_finished_ones_like_it(data, tmp_path):
         replace(finished, times={"total": 10.0}),
         replace(finished, seed=2, times={"total": 20.0}),
         replace(finished, options={"shrinkage": 1.0}, times={"total": 70.0}),
-        replace(finished, dataset="many", times={"total": 500.0}),
+        replace(finished, dataset="many", times={"total": 900.0, "total_cpu": 500.0}),
+        replace(finished, learner="counts"),
     ]
-    assert expected_seconds(replace(run, seed=3), known) == 15
-    assert expected_seconds(replace(run, options={"folds": 3}), known[2:]) == 70
-    from_table = expected_seconds(run, [])
-    assert expected_seconds(run, known[3:]) == from_table  # another corpus tells nothing
+
+    def expected(run, finished=()):
+        return pytest.approx(Times(finished).expected(run))
+
+    assert expected(replace(run, seed=3), known) == 15
+    assert expected(replace(run, options={"folds": 3}), known[2:]) == 70
+    assert expected(run, known[3:]) == 500  # another corpus of the same size
+    svm = run_of("svm", "tfidf")  # none is finished, but the size of the corpus is known
+    assert Times(known).expected(svm) < Times([]).expected(svm)
+
+
+def test_without_finished_runs_times_grow_with_the_data_and_the_network(data):
+    expected = Times([]).expected
     lstm = Run("newsgroups20", "lstm", "vectors")
-    assert expected_seconds(replace(lstm, options={"hidden": 512}), []) > expected_seconds(lstm, [])
+    assert expected(replace(lstm, options={"hidden": 512})) > 1.9 * expected(lstm)
     part = replace(lstm, dataset="newsgroups20:sci.med+sci.space")
-    assert expected_seconds(part, []) == pytest.approx(expected_seconds(lstm, []) / 10)
+    assert expected(part) == pytest.approx(expected(lstm) / 10, rel=0.01)
+    svm = Run("newsgroups20", "svm", "vectors")
+    assert expected(replace(svm, dataset="reuters21578")) > 2 * expected(svm)  # more classes
+
+
+@pytest.mark.parametrize(
+    ("learner", "variant", "dataset", "seconds"),
+    [
+        ("svm", "tfidf", "newsgroups20", 160), ("svm", "tfidf", "reuters21578", 94),
+        ("svm", "vectors", "newsgroups20", 10), ("svm", "vectors", "reuters21578", 48),
+        ("svm", "vectors+wce", "newsgroups20", 11), ("svm", "vectors+wce", "reuters21578", 114),
+        ("linear", "default", "newsgroups20", 14), ("linear", "default", "reuters21578", 54),
+        ("cnn", "vectors", "newsgroups20", 175), ("cnn", "vectors", "reuters21578", 241),
+        ("cnn", "vectors+wce", "newsgroups20", 284), ("cnn", "vectors+wce", "reuters21578", 509),
+    ],
+)  # fmt: skip
+def test_guesses_are_within_a_factor_of_two_of_what_was_measured(
+    learner, variant, dataset, seconds
+):
+    options = {"channels": 128} if learner == "cnn" else {}
+    run = Run(dataset, learner, variant, options=options)
+    assert seconds / 2 < Times([]).expected(run) < 2 * seconds

@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse
 
 import wordclass as wc
+from wordclass import storage
 from wordclass.errors import FormatError
 from wordclass.experiment.runs import Results, Run, RunResult
 
@@ -63,10 +64,8 @@ def test_the_key_of_a_run_depends_on_all_that_matters(data):
 def test_a_result_is_found_by_what_was_asked_for():
     run = Run("tiny", "svm", "tfidf", 0, "paper", None, {"C": 1.0})
     assert run.identity == RESULT.identity
-    assert run.cell == RESULT.cell
     with_vectors = replace(RESULT, vectors={"name": "small", "dims": 4, "digest": "d"})
     assert with_vectors.identity == replace(run, vectors="small").identity != run.identity
-    assert with_vectors.cell == run.cell
 
 
 @pytest.mark.parametrize("cut", [1, 40, -2, -1])
@@ -153,6 +152,63 @@ def test_predictions_come_back_and_the_truth_is_kept_once(tmp_path):
         results.predictions("three")
 
 
+DECISIONS = {
+    "columns": np.array([0, 2], np.int16), "counts": np.array([1, 0, 1], np.int16),
+    "n_classes": np.array(3), "truth": np.array("f"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"columns": np.array([0, 3], np.int16)}, "not predictions: Y.indices holds numbers"),
+        ({"columns": np.array([0, -1], np.int16)}, "not predictions: columns holds numbers"),
+        ({"columns": np.array([0, 1, 2], np.int16)}, "not predictions: Y.indptr does not cut"),
+        ({"columns": np.array([0.5, 1.0])}, "not predictions: columns is float64"),
+        ({"columns": np.zeros((1, 2), np.int16)}, "not predictions: columns is int16"),
+        ({"counts": np.array([3, -2, 1], np.int16)}, "not predictions: counts holds numbers"),
+        ({"counts": np.array([2, 0, 0], np.int16), "columns": np.array([1, 1], np.int16)},
+         "not predictions: Y has two values in one place"),
+        ({"counts": None}, "not predictions: counts is missing"),
+        ({"n_classes": np.array([3, 3])}, "not predictions: n_classes is int64"),
+        ({"n_classes": np.array(-3)}, "not predictions: "),
+        ({"n_classes": np.array(5)}, r"predictions of shape \(3, 5\); expected \(3, 3\)"),
+        ({"counts": np.array([1, 1], np.int16)}, r"predictions of shape \(2, 3\); expected"),
+        ({"columns": np.array([print, None])}, "not an archive of arrays: Object arrays cannot"),
+    ],
+)  # fmt: skip
+def test_hostile_predictions_are_refused(tmp_path, changes, reason):
+    results = Results(tmp_path)
+    results.keep("truth-f", **DECISIONS)
+    kept = {name: each for name, each in {**DECISIONS, **changes}.items() if each is not None}
+    path = tmp_path / "predictions" / "k.npz"
+    np.savez(path, **kept)
+    with pytest.raises(FormatError, match=rf"k\.npz: {reason}"):
+        results.predictions("k")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive", None, "one array"])
+def test_what_is_no_archive_is_told(tmp_path, content):
+    results = Results(tmp_path)
+    results.keep("k", **DECISIONS)
+    path = tmp_path / "predictions" / "k.npz"
+    if content == "one array":
+        np.save(path.with_name("k"), np.zeros(3))
+        path.with_name("k.npy").replace(path)
+    else:
+        path.write_bytes(path.read_bytes()[:-30] if content is None else content)
+    for read in (results.predictions, results.truth, results.arrays):
+        with pytest.raises(FormatError, match=r"k\.npz: not an archive of arrays"):
+            read("k")
+
+
+def test_predictions_without_their_truth_are_told(tmp_path):
+    results = Results(tmp_path)
+    results.keep("k", **DECISIONS)
+    with pytest.raises(wc.MissingDataError, match=r"truth-f\.npz: no such file"):
+        results.predictions("k")
+
+
 def _claim(folder, begun, ends):
     with Results(folder).claimed("k") as is_ours:
         begun.put(is_ours)
@@ -184,3 +240,27 @@ def test_a_claim_that_failed_can_be_made_again(tmp_path):
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             fail()
+        assert not list((tmp_path / "claims").iterdir())
+
+
+def test_what_killed_processes_left_is_removed_and_what_others_do_is_not(tmp_path):
+    results = Results(tmp_path)
+    results.keep_decisions(RESULT.key, *[sparse.csr_matrix((2, 2))] * 2, "f")
+    results.add(RESULT)
+    for name in (RESULT.key, "begun"):
+        results.checkpoint(name).parent.mkdir(exist_ok=True)
+        results.checkpoint(name).write_bytes(b"")
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "claims" / "dead").touch()
+    with (
+        results.claimed("alive"),
+        storage.writing(tmp_path / "predictions" / "alive.npz"),
+        storage.replacing(tmp_path / "predictions" / "dead.npz") as temporary,
+    ):
+        # as one that is locked by nobody
+        temporary.with_name(temporary.name.replace("-", "-0")).write_bytes(b"half")
+        before = {path for path in tmp_path.rglob("*") if path.is_file()}
+        results.tidy()
+        gone = before - {path for path in tmp_path.rglob("*") if path.is_file()}
+        names = sorted(path.name for path in gone)
+        assert names == [temporary.name.replace("-", "-0"), RESULT.key, "dead"]

@@ -1,6 +1,5 @@
 """The commands of experiments: plans, and runs that go on where they were stopped."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,12 +21,9 @@ experiments = typer.Typer(
 app.add_typer(experiments, name="experiment")
 experiment_command = partial(command, within=experiments)
 
-Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")]
+Folder = Annotated[Path, "--output", "-o", "Folder of the results."]
 PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="Name of a plan, or a .toml file.")]
-Only = Annotated[
-    str | None,
-    typer.Option(help="Some of its runs: dataset=NAME,learner=NAME,variant=NAME,seed=N,..."),
-]
+Only = Annotated[str | None, "Some of its runs: dataset=NAME,learner=NAME,variant=NAME,seed=N,..."]
 
 _RUN_FIELDS = ("dataset", "learner", "variant", "seed", "protocol", "vectors")
 
@@ -41,12 +37,12 @@ def chosen(only: str | None) -> dict[str, list[str]]:
     {'learner': ['svm'], 'seed': ['1', '2']}
     """
     found: dict[str, list[str]] = {}
-    for pair in (only or "").split(",") if only else ():
-        name, _, value = pair.partition("=")
-        if name.strip() not in _RUN_FIELDS or not value:
+    for pair in [] if only is None else only.split(","):
+        name, _, value = map(str.strip, pair.partition("="))
+        if name not in _RUN_FIELDS or not value:
             known = ", ".join(_RUN_FIELDS)
             raise InputError(f"--only has {pair!r}; expected NAME=VALUE, with NAME of {known}")
-        found.setdefault(name.strip(), []).append(value.strip())
+        found.setdefault(name, []).append(value)
     return found
 
 
@@ -54,23 +50,22 @@ def chosen(only: str | None) -> dict[str, list[str]]:
 def list_(settings: Settings, output: Folder = Path("results")) -> None:
     """Show the plans: how many runs each holds, how many are done, how long the rest takes."""
     from wordclass.experiment import plans
-    from wordclass.experiment.running import Outlook
-    from wordclass.experiment.runs import Results
+    from wordclass.experiment.outlook import Outlook
     from wordclass.report.tables import aligned
 
-    results = Results(output)
+    results = _results(settings, output)
     rows: list[tuple[str, ...]] = [("plan", "runs", "done", "not here", "left", "what it shows")]
     facts = []
     for name in plans.names():
         plan = plans.Plan.read(name)
         outlook = Outlook.of(plan, results)
-        n_missing = sum(outlook.missing.values())
-        sizes = {"runs": len(outlook.runs) + n_missing, "done": len(outlook.done)}
-        facts.append({"plan": name, **sizes, "not_here": n_missing, "seconds": outlook.seconds,
-                      "title": plan.title})  # fmt: skip
-        left = _time(outlook.seconds)
-        rows.append((name, *map(str, [*sizes.values(), n_missing]), left, plan.title))
-    _tell_of_cut_lines(settings, results)
+        sizes = {
+            "runs": len(outlook.runs) + sum(outlook.missing.values()),
+            "done": len(outlook.runs) - len(outlook.left),
+            "not_here": sum(outlook.missing.values()),
+        }
+        facts.append({"plan": name, **sizes, "seconds": outlook.seconds, "title": plan.title})
+        rows.append((name, *map(str, sizes.values()), _time(outlook.seconds), plan.title))
     settings.show({"plans": facts}, "\n".join(aligned(rows)))
 
 
@@ -83,29 +78,29 @@ def run(
     With -j N, N runs are done at once, each by one thread. Several such commands may share a folder
     of results: every run is done once.
     """
+    from wordclass.experiment.outlook import Outlook
     from wordclass.experiment.plans import Plan
-    from wordclass.experiment.running import Outlook, work
-    from wordclass.experiment.runs import Results
+    from wordclass.experiment.running import work
+    from wordclass.experiment.sources import OWN_VECTORS
 
-    read, results = Plan.read(plan), Results(output)
+    read, results = Plan.read(plan), _results(settings, output)
     outlook = Outlook.of(read, results, chosen(only))
-    _tell_of_cut_lines(settings, results)
     for reason, number in outlook.missing.items():
         settings.say(f"{number} runs cannot be done here: {reason}")
-    if outlook.missing and not outlook.runs:
+    if not outlook.runs:
         raise MissingDataError(next(iter(outlook.missing)))
-    n_left, jobs = len(outlook.runs) - len(outlook.done), n_threads(settings.jobs)
+    n_runs, n_left, jobs = len(outlook.runs), len(outlook.left), n_threads(settings.jobs)
     settings.say(
-        f"{read.name}: {len(outlook.runs)} runs, {len(outlook.done)} done; the other {n_left} take "
+        f"{read.name}: {n_runs} runs, {n_runs - n_left} done; the other {n_left} take "
         f"about {_time(outlook.seconds / min(jobs, max(n_left, 1)))} on this machine"
     )
-    _tell_of_own_vectors(settings, outlook.runs)
-    left = [each for each in outlook.runs if each not in outlook.done]
-    failures = work(output, left, read.name, n_jobs=jobs, tell=settings.say) if left else []
+    if any(each.vectors == OWN_VECTORS for each in outlook.runs):
+        settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
+    failures = work(output, outlook.left, read.name, n_jobs=jobs, tell=settings.say)
     n_done = len(outlook.runs) - len(failures)
     settings.tell(
-        {"plan": read.name, "runs": len(outlook.runs), "done": n_done, "failed": failures},
-        f"{n_done} of {len(outlook.runs)} runs are in {results.path}",
+        {"plan": read.name, "runs": n_runs, "done": n_done, "failed": failures},
+        f"{n_done} of {n_runs} runs are in {results.path}",
     )
     if failures:
         raise WordClassError(f"{len(failures)} runs failed; the first: {failures[0]}")
@@ -117,12 +112,8 @@ def table(
     settings: Settings,
     output: Folder = Path("results"),
     only: Only = None,
-    format_: Annotated[
-        str, typer.Option("--format", help="text, markdown, latex, html or csv.")
-    ] = "text",
-    tests: Annotated[
-        bool, typer.Option(help="Compare cells over the test documents; takes seconds.")
-    ] = True,
+    format_: Annotated[str, "--format", "text, markdown, latex, html or csv."] = "text",
+    tests: Annotated[bool, "Compare cells over the test documents; takes seconds."] = True,
 ) -> None:
     """Show the tables of a plan: what was measured, beside what the paper has.
 
@@ -132,13 +123,11 @@ def table(
     """
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
-    from wordclass.experiment.runs import Results
     from wordclass.report.experiment_tables import check_format, written
 
-    results = Results(output)
+    results = _results(settings, output)
     check_format(format_)
     made = tables.make(Plan.read(plan), results, chosen(only), tests=tests)
-    _tell_of_cut_lines(settings, results)
     facts = {"tables": [{"title": each.title, "cells": each.facts()} for each in made]}
     settings.show(facts, written(made, format_).rstrip("\n"))
 
@@ -146,7 +135,7 @@ def table(
 @experiment_command
 def figure(
     plan: PlanName,
-    to: Annotated[Path, typer.Option(help="Folder to write the figures to.")],
+    to: Annotated[Path, "Folder to write the figures to."],
     settings: Settings,
     output: Folder = Path("results"),
     only: Only = None,
@@ -154,14 +143,12 @@ def figure(
     """Draw the figures of a plan, as PNG, PDF and SVG; maps of terms as TSV too."""
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
-    from wordclass.experiment.runs import Results
 
     naming.extra("matplotlib", "to draw figures")
     from wordclass.report.experiment_figures import write
 
-    read, results = Plan.read(plan), Results(output)
+    read, results = Plan.read(plan), _results(settings, output)
     made = tables.make(read, results, chosen(only), tests=False)
-    _tell_of_cut_lines(settings, results)
     paths = [str(path) for path in write(read, results, made, to, chosen(only))]
     if not paths:
         raise InputError(f"{results.path} has no results of the plan {read.name}; run it first")
@@ -171,32 +158,29 @@ def figure(
 @experiment_command
 def report(
     results: Annotated[Path, typer.Argument(help="Folder of the results.")],
-    to: Annotated[Path, typer.Option(help="Folder to write the report to.")],
+    to: Annotated[Path, "Folder to write the report to."],
     settings: Settings,
     format_: Annotated[
-        str, typer.Option("--format", help="html: a page; markdown: results.md and figures/.")
+        str, "--format", "html: a page; markdown: results.md and figures/."
     ] = "html",
 ) -> None:
     """Write one page about all results: the paper's claims, tables, figures, environment."""
-    from wordclass.experiment.runs import Results
     from wordclass.report.experiment_report import write_report
 
-    read = Results(results)
+    read = _results(settings, results)
     page = write_report(read, to, settings.say, format_)
-    _tell_of_cut_lines(settings, read)
     settings.tell({"report": str(page)}, f"the report: {page}")
 
 
-def _tell_of_own_vectors(settings: Settings, runs: Sequence[object]) -> None:
-    from wordclass.experiment.sources import OWN_VECTORS
+def _results(settings: Settings, folder: Path) -> "Results":
+    """Open a folder of results, and tell of its lines that were cut."""
+    from wordclass.experiment.runs import Results
 
-    if any(getattr(each, "vectors", None) == OWN_VECTORS for each in runs):
-        settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
-
-
-def _tell_of_cut_lines(settings: Settings, results: "Results") -> None:
+    results = Results(folder)
+    results.runs()
     for number in results.skipped:
         settings.say(f"{results.path}, line {number}: cut, and skipped; its run is done again")
+    return results
 
 
 def _time(seconds: float) -> str:
@@ -207,8 +191,7 @@ def _time(seconds: float) -> str:
     >>> [_time(each) for each in (0, 42, 600, 9000, 900000)]
     ['0 s', '42 s', '10 min', '2.5 h', '10.4 days']
     """
-    units: Mapping[str, float] = {"days": 86400.0, "h": 3600.0, "min": 60.0}
-    for unit, size in units.items():
+    for unit, size in {"days": 86400, "h": 3600, "min": 60}.items():
         if seconds >= 1.5 * size:
             return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
     return f"{seconds:.0f} s"

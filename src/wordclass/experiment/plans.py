@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from wordclass import naming, storage
-from wordclass.errors import FormatError, InputError
+from wordclass.errors import InputError
 from wordclass.experiment import sources
 from wordclass.experiment.runs import Run
-from wordclass.experiment.sources import unknown
+from wordclass.naming import unknown
 
 _FOLDER = Path(__file__).parents[1] / "plans"
 _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map")
-PROTOCOLS = ("clean", "paper")
 
 # what each variant is, in options of the classifier; "classes": as many as there are classes, at
 # most 300
@@ -32,19 +31,16 @@ _NETWORK: Mapping[str, Mapping[str, Any]] = {
     "vectors+wce-trainable": {"wce": True, "trainable": True},
     "wce": {"wce": True},
 }
-_SVM = {
-    name: {"features": name, "probabilities": False}
-    for name in ("tfidf", "vectors", "vectors+wce", "wce")
-}
+_FEATURES = ("tfidf", "vectors", "vectors+wce", "wce")
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "svm": _SVM,
+    "svm": {name: {"features": name, "probabilities": False} for name in _FEATURES},
     "fasttext": {  # which always trains its vectors
         "random": {},
         "vectors-trainable": {},
         "vectors+random": {"random_dims": "classes"},
         "vectors+wce-trainable": {"wce": True},
     },
-    "linear": {"default": {"probabilities": False}, "vectors": {"probabilities": False}},
+    "linear": {name: {"probabilities": False} for name in ("default", "vectors")},
     "nearest": {"default": {"probabilities": False}},
     **dict.fromkeys(NETWORKS, _NETWORK),
     **{name: {"default": {}} for name in MEASUREMENTS},
@@ -82,21 +78,32 @@ class Group:
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     settings: str = "presets"
 
-    def check(self) -> None:
-        """Refuse unknown names, before any work is done."""
-        for learner in self.learners:
-            if learner not in VARIANTS:
-                raise unknown("learner", learner, VARIANTS)
-            for variant in self.variants:
-                if variant not in VARIANTS[learner]:
-                    raise unknown(f"variant of {learner}", variant, VARIANTS[learner])
-        for kind, given, known in [
-            *(("protocol", each, PROTOCOLS) for each in self.protocols),
-            ("kind of settings", self.settings, ("presets", "search")),
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> "Group":
+        """Make a group of what a plan tells; refuse fields and names that there are not."""
+        known = {each.name: each.type for each in fields(cls)}
+        for name, value in facts.items():
+            if name not in known:
+                raise unknown("field", name, known)
+            whole, part, told = _EXPECTED[known[name]]
+            parts = value.values() if isinstance(value, dict) else value
+            if not isinstance(value, whole) or not all(isinstance(each, part) for each in parts):
+                raise InputError(f"{name} is {value!r}; expected {told}")
+        if missing := {"datasets", "learners"} - facts.keys():
+            raise InputError(f"{min(missing)} are missing in a group of runs")
+        group = cls(**facts)
+        for kind, given, choices in [
+            *(("learner", each, VARIANTS) for each in group.learners),
+            *(
+                (f"variant of {learner}", variant, VARIANTS.get(learner, ()))
+                for learner, variant in itertools.product(group.learners, group.variants)
+            ),
+            *(("protocol", each, ("clean", "paper")) for each in group.protocols),
+            ("kind of settings", group.settings, ("presets", "search")),
         ]:
-            if given not in known:
-                raise unknown(kind, given, known)
-        next(self.runs(), None)  # that there is a grid to search
+            if given not in choices:
+                raise unknown(kind, given, choices)
+        return group
 
     def runs(self) -> Iterator[Run]:
         """Give the runs, one data set after the other."""
@@ -124,6 +131,16 @@ class Group:
                     yield Run(dataset, learner, variant, seed, protocol, vectors, own)
 
 
+# what a plan has for a field of a group, by the type of the field
+_EXPECTED: Mapping[Any, tuple[type, type, str]] = {
+    Sequence[str]: (list, str, "a list of names"),
+    Sequence[int]: (list, int, "a list of integers"),
+    Mapping[str, Any]: (dict, object, "a table"),
+    Mapping[str, Sequence[Any]]: (dict, list, "a table of lists"),
+    str: (str, str, "a name"),
+}
+
+
 @dataclass(frozen=True)
 class Plan:
     """The runs of one table or figure.
@@ -149,22 +166,23 @@ class Plan:
         InputError, FormatError
             There is no such plan; it names what is not there, such as a variant.
         """
-        path = Path(name) if name.endswith(".toml") else _FOLDER / f"{name}.toml"
-        if not name.endswith(".toml") and name not in names():
+        is_ours = not name.endswith(".toml")
+        if is_ours and name not in names():
             raise unknown("plan", name, names())
+        path = _FOLDER / f"{name}.toml" if is_ours else Path(name)
         with storage.understanding(path, "not a plan"):
             found = tomllib.loads(storage.content_of(path).decode())
-        if strange := found.keys() - {"title", "runs"}:
-            raise FormatError(path, None, str(unknown("field", min(strange), ["title", "runs"])))
-        try:
-            groups = [_group(facts) for facts in found["runs"]]
-            for group in groups:
-                group.check()
-                for dataset in group.datasets if path.parent != _FOLDER else ():
-                    sources.check_dataset(dataset)  # ours name corpora that need not be here
-        except (InputError, KeyError, TypeError) as error:
-            raise FormatError(path, None, f"not a plan: {error}") from error
-        return cls(path.stem, str(found.get("title", "")), groups)
+            for each in found:
+                if each not in ("title", "runs"):
+                    raise unknown("field", each, ["title", "runs"])
+            plan = cls(
+                path.stem, str(found.get("title", "")), [*map(Group.of, found.get("runs", []))]
+            )
+            if not plan.runs():
+                raise InputError("it has no runs")
+            for dataset in {run.dataset for run in plan.runs()} if not is_ours else ():
+                sources.check_dataset(dataset)  # ours name corpora that need not be here
+        return plan
 
     def runs(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Run]:
         """Return the runs, each once.
@@ -174,31 +192,22 @@ class Plan:
         only : dict of lists, optional
             Keep those whose attribute (dataset, learner, variant, seed, protocol, vectors) has one
             of these values; needed runs of those that are kept are kept too.
+
+        Raises
+        ------
+        InputError
+            No run has such a value, or all of them together.
         """
-        found = {run.identity: run for group in self.groups for run in group.runs()}
+        chosen = [run for group in self.groups for run in group.runs()]
         for name, values in (only or {}).items():
-            known = {str(getattr(run, name)) for run in found.values()}
+            known = {str(getattr(run, name)) for group in self.groups for run in group.runs()}
             for value in values:
                 if value not in known:
                     raise unknown(f"{name} of the plan {self.name}", value, known)
-        chosen = [run for run in found.values() if _is_chosen(run, only or {})]
+            chosen = [run for run in chosen if str(getattr(run, name)) in values]
+        if only and not chosen:
+            raise InputError(f"no run of the plan {self.name} has all that was asked for")
         return list({run.identity: run for last in chosen for run in (*last.needs, last)}.values())
-
-
-def _is_chosen(run: Run, only: Mapping[str, Sequence[str]]) -> bool:
-    return all(str(getattr(run, name)) in values for name, values in only.items())
-
-
-def _group(facts: Mapping[str, Any]) -> Group:
-    known = [each.name for each in fields(Group)]
-    for name, value in facts.items():
-        if name not in known:
-            raise unknown("field", name, known)
-        is_table = name in ("options", "sweep")
-        expected = Mapping if is_table else str if name == "settings" else list
-        if not isinstance(value, expected):
-            raise InputError(f"{name} is {value!r}; expected a {'table' if is_table else 'list'}")
-    return Group(**facts)
 
 
 def names() -> list[str]:
@@ -214,16 +223,13 @@ def presets() -> dict[str, Any]:
 
 def preset(dataset: str, learner: str, variant: str) -> dict[str, Any]:
     """Return the options that the paper's authors chose, as far as they are known."""
-    known = presets()
-    options: dict[str, Any] = {}
+    known, options = presets(), dict[str, Any]()
     sizes = known["sizes"].get(dataset, {}).get(learner)
     if sizes is not None and variant in known["variants"]:
         options[known["size_of"][learner]] = sizes[known["variants"].index(variant)]
     for own in known["options"]:
-        if all(
-            given in own[name]
-            for name, given in [("datasets", dataset), ("learners", learner), ("variants", variant)]
-        ):
+        places = {"datasets": dataset, "learners": learner, "variants": variant}
+        if all(given in own[name] for name, given in places.items()):
             options |= own["options"]
     return options
 

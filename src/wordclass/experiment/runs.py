@@ -2,29 +2,22 @@
 
 import json
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from wordclass import storage
 from wordclass.arrays import Sparse
 from wordclass.errors import FormatError, InputError
 from wordclass.experiment import sources
-from wordclass.storage.parts import digest
+from wordclass.storage.parts import Parts, digest
+from wordclass.vector_formats import npz
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-_CELL = ("dataset", "learner", "variant", "seed", "protocol", "options")
 VERSION = 1  # of results: higher where the same run gives other ones than before
 
 
@@ -63,15 +56,10 @@ class Run:
     needs: tuple["Run", ...] = ()
 
     @property
-    def cell(self) -> str:
-        """What tables tell apart: all but the vectors and the data."""
-        return _told(self, _CELL)
-
-    @property
     def identity(self) -> str:
         """All that was asked for: equal for equal runs, wherever the data are."""
         told = {**vars(self), "needs": [each.identity for each in self.needs]}
-        return json.dumps(told, sort_keys=True)
+        return json.dumps(told, sort_keys=True, allow_nan=False)
 
     @property
     def key(self) -> str:
@@ -87,17 +75,12 @@ class Run:
         return digest(self.identity, data, vectors, str(VERSION))
 
     def __str__(self) -> str:
-        changed = " ".join(f"{name}={_short(value)}" for name, value in self.options.items())
-        parts = [self.dataset, self.learner, self.variant, self.protocol, f"seed {self.seed}"]
-        return " ".join([*parts, *([f"({changed})"] if changed else [])])
-
-
-def _told(thing: object, names: Iterable[str]) -> str:
-    return json.dumps({name: getattr(thing, name) for name in names}, sort_keys=True)
-
-
-def _short(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+        named = f"{self.dataset} {self.learner} {self.variant} {self.protocol} seed {self.seed}"
+        options = (
+            f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+            for name, value in self.options.items()
+        )
+        return f"{named} ({' '.join(options)})" if self.options else named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,28 +138,23 @@ class RunResult:
     plan: str
     vectors: dict[str, Any] | None
     data: dict[str, Any]
-    scores: dict[str, float]
-    classes: dict[str, list[Any]]
     times: dict[str, float]
     memory: int
-    history: list[dict[str, Any]] | None
-    best_epoch: int | None
-    settings: dict[str, Any]
     versions: dict[str, str]
     machine: dict[str, Any]
-    extra: dict[str, Any]
     finished: str
+    scores: dict[str, float] = field(default_factory=dict)
+    classes: dict[str, list[Any]] = field(default_factory=dict)
+    history: list[dict[str, Any]] | None = None
+    best_epoch: int | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
     needs: list[str] = field(default_factory=list)
-
-    @property
-    def cell(self) -> str:
-        """That of the run."""
-        return _told(self, _CELL)
 
     @property
     def identity(self) -> str:
         """That of the run."""
-        own = {name: getattr(self, name) for name in vars(Run("", "")) if name != "vectors"}
+        own = {each.name: getattr(self, each.name) for each in fields(Run)}
         name = None if self.vectors is None else self.vectors["name"]
         return json.dumps(own | {"vectors": name}, sort_keys=True)
 
@@ -225,34 +203,54 @@ class Results:
                 raise FormatError(self.path, number, f"{reason}; remove the wrong one")
         return list(found.values())
 
-    def find(self, run: Run) -> RunResult | None:
-        """Return the latest result of a run, whatever data it was done with."""
-        return {result.identity: result for result in self.runs()}.get(run.identity)
-
     def predictions(self, key: str) -> Sparse:
         """Return which classes (n, m) the run with this key gave to the test texts."""
-        return _matrix(self.arrays(key))
+        found, truth = self._decisions(key), self.truth(key)
+        if found.shape != truth.shape:
+            reason = f"predictions of shape {found.shape}; expected {truth.shape}"
+            raise FormatError(self._place(key), None, reason)
+        return found
 
     def truth(self, key: str) -> Sparse:
         """Return which classes (n, m) the same texts really have."""
-        truth = str(self.arrays(key)["truth"])
-        return _matrix(self.arrays(f"truth-{truth}"))
+        return self._decisions(f"truth-{self.arrays(key).get('truth')}")
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the arrays that were kept under this name: the key of a run, mostly."""
         path = self._place(name)
-        storage.require(path)
         with (
-            storage.accessing(path),
-            storage.understanding(path, "not an archive of arrays"),
-            np.load(path, allow_pickle=False) as kept,
+            storage.reading(path) as file,
+            storage.understanding(path, "not an archive of arrays", *npz.DAMAGE),
+            np.load(file, allow_pickle=False) as kept,
         ):
             return dict(kept)
+
+    def _decisions(self, name: str) -> Sparse:
+        arrays = self.arrays(name)
+        if arrays.keys().isdisjoint(_LAYOUT):
+            raise InputError("the run has no predictions: nothing was classified in it")
+        with storage.understanding(self._place(name), "not predictions"):
+            kept = Parts({}, arrays).take(**_LAYOUT)
+            rows = {
+                "Y.data": np.ones(len(kept["columns"])),
+                "Y.indices": kept["columns"].astype(np.int64),
+                "Y.indptr": np.append(0, np.cumsum(kept["counts"], dtype=np.int64)),
+                "Y.shape": np.array([len(kept["counts"]), kept["n_classes"]]),
+            }
+            Y: Sparse = Parts({}, rows).take(Y="csr:float64 documents classes")["Y"]
+        return Y
 
     def _place(self, name: str) -> Path:
         return self.folder / "predictions" / f"{name}.npz"
 
     # --- writing ----------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Make the folder, if need be; refuse one that cannot be written."""
+        storage.check_folder(self.folder, lambda _: None)
+        with storage.accessing(self.folder, "written"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        storage.check_writable(self.path)
 
     def keep(self, name: str, **arrays: NDArray[Any] | str) -> None:
         """Keep arrays under this name."""
@@ -270,12 +268,17 @@ class Results:
         self.keep(key, **_compact(predicted), truth=fingerprint)
 
     def add(self, result: RunResult) -> None:
-        """Append a result; when this returns it is on disk, and where it fails nothing changed."""
+        """Append a result; when this returns it is on disk, and where it fails nothing changed.
+
+        The checkpoint of its training is removed.
+        """
+        import fcntl  # not on Windows
+
         line = json.dumps(asdict(result), ensure_ascii=False, allow_nan=False).encode() + b"\n"
         with storage.accessing(self.path, "written", "; run again once that is mended"):
             self.folder.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab+", buffering=0) as file:
-                _lock(file, waits=True)
+                fcntl.flock(file, fcntl.LOCK_EX)
                 end = file.seek(0, os.SEEK_END)
                 file.seek(max(end - 1, 0))
                 start = b"\n" if file.read(1) not in (b"\n", b"") else b""  # after a cut line
@@ -287,6 +290,7 @@ class Results:
                 except OSError:
                     file.truncate(end)
                     raise
+        self.checkpoint(result.key).unlink(missing_ok=True)
 
     @contextmanager
     def claimed(self, key: str) -> Iterator[bool]:
@@ -295,47 +299,54 @@ class Results:
         A claim ends with the process that made it, however that ends. Whoever gets one has to look
         whether the run was finished in the meantime.
         """
-        path = self.folder / "claims" / key
+        import fcntl  # not on Windows
+
+        path, is_ours = self.folder / "claims" / key, False
         with storage.accessing(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("ab")
         with file:
-            # a file that its last owner has deleted by now is no claim
-            is_ours = _lock(file, waits=False) and _is_at(path, file)
-            yield is_ours
-            if is_ours:
-                path.unlink(missing_ok=True)
+            with suppress(BlockingIOError, FileNotFoundError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # a file that its last owner has deleted by now is no claim
+                is_ours = os.path.samestat(os.fstat(file.fileno()), path.stat())
+            try:
+                yield is_ours
+            finally:
+                if is_ours:
+                    path.unlink(missing_ok=True)
 
+    def checkpoint(self, key: str) -> Path:
+        """Return the file from which the training of a run goes on."""
+        return self.folder / "checkpoints" / key
 
-def _lock(file: BinaryIO, *, waits: bool) -> bool:
-    """Lock a file until it is closed; False: somebody else has."""
-    try:
-        if sys.platform == "win32":
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if waits else msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+    def tidy(self) -> None:
+        """Remove what killed processes left: claims, unfinished files, checkpoints of no more use.
 
-
-def _is_at(path: Path, file: BinaryIO) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+        What somebody is at work on stays.
+        """
+        for left in self.folder.glob("claims/*"):
+            with self.claimed(left.name):  # and no longer
+                pass
+        for left in self.folder.glob("*/.*.tmp"):
+            storage.sweep(left.with_name(left.name[1:].rsplit(".", 2)[0]))
+        for result in self.runs():
+            self.checkpoint(result.key).unlink(missing_ok=True)
 
 
 _NAMES = {each.name for each in fields(RunResult)}
+_LAYOUT = {
+    "columns": "int16|int32 any >=0",
+    "counts": "int16|int32 documents >=0",
+    "n_classes": "int64",
+}
 
 
 def _result_in(line: bytes) -> RunResult | None:
-    try:
+    with suppress(*storage.STRANGE):
         found = json.loads(line)
         return RunResult(**{name: found[name] for name in _NAMES & found.keys()})
-    except (ValueError, TypeError, AttributeError):
-        return None
+    return None
 
 
 def _compact(Y: Sparse) -> dict[str, NDArray[Any]]:
@@ -344,12 +355,3 @@ def _compact(Y: Sparse) -> dict[str, NDArray[Any]]:
     small = np.int16 if n_classes < 2**15 else np.int32
     counts = np.diff(Y.indptr).astype(small)
     return {"columns": Y.indices.astype(small), "counts": counts, "n_classes": np.array(n_classes)}
-
-
-def _matrix(kept: Mapping[str, NDArray[Any]]) -> Sparse:
-    if not {"columns", "counts", "n_classes"} <= kept.keys():
-        raise InputError("the run has no predictions: nothing was classified in it")
-    columns, counts = kept["columns"].astype(np.int64), kept["counts"].astype(np.int64)
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    shape = (len(counts), int(kept["n_classes"]))
-    return sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=shape)

@@ -1,15 +1,13 @@
 """Where the corpora and vectors of a run come from, and checksums that tell them apart."""
 
-import difflib
 import os
-from collections.abc import Iterable
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from wordclass import naming, storage
-from wordclass.corpus import Dataset, LabelledCorpus, load_dataset, read_corpus
-from wordclass.errors import InputError, MissingDataError
+from wordclass.corpus import Dataset, load_dataset, read_corpus
+from wordclass.errors import MissingDataError
 from wordclass.experiment.term_map import learned_vectors
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import encode
@@ -21,24 +19,23 @@ OWN_VECTORS = "corpus"  # the name of vectors that are learned from the texts of
 _VECTOR_ENDINGS = (".npz", ".txt", ".vec", ".bin")
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """Return the error that tells of a wrong name, and which was meant."""
-    listed = sorted(known)
-    close = difflib.get_close_matches(name, listed, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(listed)}")
-
-
 def _data_folder() -> Path | None:
     given = os.environ.get("WORDCLASS_DATA")
     return Path(given).expanduser() if given else None
 
 
-def _stem(path: Path) -> str:
-    return Path(storage.uncompressed_name(path)).stem
-
-
 # --- data sets ----------------------------------------------------------------------------------
+
+
+def _corpora() -> dict[str, Path]:
+    """Return the corpus files below `WORDCLASS_DATA`, by their names without endings."""
+    folder = _data_folder()
+    files = [] if folder is None else sorted(folder.glob("*"), reverse=True)
+    return {
+        Path(storage.uncompressed_name(path)).stem: path
+        for path in files
+        if path.is_file() and path.suffix not in _VECTOR_ENDINGS
+    }
 
 
 def check_dataset(name: str) -> None:
@@ -46,12 +43,9 @@ def check_dataset(name: str) -> None:
 
     A data set of the catalogue need not be here, nor a file where `WORDCLASS_DATA` is not set.
     """
-    base = name.partition(":")[0]
-    folder = _data_folder()
-    catalogue = naming.names("datasets")
-    if base not in catalogue and folder is not None and _corpus_file(base) is None:
-        files = (_stem(path) for path in folder.iterdir() if ".jsonl" in path.name)
-        raise unknown("data set", base, [*catalogue, *files])
+    base, known = name.partition(":")[0], [*naming.names("datasets"), *_corpora()]
+    if base not in known and _data_folder() is not None:
+        raise naming.unknown("data set", base, known)
 
 
 def dataset_files(name: str) -> list[Path]:
@@ -66,18 +60,9 @@ def dataset_files(name: str) -> list[Path]:
     if base in naming.names("datasets"):
         source = naming.entry("datasets", base).SOURCE
         return [] if source.is_built else list(source.require(storage.data_home()))
-    found = _corpus_file(base)
-    if found is None:
+    if base not in (corpora := _corpora()):
         raise MissingDataError(f"the corpus {base} is not in the folder that WORDCLASS_DATA names")
-    return [found]
-
-
-def _corpus_file(stem: str) -> Path | None:
-    folder = _data_folder()
-    if folder is None or not folder.is_dir():
-        return None
-    found = sorted(path for path in folder.iterdir() if path.is_file() and _stem(path) == stem)
-    return next((path for path in found if path.suffix not in _VECTOR_ENDINGS), None)
+    return [corpora[base]]
 
 
 def dataset_digest(name: str) -> str:
@@ -106,26 +91,24 @@ def _load(name: str, _state: object) -> Dataset:
         train, test = (read_corpus(path, split=split) for split in ("train", "test"))
         own = encode(train.labels).codeframe.classes
         dataset = Dataset(base, train, test, list(own))
-    return _only(dataset, chosen.split("+")) if chosen else dataset
+    return _only(dataset, sorted(chosen.split("+"))) if chosen else dataset
 
 
 def _only(dataset: Dataset, classes: list[str]) -> Dataset:
     """Return the documents of some classes of a single-label data set."""
     for each in classes:
         if each not in dataset.classes:
-            raise unknown(f"class of {dataset.name}", each, map(str, dataset.classes))
-    train, test = (part.part(own in classes for own in part.labels) for part in _parts(dataset))
-    return Dataset(dataset.name, train, test, [*sorted(classes)])
-
-
-def _parts(dataset: Dataset) -> tuple[LabelledCorpus, LabelledCorpus]:
-    return dataset.train, dataset.test
+            raise naming.unknown(f"class of {dataset.name}", each, map(str, dataset.classes))
+    train, test = (
+        part.part(own in classes for own in part.labels) for part in (dataset.train, dataset.test)
+    )
+    return Dataset(dataset.name, train, test, [*classes])
 
 
 def fingerprint(dataset: Dataset) -> str:
     """Return a checksum of all texts and labels of a data set."""
     pieces = []
-    for part in _parts(dataset):
+    for part in (dataset.train, dataset.test):
         pieces += [digest(fingerprint_texts(part.texts)), digest(repr(part.labels))]
     return digest(*pieces)
 
@@ -135,12 +118,11 @@ def fingerprint(dataset: Dataset) -> str:
 
 def vectors_file(name: str) -> Path:
     """Return the file of pretrained vectors: a path, or a name below `WORDCLASS_DATA`."""
-    path, folder = Path(name).expanduser(), _data_folder()
-    if path.is_file():
-        return path
-    for ending in _VECTOR_ENDINGS if folder is not None else ():
-        if (found := Path(folder or "") / f"{name}{ending}").is_file():
-            return found
+    folder = _data_folder()
+    places = [] if folder is None else [folder / f"{name}{ending}" for ending in _VECTOR_ENDINGS]
+    for path in (Path(name).expanduser(), *places):
+        if path.is_file():
+            return path
     raise MissingDataError(
         f"the vectors {name} are not here; put {name}.txt (or .vec, .bin, .npz) into the folder "
         "that WORDCLASS_DATA names, or give a path in the plan"
@@ -181,8 +163,5 @@ def _digest_of(path: Path, _state: object) -> str:
     if path.is_dir():
         inner = sorted(each for each in path.rglob("*") if each.is_file())
         return digest("".join(f"{each.name} {each.stat().st_size} " for each in inner))
-    checksum = blake2b(digest_size=16)
     with storage.accessing(path), path.open("rb") as file:
-        while block := file.read(1 << 20):
-            checksum.update(block)
-    return checksum.hexdigest()
+        return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()

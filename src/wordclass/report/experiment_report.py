@@ -15,8 +15,8 @@ from wordclass import naming, storage
 from wordclass.errors import InputError, MissingDataError
 from wordclass.experiment import paper, plans, sources, tables
 from wordclass.experiment.claims import CLAIMS, Evidence
+from wordclass.experiment.outlook import Times
 from wordclass.experiment.plans import Plan
-from wordclass.experiment.running import expected_seconds
 from wordclass.experiment.runs import Results, Run, RunResult
 from wordclass.experiment.tables import MEASURES, Table
 from wordclass.report import experiment_tables
@@ -115,7 +115,7 @@ def write_report(
     """
     naming.extra("matplotlib", "to draw the figures of a report")
     if form not in FORMS:
-        raise sources.unknown("format", form, FORMS)
+        raise naming.unknown("format", form, FORMS)
     is_page = form == "html"
     place, page = (to, to / PAGE) if is_page else (to / FIGURES, to / MARKDOWN)
     check = partial(check_report, place, {PAGE, TABLES, FIGURES} if is_page else {".png"})
@@ -273,7 +273,7 @@ def _claims(form: Form, evidence: Evidence) -> list[str]:
 def _not_run(form: Form, results: Results) -> Iterator[str]:
     """List what is left of the plans: how many runs, how long they take, and the command."""
     done = results.runs()
-    seen, is_at_hand = {result.identity for result in done}, cache(_is_here)
+    times, seen, is_at_hand = Times(done), {result.identity for result in done}, cache(_is_here)
     left: dict[bool, dict[tuple[str, str], list[Run]]] = {True: {}, False: {}}
     for name in plans.names():
         for run in Plan.read(name).runs() if name != _SMALL else ():
@@ -284,7 +284,7 @@ def _not_run(form: Form, results: Results) -> Iterator[str]:
     for is_here, groups in left.items():
         rows, hours = [], 0.0
         for (name, learner), runs in groups.items():
-            seconds = sum(expected_seconds(run, done) for run in runs)
+            seconds = sum(map(times.expected, runs))
             hours += seconds / 3600
             datasets = ", ".join(dict.fromkeys(run.dataset.partition(":")[0] for run in runs))
             command = form.command(f"run {name} -o {results.folder} --only learner={learner}")

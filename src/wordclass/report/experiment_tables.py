@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wordclass.experiment.sources import unknown
 from wordclass.experiment.tables import Cell, Kind, Table
+from wordclass.naming import unknown
 from wordclass.report.page import Markup, tag
 from wordclass.report.printable import one_line
 from wordclass.report.tables import aligned

@@ -26,7 +26,7 @@ IS_QUICK = True
 
 # what zipfile and numpy raise; RuntimeError where a wrong bit asks for a password or a version,
 # MemoryError where a header asks for more than there can be
-_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, MemoryError)
+DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, MemoryError)
 _FEW_BYTES, _MOST_SAVED = 1 << 26, 200  # what is larger, and compresses better, is a bomb
 _MOST_BYTES = 1 << 31  # of the array of terms, where each takes as much room as the longest
 
@@ -87,7 +87,7 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
     """Read the arrays this format knows, and no pickled ones."""
     if path.suffix.lower() in storage.COMPRESSIONS:
         stream = io.BytesIO(stream.read())  # archives are read from their end
-    with storage.understanding(path, "damaged, or no archive of numpy's", *_DAMAGE):
+    with storage.understanding(path, "damaged, or no archive of numpy's", *DAMAGE):
         with zipfile.ZipFile(stream) as archive:
             for each in archive.infolist():
                 if each.file_size > max(_FEW_BYTES, _MOST_SAVED * each.compress_size):

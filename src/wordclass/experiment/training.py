@@ -1,0 +1,151 @@
+"""A run that trains: makes a classifier of its learner and variant, trains it, and tests it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wordclass.arrays import Sparse
+from wordclass.checks import is_auto
+from wordclass.classifiers import classifier as make_classifier
+from wordclass.corpus import Dataset
+from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.experiment.plans import NETWORKS, VARIANTS
+from wordclass.experiment.runs import Run
+from wordclass.experiment.usage import Usage, cpu_seconds
+from wordclass.measures import aligned, evaluate, score
+from wordclass.storage.facts import shown, storable
+from wordclass.word_vectors import WordVectors
+
+OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems", "weighting")
+_MOST_WATCHED = 10_000  # texts whose F1 is measured while a network is trained
+_MOST_RANDOM = 300  # random dimensions beside pretrained ones, as word-class ones are at most
+_CHOSEN = ("C", "ngrams", "shrinkage", "block_weight")  # where "auto", by a search in `fit`
+_F1 = ("macro_f1", "micro_f1")
+
+
+def train(
+    run: Run,
+    options: Mapping[str, Any],
+    dataset: Dataset,
+    vectors: WordVectors | None,
+    usage: Usage,
+    checkpoint: Path,
+) -> tuple[dict[str, Any], Sparse, Sparse]:
+    """Train and test a classifier.
+
+    Parameters
+    ----------
+    run : Run
+    options : dict
+        Its options; where it needs the runs of a search, those of the best one.
+    dataset : Dataset
+    vectors : WordVectors, optional
+        The pretrained ones, where the variant has some.
+    usage : Usage
+        Is told of the steps "select", "fit" and "predict".
+    checkpoint : Path
+        From which the training of a network goes on.
+
+    Returns
+    -------
+    facts : dict
+        Fields of a `RunResult`.
+    predicted, truth : sparse matrices (n, m)
+        Which classes the test texts were given, and which they have.
+    """
+    texts, labels = dataset.train.texts, dataset.train.labels
+    given = _all_options(run, options, dataset) | ({} if vectors is None else {"vectors": vectors})
+    watch = _Watch(dataset)
+    if run.learner in NETWORKS:
+        given |= {"checkpoint": checkpoint, "on_epoch": watch}
+    model = make_classifier(run.learner, **given)
+    settings = dict(options) if run.needs else {}
+    if any(is_auto(model.get_params(deep=False).get(name)) for name in _CHOSEN):
+        with usage.step("select"):
+            settings = _choice_of(model.fit(texts, labels))
+        model.set_params(**settings)
+    with usage.step("fit"):
+        watch.cpu_before = cpu_seconds()
+        model.fit(texts, labels)
+        cpu_left = cpu_seconds() - watch.cpu_before
+    if run.learner in NETWORKS:  # also what was spent before it was stopped; not the watching
+        spent = sum(epoch["cpu_seconds"] for epoch in model.history_)
+        usage.seconds["fit_cpu"] = spent + cpu_left
+    with usage.step("predict"):
+        labels_given = model.predict(dataset.test.texts)
+    classes = model.classes_.tolist()
+    truth, predicted, codeframe, n_dropped = aligned(dataset.test.labels, labels_given, classes)
+    found = score(truth, predicted, codeframe, n_dropped)
+    measures = (*_F1, "accuracy", "macro_f1_with_positives", "n_dropped")
+    history = getattr(model, "history_", None)
+    facts = {
+        "scores": {name: getattr(found, name) for name in measures} | _validation(model),
+        "classes": {
+            "names": classes,
+            "tp": found.true_positives.tolist(),
+            "fp": (found.n_predicted - found.true_positives).tolist(),
+            "fn": (found.n_true - found.true_positives).tolist(),
+        },
+        "history": None if history is None else [_as_kept(epoch) for epoch in history],
+        "best_epoch": getattr(model, "best_epoch_", None),
+        "settings": {name: shown(each) for name, each in storable(settings).items()},
+    }
+    return facts, predicted, truth
+
+
+def _all_options(run: Run, given: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
+    """Return the options of the classifier: variant, presets, plan, and what every run has."""
+    options = {**VARIANTS[run.learner][run.variant], **given, "seed": run.seed}
+    if run.learner in (*NETWORKS, "fasttext"):
+        options["protocol"] = run.protocol
+    if options.get("random_dims") == "classes":
+        options["random_dims"] = min(len(dataset.classes), _MOST_RANDOM)
+    of_embeddings = {name: options[name] for name in OF_EMBEDDINGS if name in options}
+    if of_embeddings and run.learner in ("svm", "fasttext", *NETWORKS):
+        words = {name: options[name] for name in ("min_docs", "seed") if name in options}
+        options = {name: each for name, each in options.items() if name not in of_embeddings}
+        options["wce"] = WordClassEmbeddings(**words, **of_embeddings)
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in options.items()}
+
+
+@dataclass
+class _Watch:
+    """Measures the epochs of a network, and the seconds of the processor that each took."""
+
+    dataset: Dataset
+    cpu_before: float = 0.0
+
+    def __call__(self, epoch: Any) -> dict[str, float]:  # noqa: ANN401 - needs torch
+        """Measure the F1 of training and test texts, after the first epochs and every fifth."""
+        found = {"cpu_seconds": cpu_seconds() - self.cpu_before}
+        if epoch.epoch <= 3 or epoch.epoch % 5 == 0:
+            for name, corpus in (("train", self.dataset.train), ("test", self.dataset.test)):
+                step = -(-len(corpus) // _MOST_WATCHED)
+                predicted = epoch.predict(corpus.texts[::step])
+                scores = evaluate(corpus.labels[::step], predicted, self.dataset.classes)
+                found |= {f"{name}_{measure}": getattr(scores, measure) for measure in _F1}
+        self.cpu_before = cpu_seconds()
+        return found
+
+
+def _choice_of(model: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the settings that a classifier chose by itself."""
+    if hasattr(model, "settings_"):
+        return dict(model.settings_)
+    C = model.C_.tolist()
+    return {"C": C[0] if len(set(C)) == 1 else C}
+
+
+def _validation(model: Any) -> dict[str, float]:  # noqa: ANN401
+    """Return the scores of validation texts: of the best epoch, or of the fitted fastText."""
+    if hasattr(model, "history_"):
+        found = {name: model.history_[model.best_epoch_ - 1][name] for name in _F1}
+    else:
+        scores = getattr(model, "validation_", None)
+        found = {name: getattr(scores, name, None) for name in _F1}
+    return {f"validation_{name}": each for name, each in found.items() if each is not None}
+
+
+def _as_kept(epoch: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"validation_{name}" if name in _F1 else name: each for name, each in epoch.items()}
