@@ -373,3 +373,18 @@ def test_numbers_are_written_as_in_the_paper(kind, value, written):
     cells = {(("row",), "column"): Cell(Summary(value, None, 1))}
     table = Table("title", kind, ("what",), ("column",), cells)
     assert table.written("text").splitlines()[3] == f"row   {written}"
+
+
+def test_what_was_not_measured_can_be_left_out():
+    done, missing = Cell(Summary(0.5, None, 1)), Cell(None, command="run")
+    cells = {
+        (("svm",), "a"): done, (("svm",), "b"): missing, (("svm",), "c"): missing,
+        (("cnn",), "a"): missing, (("cnn",), "b"): missing, (("cnn",), "c"): done,
+        (("lstm",), "a"): missing, (("lstm",), "b"): missing, (("lstm",), "c"): missing,
+    }  # fmt: skip
+    table = Table("Macro F1", "share", ("learner",), ("a", "b", "c"), cells)
+    measured = table.measured()
+    assert (measured.rows, measured.columns) == ([("svm",), ("cnn",)], ("a", "c"))
+    assert measured.cells[("svm",), "c"] is missing
+    part = table.measured(("b", "c"))
+    assert (part.rows, part.columns) == ([("cnn",)], ("c",))

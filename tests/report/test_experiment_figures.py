@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from wordclass.experiment.runs import Results
 from wordclass.experiment.statistics import Summary
 from wordclass.experiment.tables import Cell, Table, make
 from wordclass.report.experiment_figures import (
-    draw_bars,
-    draw_maps,
+    draw_dots,
+    draw_map,
     figures_of,
     save,
     write_projector_files,
@@ -78,7 +79,7 @@ def assert_nothing_overlaps(figure):
         assert box.y1 <= figure.bbox.y1 + 1
 
 
-def test_a_plan_with_networks_has_curves_and_bars(drawn):
+def test_a_plan_with_networks_has_curves_and_dots(drawn):
     figures = drawn(NETS, SWEPT)
     assert list(figures) == [
         "mine-newsgroups20-clean-curves",
@@ -91,14 +92,24 @@ def test_a_plan_with_networks_has_curves_and_bars(drawn):
 
 def test_curves_are_means_over_seeds_of_the_epochs_that_were_measured(drawn):
     figure = drawn(NETS)["mine-newsgroups20-clean-curves"]
-    titles = [axes.get_title() for axes in figure.axes]
-    assert titles == ["training loss", "validation loss", "validation macro F1", "test macro F1"]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["epoch"] * 4
+    names = [axes.get_ylabel() for axes in figure.axes]
+    assert names == ["training loss", "validation loss", "validation macro F1", "test macro F1"]
     loss, *_, test = (list(lines_of(axes).values()) for axes in figure.axes)
     assert len(loss) == 2
     assert loss[0] == [[1, 3], [2, 1.5], [3, 1]]
     assert [x for x, _ in test[0]] == [1, 3]
     assert figure.axes[0].get_yscale() == "log"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["vectors", "vectors+wce"]
+
+
+def test_several_learners_stand_side_by_side_as_in_the_paper(drawn):
+    both = replace(NETS, learners=["cnn", "lstm"])
+    axes = drawn(both)["mine-newsgroups20-clean-curves"].axes
+    assert [each.get_title() for each in axes] == ["cnn", "lstm", *[""] * 6]
+    names = ["training loss", "validation loss", "validation macro F1", "test macro F1"]
+    assert [each.get_ylabel() for each in axes[::2]] == names
+    assert axes[0].get_ylim() == axes[1].get_ylim()
 
 
 def test_lines_differ_in_more_than_color(drawn):
@@ -121,35 +132,50 @@ def test_long_names_and_many_rows_have_room():
     columns = ("newsgroups20:comp.sys.ibm.pc.hardware+comp.sys.mac.hardware", "b")
     cells = {(row, column): Cell(Summary(0.5, 0.1, 2)) for row in rows for column in columns}
     heads = ("learner", "variant", "protocol", "settings")
-    assert_nothing_overlaps(draw_bars(Table("Macro F1", "share", heads, columns, cells)))
+    assert_nothing_overlaps(draw_dots(Table("Macro F1", "share", heads, columns, cells)))
 
 
-def test_bars_show_only_what_was_measured_and_the_papers_number(drawn):
+def test_columns_that_do_not_fit_go_on_below_with_their_own_rows():
+    rows, columns = [("svm", f"{k}") for k in range(8)], ("a", "b", "c", "d")
+    cells = {(row, column): Cell(Summary(0.5, 0.1, 2)) for row in rows for column in columns[:3]}
+    cells |= {(row, "d"): Cell(Summary(0.5, None, 1) if row == rows[3] else None) for row in rows}
+    figure = draw_dots(Table("Macro F1", "share", ("learner", "variant"), columns, cells))
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title() for axes in shown] == ["a", "b", "c", "d"]
+    assert len(shown[0].get_yticks()) == 8
+    assert [label.get_text() for label in shown[3].get_yticklabels()] == ["svm  3"]
+    assert_nothing_overlaps(figure)
+
+
+def test_figures_are_as_wide_as_a_page(drawn, term_map):
+    figures = [*drawn(NETS, SWEPT).values(), draw_map(term_map, term_map.panels[0], "made up")]
+    assert {figure.get_figwidth() for figure in figures} == {7.0}
+
+
+def test_dots_show_only_what_was_measured_and_the_papers_number(drawn):
     figure = drawn(NETS)["mine-macro-f1"]
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "cnn  vectors",
         "cnn  vectors+wce",
     ]
-    assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.55, 0.55])
-    published = [
-        line.get_xdata()[0]
-        for line in axes.get_lines()
-        if len(line.get_xdata()) == 1 and line.get_marker() == "D"
-    ]
-    assert published == [0.670, 0.703]
+    found = {"o": [], "D": []}
+    for line in axes.get_lines():
+        found[line.get_marker()] += line.get_xdata().tolist()
+    assert found["o"] == pytest.approx([0.55, 0.55])
+    assert found["D"] == [0.670, 0.703]
 
 
 def test_dollars_in_names_are_no_formulas(tmp_path):
     cells = {(("$x^2$",), "$y$"): Cell(Summary(0.5, None, 1))}
-    figure = draw_bars(Table("$z$", "seconds", ("what",), ("$y$",), cells))
+    figure = draw_dots(Table("$z$", "seconds", ("what",), ("$y$",), cells))
     assert len(save(figure, tmp_path, "a/b $c$")) == 3
 
 
 def test_figures_are_written_in_three_formats_the_same_each_time(tmp_path, drawn):
-    for name, figure in drawn(NETS).items():
-        first = {path.suffix: path.read_bytes() for path in save(figure, tmp_path / "a", name)}
-        again = {path.suffix: path.read_bytes() for path in save(figure, tmp_path / "b", name)}
+    for (name, figure), same in zip(drawn(NETS).items(), drawn(NETS).values(), strict=True):
+        first = {path.suffix: path.read_bytes() for path in save(figure, tmp_path, name)}
+        again = {path.suffix: path.read_bytes() for path in save(same, tmp_path, name)}
         assert first.keys() == {".png", ".pdf", ".svg"}
         assert first == again
         assert first[".png"].startswith(b"\x89PNG")
@@ -157,24 +183,31 @@ def test_figures_are_written_in_three_formats_the_same_each_time(tmp_path, drawn
         assert b"<svg" in first[".svg"]
 
 
-def test_runs_without_history_have_bars_only(drawn):
+def test_runs_without_history_have_dots_only(drawn):
     figures = drawn(Group(datasets=["newsgroups20"], learners=["nearest"]), history=None)
     assert list(figures) == ["mine-macro-f1", "mine-micro-f1"]
 
 
-def test_maps_show_every_term_once_in_each_panel(term_map):
-    figure = draw_maps(term_map, "made up")
-    upper = figure.axes[: len(term_map.panels)]
-    for axes in upper:
-        assert sum(len(part.get_offsets()) for part in axes.collections) == len(term_map.terms)
+def test_a_map_shows_every_term_once_and_a_part_of_them_enlarged(term_map):
+    figure = draw_map(term_map, term_map.panels[1], "made up")
+    whole, part = figure.axes
+    n_points = sum(len(points.get_offsets()) for points in whole.collections)
+    assert n_points == len(term_map.terms)
+    assert {text.get_text() for text in part.texts} < set(term_map.terms)
     markers = {handle.get_marker() for handle in figure.legends[0].legend_handles}
     assert len(markers) == len(term_map.classes)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == term_map.classes
+    assert_nothing_overlaps(figure)
+
+
+def test_a_map_of_terms_in_one_place_is_drawn(term_map):
+    panel = replace(term_map.panels[0], places=np.full((60, 2), 0.5))
+    draw_map(replace(term_map, panels=[panel]), panel, "made up")
 
 
 def test_projector_files_have_a_line_per_term(term_map, tmp_path):
-    vectors, metadata = write_projector_files(term_map, tmp_path / "new", "map")
+    vectors, metadata = write_projector_files(term_map, tmp_path, "map")
     rows = [line.split("\t") for line in vectors.read_text().splitlines()]
     assert np.allclose(np.array(rows, float), term_map.vectors, rtol=1e-4)
     head, *named = (line.split("\t") for line in metadata.read_text().splitlines())

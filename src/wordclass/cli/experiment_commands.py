@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wordclass import naming
 from wordclass.checks import n_threads
 from wordclass.cli.command import Settings, app, command
 from wordclass.errors import InputError, MissingDataError, WordClassError
@@ -140,11 +141,13 @@ def figure(
     """Draw the figures of a plan, as PNG, PDF and SVG; maps of terms as TSV too."""
     from wordclass.experiment import tables
     from wordclass.experiment.plans import Plan
-    from wordclass.report.experiment_report import write_figures
+
+    naming.extra("matplotlib", "to draw figures")
+    from wordclass.report.experiment_figures import write
 
     read, results = Plan.read(plan), _results(settings, output)
     made = tables.make(read, results, chosen(only), tests=False)
-    paths = [str(path) for path in write_figures(read, results, made, to, chosen(only))]
+    paths = [str(path) for path in write(read, results, made, to, chosen(only))]
     if not paths:
         raise InputError(f"{results.path} has no results of the plan {read.name}; run it first")
     settings.show({"figures": paths}, "\n".join(paths))
@@ -155,12 +158,12 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of the results.")],
     to: Annotated[Path, "Folder to write the report to."],
     settings: Settings,
+    format_: Annotated[str, "--format", "html: a page; markdown: results.md, figures/."] = "html",
 ) -> None:
     """Write one page about all results: the paper's claims, tables, figures, environment."""
     from wordclass.report.experiment_report import write_report
 
-    read = _results(settings, results)
-    page = write_report(read, to, settings.say)
+    page = write_report(_results(settings, results), to, settings.say, format_)
     settings.tell({"report": str(page)}, f"the report: {page}")
 
 

@@ -99,6 +99,14 @@ class Table:
         """The rows, in order."""
         return list(dict.fromkeys(row for row, _ in self.cells))
 
+    def measured(self, columns: Sequence[str] = ()) -> "Table":
+        """Return the rows and columns that have something measured; of some columns, if given."""
+        wanted = columns or self.columns
+        done = [at for at, cell in self.cells.items() if cell.measured and at[1] in wanted]
+        rows, kept = {row for row, _ in done}, {column for _, column in done}
+        cells = {at: self.cells[at] for at in self.cells if at[0] in rows and at[1] in kept}
+        return replace(self, columns=tuple(each for each in wanted if each in kept), cells=cells)
+
     def facts(self) -> dict[str, list[dict[str, Any]]]:
         """Return the cells as JSON can hold them, one after the other."""
         cells = []

@@ -36,6 +36,9 @@ _TSNE: Mapping[str, Any] = {
 _MANY = 2000  # terms from which interpolation is faster than a tree
 _USUAL_VECTORS = "glove.6B.100d.npz"
 _N_DIMS = 100  # of vectors learned here
+# how finely a map is kept, so that the paper's (5,000 terms, 120 dimensions) takes below 500 kB
+_STEPS, _GRID = 31, np.float32(4096)
+_SMALLEST = np.float32(1e-30)  # step, of a dimension without any value
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +69,30 @@ class TermMap:
     vectors: Floats32
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the map as facts that JSON can hold, and arrays."""
-        named = [
-            {key: getattr(panel, key) for key in ("title", "caption", "neighbor_share")}
-            for panel in self.panels
-        ]
+        """Return the map as facts that JSON can hold, and arrays that take little room.
+
+        Vectors are rounded: each dimension has 63 steps, as many to each side of zero. Places are
+        rounded to a 4,096th of the map's side.
+        """
+        panels = [{**vars(panel)} for panel in self.panels]
+        places = np.array([panel.pop("places") for panel in panels], np.float32)
+        steps = np.maximum(np.abs(self.vectors).max(axis=0, initial=0) / _STEPS, _SMALLEST)
         arrays = {
             "terms": np.array(self.terms, np.str_),
             "class_of": self.class_of,
-            "places": np.array([panel.places for panel in self.panels], np.float32),
-            "vectors": self.vectors.astype(np.float16),
+            "places": np.rint(places * _GRID) / _GRID,
+            "vectors": np.rint(self.vectors / steps).astype(np.int8),
+            "steps": steps,
         }
-        return {"classes": self.classes, "panels": named}, arrays
+        return {"classes": self.classes, "panels": panels}, arrays
 
     @classmethod
     def of_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "TermMap":
         """Return the map that `to_parts` made facts and arrays of."""
         places = arrays["places"].astype(np.float64)
-        return cls(
-            arrays["terms"].tolist(),
-            facts["classes"],
-            arrays["class_of"].astype(np.int64),
-            [
-                Panel(**own, places=where)
-                for own, where in zip(facts["panels"], places, strict=True)
-            ],
-            arrays["vectors"].astype(np.float32),
-        )
+        panels = [Panel(**own, places=at) for own, at in zip(facts["panels"], places, strict=True)]
+        vectors = arrays["vectors"] * arrays["steps"]
+        return cls(arrays["terms"].tolist(), facts["classes"], arrays["class_of"], panels, vectors)
 
 
 def make_map(
@@ -242,10 +242,10 @@ def places(vectors: Floats, seed: int) -> Floats:
     """
     open_tsne = naming.extra("openTSNE", "to lay out the map of terms", "opentsne")
     n_terms = len(vectors)
-    if n_terms < 2:  # no neighbors
-        return np.full((n_terms, 2), 0.5)
     # distances of unit rows follow the angle, and need no division by the length of zeros
     rows = np.pad(unit(vectors), ((0, 0), (0, max(2 - vectors.shape[1], 0))))  # it starts with two
+    if n_terms < 2 or not np.ptp(rows, axis=0).any():  # nothing to tell terms apart by
+        return np.full((n_terms, 2), 0.5)
     method = open_tsne.TSNE(
         2,
         perplexity=min(_PERPLEXITY, (n_terms - 1) / 3),

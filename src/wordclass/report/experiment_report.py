@@ -1,107 +1,308 @@
-"""A folder about experiments: one page with everything, and its tables and figures as files."""
+"""What experiments showed: a folder with a page, or Markdown with pictures.
 
-import base64
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+Both have the same parts: our best beside the paper's, its claims, tables and figures by plan, what
+was not run, and where all of it was made.
+"""
+
+import html
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
 from wordclass import naming, storage
-from wordclass.errors import InputError
-from wordclass.experiment import plans, tables
+from wordclass.errors import InputError, MissingDataError
+from wordclass.experiment import paper, plans, sources, tables
 from wordclass.experiment.claims import CLAIMS, Evidence
 from wordclass.experiment.plans import Plan
-from wordclass.experiment.runs import Results, RunResult
-from wordclass.experiment.tables import Table
-from wordclass.experiment.term_map import TermMap
-from wordclass.report.page import Markup, fill, static, tag
+from wordclass.experiment.running import expected_seconds
+from wordclass.experiment.runs import Results, Run, RunResult
+from wordclass.experiment.tables import MEASURES, Table
+from wordclass.report.page import Markup, fill, static
 
 PAGE, MARKDOWN, TABLES, FIGURES = "index.html", "results.md", "tables", "figures"
-_FILES = {PAGE, MARKDOWN, TABLES, FIGURES}
 _TABLE_FILES = {"csv": "csv", "latex": "tex"}
 _MOST_VOTES = 12  # cells that are named for a claim
-Only = Mapping[str, Sequence[str]]
+_MOST_ROWS = 15  # of a table that is not folded
+_FIRST, _SMALL = "f1", "smoke"  # the main plan; the one that shows nothing about the paper
+Section = tuple[str, list[str]]  # a title, and what stands below it
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """A plan with results: its tables, and the names of its figures."""
+class Form:
+    """How a format writes what it is made of; all texts are escaped before."""
 
-    plan: Plan
-    command: str
-    tables: list[Table]
-    figures: list[str]
+    name: str
+    text: str
+    strong: str
+    code: str
+    figure: str
+    files: str
+
+    def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        """Write a table of texts."""
+        if self.name == "markdown":
+            lines = [heads, ["---"] * len(heads), *rows]
+            return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+        body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>\n" for row in rows)
+        return f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>'
+
+    def tables(self, made: Sequence[Table]) -> Iterator[str]:
+        """Write what was measured of tables; the list of what was not run has the rest.
+
+        In Markdown, long tables and all but the first are folded.
+        """
+        done = [each.measured() for each in made]
+        for number, table in enumerate(each for each in done if each.cells):
+            cells = {place: replace(cell, command=None) for place, cell in table.cells.items()}
+            written = replace(table, cells=cells).written(self.name)
+            if self.name == "html":
+                yield f'<div class="wide">{written}</div>'
+            elif number or len(table.rows) > _MOST_ROWS:
+                yield folded(_escape(table.title), written)
+            else:
+                yield written
+
+    def command(self, written: str) -> str:
+        """Write one of our commands."""
+        return self.code.format(_escape(f"wordclass experiment {written}"))
 
 
-def write_report(results: Results, to: Path, tell: Callable[[str], None]) -> Path:
-    """Write what the results say about every plan of ours; return the path of the page.
+FORMS = {
+    "html": Form(
+        "html", "<p>{}</p>", "<strong>{}</strong>", "<code>{}</code>",
+        '<figure><a href="figures/{name}.pdf"><img src="figures/{name}.png" alt="{title}" '
+        'loading="lazy"></a><figcaption>{title} (<a href="figures/{name}.pdf">PDF</a>, '
+        '<a href="figures/{name}.svg">SVG</a>)</figcaption></figure>',
+        'All cells: <a href="tables/{0}.csv">CSV</a>, <a href="tables/{0}.tex">LaTeX</a>.',
+    ),
+    "markdown": Form(
+        "markdown", "{}", "**{}**", "`{}`", "![{title}](figures/{name}.png)", "",
+    ),
+}  # fmt: skip
 
-    An earlier report in the folder is replaced, anything else is an error.
+
+def folded(summary: str, content: str) -> str:
+    """Write what is shown when a reader opens it; Markdown understands it as well."""
+    return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>"
+
+
+def _escape(text: str) -> str:
+    return html.escape(" ".join(text.split())).replace("&#x27;", "'").replace("|", "&#124;")
+
+
+def write_report(
+    results: Results, to: Path, tell: Callable[[str], None], form: str = "html"
+) -> Path:
+    """Write what the results say about every plan of ours.
+
+    Parameters
+    ----------
+    results : Results
+    to : Path
+        For a page, its folder: an earlier report is replaced, anything else there is an error. For
+        Markdown, the folder of `results.md` and `figures`, whatever else it holds.
+    tell : callable
+        Is told what is being made.
+    form : {"html", "markdown"}, default="html"
+
+    Returns
+    -------
+    The path of the page.
     """
     naming.extra("matplotlib", "to draw the figures of a report")
-    storage.check_folder(to, partial(check_report, to))
-    done = results.runs()
-    if not done:
+    if form not in FORMS:
+        raise sources.unknown("format", form, FORMS)
+    is_page = form == "html"
+    place, page = (to, to / PAGE) if is_page else (to / FIGURES, to / MARKDOWN)
+    check = partial(check_report, place, {PAGE, TABLES, FIGURES} if is_page else {".png"})
+    storage.check_folder(place, check)
+    if not results.runs():
         raise InputError(f"{results.path} has no results; wordclass experiment run makes some")
-    identities = {result.identity for result in done}
-    chapters = []
-    with storage.replacing_folder(to, partial(check_report, to)) as folder:
-        for name in plans.names():
-            plan = Plan.read(name)
-            if identities.isdisjoint(run.identity for run in plan.runs()):
-                continue
-            tell(f"{name}: tables and figures")
-            made = tables.make(plan, results)
-            write_tables(plan.name, made, folder / TABLES)
-            drawn = [
-                path.stem
-                for path in write_figures(plan, results, made, folder / FIGURES)
-                if path.suffix == ".png"
-            ]
-            command = f"wordclass experiment run {name} -o {results.folder}"
-            chapters.append(Chapter(plan, command, made, drawn))
-        evidence = Evidence({chapter.plan.name: chapter.tables for chapter in chapters})
-        with storage.writing(folder / PAGE) as file:
-            file.write(_page(results, done, chapters, evidence, folder).encode("utf-8", "replace"))
-        with storage.writing(folder / MARKDOWN) as file:
-            file.write(_markdown(results, done, chapters, evidence).encode("utf-8", "replace"))
-    return to / PAGE
+    with storage.replacing_folder(place, check) as folder:
+        introduction = _introduction(FORMS[form], results)
+        sections = _sections(FORMS[form], results, folder, tell)
+        if is_page:
+            _write(folder / PAGE, _page(introduction, sections))
+    if not is_page:
+        written = [part for title, parts in sections for part in (f"## {title}", *parts) if part]
+        _write(page, "\n\n".join(["# Results", introduction, *written, ""]))
+    return page
 
 
-def check_report(folder: Path, found: set[str]) -> None:
+def check_report(folder: Path, known: set[str], found: set[str]) -> None:
     """Refuse to replace what is no report: replacing deletes what was there."""
-    if strange := sorted(found - _FILES):
+    if strange := sorted(name for name in found if not {name, Path(name).suffix} & known):
         raise InputError(
             f"{folder} is no report of experiments (it holds {strange[0]}); choose another folder"
         )
 
 
-def write_tables(name: str, made: Sequence[Table], folder: Path) -> None:
-    """Write tables as CSV and LaTeX."""
-    with storage.accessing(folder, "written"):
-        folder.mkdir(parents=True, exist_ok=True)
-    for form, ending in _TABLE_FILES.items():
-        with storage.writing(folder / f"{name}.{ending}") as file:
-            file.write(tables.written(made, form).encode("utf-8", "replace"))
+def _write(path: Path, text: str) -> None:
+    with storage.accessing(path, "written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with storage.writing(path) as file:
+        file.write(text.encode("utf-8", "replace"))
 
 
-def write_figures(
-    plan: Plan, results: Results, made: Sequence[Table], folder: Path, only: Only | None = None
-) -> list[Path]:
-    """Draw the figures of a plan, and write the maps for the Embedding Projector as well."""
-    naming.extra("matplotlib", "to draw figures")
+def _page(introduction: str, sections: Sequence[Section]) -> str:
+    links, written = "", ""
+    for number, (title, parts) in enumerate(sections):
+        links += f'<a href="#s{number}">{title.partition(":")[0]}</a>\n'
+        inner = "\n".join([f"<h2>{title}</h2>", *parts])
+        written += f'<section id="s{number}">{inner}</section>\n'
+    contents = {"introduction": introduction, "links": links, "sections": written}
+    return fill("experiment.html", style=static("experiment.css"),
+                **{name: Markup(part) for name, part in contents.items()})  # fmt: skip
+
+
+# --- what stands on the page --------------------------------------------------------------------
+
+
+def _introduction(form: Form, results: Results) -> str:
+    done = results.runs()
+    hours = sum(result.times.get("total", 0.0) for result in done) / 3600
+    days = sorted(result.finished[:10] for result in done)
+    vectors = sorted({result.vectors["name"] for result in done if result.vectors}) or ["none"]
+    command = form.command(f"report {results.folder} --to FOLDER --format {form.name}")
+    return form.text.format(
+        f"Made by {command}: {len(done):,} runs, which took {hours:.1f} hours and ended between "
+        f"{days[0]} and {days[-1]}. "
+        f"Pretrained vectors: {_escape(', '.join(vectors))}; the paper's are GloVe of 300 "
+        "dimensions. Protocol paper is the paper's; in protocol clean no training text is read "
+        "with word-class vectors that its own labels have made. Variants: wce are word-class "
+        "embeddings, vectors are pretrained ones, static unless trainable. In brackets: the "
+        "paper's number, and the difference from it."
+    )
+
+
+def _sections(
+    form: Form, results: Results, folder: Path, tell: Callable[[str], None]
+) -> list[Section]:
+    """Write the tables and figures of all plans with results, and all that is told of them."""
+    done = results.runs()
+    plans_done, identities = {each.plan for each in done}, {each.identity for each in done}
+    made, chapters = dict[str, list[Table]](), list[Section]()
+    for plan in map(Plan.read, sorted(plans.names(), key=lambda name: name != _FIRST)):
+        is_shown = plan.name != _SMALL or _SMALL in plans_done
+        if is_shown and not identities.isdisjoint(run.identity for run in plan.runs()):
+            tell(f"{plan.name}: tables and figures")
+            own = made[plan.name] = tables.make(plan, results)
+            figures = _files(form, plan, results, own, folder)
+            command = form.command(f"run {plan.name} -o {results.folder}")
+            told = form.text.format(f"{command} {form.files.format(plan.name)}".rstrip())
+            title = f"{plan.name}: {_escape(plan.title)}"
+            chapters.append((title, [told, *form.tables(own), *figures]))
+    known = [[name, _escape(value)] for name, value in environment(done).items()]
+    sections = [
+        ("The paper's claims", _claims(form, Evidence(made))),
+        *chapters,
+        ("Not run", list(_not_run(form, results))),
+        ("Environment", [form.grid(["what", "which"], known)]),
+    ]
+    if _FIRST in made:
+        sections.insert(0, ("Our best beside the paper's", [_summary(form, made[_FIRST])]))
+    return sections
+
+
+def _files(
+    form: Form, plan: Plan, results: Results, made: Sequence[Table], folder: Path
+) -> list[str]:
+    """Write the files of a plan; return its figures as they stand on the page.
+
+    Beside Markdown there is a picture of the first table only.
+    """
     from wordclass.report import experiment_figures
 
-    paths = []
-    for name, figure in experiment_figures.figures_of(plan, results, made, only):
-        paths += experiment_figures.save(figure, folder, name)
-    wanted = {run.identity: run for run in plan.runs(only) if run.learner == "map"}
-    for result in results.runs():
-        if result.identity in wanted:
-            term_map = TermMap.of_parts(result.extra, results.arrays(result.key))
-            name = f"{plan.name}-{result.dataset}"
-            paths += experiment_figures.write_projector_files(term_map, folder, name)
-    return paths
+    if form.name == "html":
+        for kind, ending in _TABLE_FILES.items():
+            _write(folder / TABLES / f"{plan.name}.{ending}", tables.written(made, kind))
+        drawn = experiment_figures.write(plan, results, made, folder / FIGURES)
+    else:
+        drawn = experiment_figures.write(plan, results, made[:1], folder, endings=["png"])
+    pictures = {path.stem: _escape(title) for path, title in drawn.items() if path.suffix == ".png"}
+    return [form.figure.format(name=name, title=title) for name, title in pictures.items()]
+
+
+def _summary(form: Form, made: Sequence[Table]) -> str:
+    rows = []
+    for dataset in made[0].measured().columns:
+        for table, (measure, title) in zip(made, MEASURES.items(), strict=False):
+            here = {
+                row: cell.measured.mean
+                for (row, column), cell in table.cells.items()
+                if column == dataset and cell.measured
+            }
+            theirs = {row: mean for row, mean in here.items() if row[0] in ("svm", *paper.NEURAL)}
+            published = {
+                tuple(row): cell.value
+                for (column, *row), cell in paper.cells(measure).items()
+                if column == dataset
+            }
+            rows.append([dataset, title, *map(_best, (here, theirs, published))])
+    ours = ["best here", "best here of the paper's learners"]
+    return form.grid(["data set", "measure", *ours, "the paper's best"], rows)
+
+
+def _best(scores: Mapping[tuple[str, ...], float]) -> str:
+    if not scores:
+        return "-"
+    row = max(scores, key=lambda each: scores[each])
+    return f"{scores[row]:.3f} {' '.join(filter(None, row))}".removeprefix("0")
+
+
+def _claims(form: Form, evidence: Evidence) -> list[str]:
+    rows = []
+    for claim in CLAIMS:
+        verdict, votes = claim.verdict(evidence)
+        # those that say no come first, as they are what one wants to see
+        ordered = sorted(votes, key=lambda vote: vote[1])[:_MOST_VOTES]
+        lines = [f"{'yes' if is_so else 'no'}: {_escape(told)}" for told, is_so in ordered]
+        lines += [f"and {len(votes) - len(lines)} more"] if len(votes) > len(lines) else []
+        said = f"{sum(is_so for _, is_so in votes)} of {len(votes)} cells say yes"
+        cells = f"<details><summary>{said}</summary>{'<br>'.join(lines)}</details>" if votes else ""
+        rows.append([claim.section, _escape(claim.text), form.strong.format(verdict), cells])
+    counts = Counter(verdict for *_, verdict, _ in rows)
+    told = ", ".join(f"{verdict}: {number}" for verdict, number in counts.most_common())
+    return [form.text.format(told), form.grid(["section", "claim", "verdict", "cells"], rows)]
+
+
+def _not_run(form: Form, results: Results) -> Iterator[str]:
+    """List what is left of the plans: how many runs, how long they take, and the command."""
+    done = results.runs()
+    seen, is_at_hand = {result.identity for result in done}, cache(_is_here)
+    left: dict[bool, dict[tuple[str, str], list[Run]]] = {True: {}, False: {}}
+    for name in plans.names():
+        for run in Plan.read(name).runs() if name != _SMALL else ():
+            if run.identity not in seen:
+                seen.add(run.identity)  # several plans share runs
+                group = left[is_at_hand(run.dataset, run.vectors)]
+                group.setdefault((name, run.learner), []).append(run)
+    for is_here, groups in left.items():
+        rows, hours = [], 0.0
+        for (name, learner), runs in groups.items():
+            seconds = sum(expected_seconds(run, done) for run in runs)
+            hours += seconds / 3600
+            datasets = ", ".join(dict.fromkeys(run.dataset.partition(":")[0] for run in runs))
+            command = form.command(f"run {name} -o {results.folder} --only learner={learner}")
+            sizes = f"{len(runs):,}", f"{seconds / 3600:,.1f}"
+            rows.append([name, learner, _escape(datasets), *sizes, command])
+        written = form.grid(["plan", "learner", "data sets", "runs", "hours", "command"], rows)
+        where = "With data that are here" if is_here else "With data or vectors that are not here"
+        if rows:
+            yield folded(f"{where}: about {hours:,.0f} hours", written)
+
+
+def _is_here(dataset: str, vectors: str | None) -> bool:
+    try:
+        sources.dataset_files(dataset)
+        if vectors not in (None, sources.OWN_VECTORS):
+            sources.vectors_file(str(vectors))
+    except MissingDataError:
+        return False
+    return True
 
 
 def environment(done: Sequence[RunResult]) -> dict[str, str]:
@@ -111,82 +312,3 @@ def environment(done: Sequence[RunResult]) -> dict[str, str]:
         for name, value in {**result.versions, **result.machine}.items():
             found.setdefault(name, {})[str(value)] = None
     return {name: ", ".join(values) for name, values in found.items()}
-
-
-def verdicts(evidence: Evidence) -> list[tuple[str, str, str, list[tuple[str, bool]]]]:
-    """Return section, claim, verdict, and the cells that say so."""
-    return [(claim.section, claim.text, *claim.verdict(evidence)) for claim in CLAIMS]
-
-
-def _votes(votes: Sequence[tuple[str, bool]]) -> list[str]:
-    """Write what cells say; those that say no come first, as they are what one wants to see."""
-    ordered = sorted(votes, key=lambda vote: vote[1])
-    written = [f"{'yes' if is_so else 'no'}: {told}" for told, is_so in ordered[:_MOST_VOTES]]
-    n_more = len(votes) - len(written)
-    return [*written, *([f"and {n_more} more cells"] if n_more else [])]
-
-
-def _introduction(results: Results, done: Sequence[RunResult]) -> str:
-    hours = sum(result.times.get("total", 0.0) for result in done) / 3600
-    first, last = min(each.finished for each in done), max(each.finished for each in done)
-    return f"{len(done):,} runs in {results.folder}, {hours:.1f} hours, finished {first} to {last}."
-
-
-def _page(
-    results: Results,
-    done: Sequence[RunResult],
-    chapters: Sequence[Chapter],
-    evidence: Evidence,
-    folder: Path,
-) -> str:
-    claims = [
-        tag("tr", tag("td", section), tag("td", text), tag("td", verdict, class_="verdict"),
-            tag("td", tag("details", tag("summary", f"{len(votes)} cells"),
-                          tag("ul", [tag("li", line) for line in _votes(votes)]))))
-        for section, text, verdict, votes in verdicts(evidence)
-    ]  # fmt: skip
-    sections = [
-        tag(
-            "section",
-            tag("h2", f"{chapter.plan.name}: {chapter.plan.title}"),
-            tag("pre", chapter.command),
-            [tag("div", Markup(table.written("html")), class_="wide") for table in chapter.tables],
-            [_picture(folder / FIGURES / f"{name}.png", name) for name in chapter.figures],
-        )
-        for chapter in chapters
-    ]
-    known = environment(done).items()
-    return fill(
-        "experiment.html",
-        style=static("experiment.css"),
-        introduction=_introduction(results, done),
-        claims=claims,
-        sections=sections,
-        environment=[tag("tr", tag("th", name), tag("td", value)) for name, value in known],
-    )
-
-
-def _picture(path: Path, name: str) -> Markup:
-    content = base64.b64encode(storage.content_of(path)).decode("ascii")
-    picture = tag("img", src=f"data:image/png;base64,{content}", alt=name, loading="lazy")
-    return tag("figure", picture, tag("figcaption", name))
-
-
-def _markdown(
-    results: Results, done: Sequence[RunResult], chapters: Sequence[Chapter], evidence: Evidence
-) -> str:
-    lines = ["# Results", "", "Made by `wordclass experiment report`; do not edit.", ""]
-    lines += [_introduction(results, done), "", "## The paper's claims", ""]
-    lines += ["| section | claim | here | cells |", "| --- | --- | --- | --- |"]
-    for section, text, verdict, votes in verdicts(evidence):
-        told = "<br>".join(each.replace("|", r"\|") for each in _votes(votes))
-        lines.append(f"| {section} | {text} | **{verdict}** | {told} |")
-    for chapter in chapters:
-        lines += ["", f"## {chapter.plan.name}: {chapter.plan.title}", "", f"`{chapter.command}`"]
-        for table in chapter.tables:
-            lines += ["", table.written("markdown")]
-        for name in chapter.figures:
-            lines += ["", f"![{name}]({FIGURES}/{name}.png)"]
-    lines += ["", "## Environment", "", "| what | which |", "| --- | --- |"]
-    lines += [f"| {name} | {value} |" for name, value in environment(done).items()]
-    return "\n".join([*lines, ""])

@@ -100,8 +100,8 @@ def head(places: Floats) -> tuple[float, float, bool]:
     return float(x), float(y), bool(gaps[heart, close].max() < _FAR)
 
 
-def class_labels(term_map: TermMap, panel: Panel) -> list[tuple[Box, bool]]:
-    """Return the place of each class's name, and whether to show it.
+def class_labels(term_map: TermMap, panel: Panel, letter: float = LABEL) -> list[tuple[Box, bool]]:
+    """Return the place of each class's name, in letters so high, and whether to show it.
 
     It is not shown where there is no room, or where the terms of the class are all over the map.
     """
@@ -110,10 +110,10 @@ def class_labels(term_map: TermMap, panel: Panel) -> list[tuple[Box, bool]]:
     found = []
     for column, name in enumerate(term_map.classes):
         x, y, is_gathered = head(places[term_map.class_of == column])
-        width, height = size_of(name)
+        width, height = size_of(name, letter)
         # a name at the edge moves inwards
-        wanted = Box(min(max(x, width / 2), SIDE - width / 2), y - 0.9 * LABEL, width, height)
-        box = place(around(*wanted, reach=3 * LABEL), taken) if is_gathered else None
+        wanted = Box(min(max(x, width / 2), SIDE - width / 2), y - 0.9 * letter, width, height)
+        box = place(around(*wanted, reach=3 * letter), taken) if is_gathered else None
         found.append((box or wanted, box is not None))
     return found
 

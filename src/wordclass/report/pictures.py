@@ -1,6 +1,6 @@
 """Pictures: the map of terms, and which classes are taken for which.
 
-The only file that needs matplotlib: ask `naming.extra` for it before this is imported.
+Needs matplotlib: ask `naming.extra` for it before this is imported.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,24 @@ from wordclass.corpus import Label
 from wordclass.errors import InputError
 from wordclass.experiment.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.report.colors import palette
-from wordclass.report.map_svg import SIDE, beside, class_labels, in_units, place, size_of
+from wordclass.report.map_svg import (
+    LABEL,
+    SIDE,
+    Box,
+    beside,
+    class_labels,
+    in_units,
+    place,
+    size_of,
+)
 from wordclass.report.printable import one_line
 
 _INK, _QUIET, _PAPER = "#1b1f24", "#5c6670", "#ffffff"
 _WIDTH, _HEIGHT = 10.6, 8.0  # inches of the map
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
+# a dollar sign would start a formula
+_HALO = [withStroke(linewidth=2, foreground=_PAPER)]
+_HALOED: dict[str, Any] = {**_CENTERED, "path_effects": _HALO, "parse_math": False}
 _N_TERMS = 3  # written out for each class, where there is room
 _MOST = 40  # classes of a confusion matrix that are drawn all
 _CHOSEN = 30  # of more classes, the most confused
@@ -50,41 +62,62 @@ def draw_map(term_map: TermMap, title: str, path: Path) -> None:
     _draw_panel(large, term_map, by_class, dot=13, size=10)
     _draw_panel(upper, term_map, without, dot=5, size=8.5)
     _draw_panel(lower, term_map, both, dot=5, size=8.5)
-    _write_names(large, term_map, by_class)
+    taken = write_classes(large, term_map, by_class, LABEL, size=7)
+    n_written = [0] * len(term_map.classes)
+    for term, column, at in zip(term_map.terms, term_map.class_of, in_units(by_class), strict=True):
+        n_written[column] += 1  # terms are in the order in which their class chose them
+        if n_written[column] <= _N_TERMS:
+            write_term(large, term, at, taken, letter=10, size=5.2, color=_INK)
     figure.savefig(path, dpi=200)
 
 
 def _draw_panel(axes: Axes, term_map: TermMap, panel: Panel, dot: float, size: float) -> None:
-    colors = np.array(palette(len(term_map.classes)))
-    x, y = in_units(panel).T
-    axes.scatter(x, y, s=dot, c=colors[term_map.class_of], linewidths=0, alpha=0.85)
-    axes.set(xlim=(0, SIDE), ylim=(SIDE, 0), xticks=[], yticks=[])
-    for spine in axes.spines.values():
-        spine.set(color="#d5dae0", linewidth=0.8)
+    draw_terms(axes, term_map, in_units(panel), dot)
     title: dict[str, Any] = {"size": size, "weight": "bold", "color": _INK, "pad": 5}
     axes.set_title(panel.title, loc="left", **title)
     axes.set_title(f"{panel.neighbor_share:.0%}", loc="right", **title)
     axes.set_xlabel(panel.caption, loc="left", size=6.5, color=_QUIET, labelpad=5)
 
 
-def _write_names(axes: Axes, term_map: TermMap, panel: Panel) -> None:
-    """Write the classes where most of their terms are, then terms wherever there is room."""
-    halo = [withStroke(linewidth=2.2, foreground=_PAPER)]
-    # a dollar sign would start a formula
-    style: dict[str, Any] = dict(_CENTERED, path_effects=halo, parse_math=False)
-    labels = class_labels(term_map, panel)
-    taken = [box for box, is_shown in labels if is_shown]
+def marker(column: int) -> str:
+    """Return the marker of a class: neighbors in color have different ones."""
+    return "osD^v"[column % 5]
+
+
+def draw_terms(axes: Axes, term_map: TermMap, places: Floats, dot: float) -> None:
+    """Draw terms at places (n_terms, 2) in units, in the color of their class and its marker."""
+    for column, color in enumerate(palette(len(term_map.classes))):
+        x, y = places[term_map.class_of == column].T
+        style: dict[str, Any] = {"color": color, "linewidths": 0, "alpha": 0.85}
+        # thousands of points take megabytes as drawings
+        axes.scatter(x, y, s=dot, marker=marker(column), rasterized=True, **style)
+    axes.set(xlim=(0, SIDE), ylim=(SIDE, 0), xticks=[], yticks=[], box_aspect=1)
+    for spine in axes.spines.values():
+        spine.set(color="#d5dae0", linewidth=0.8, visible=True)
+
+
+def write_classes(
+    axes: Axes, term_map: TermMap, panel: Panel, letter: float, size: float
+) -> list[Box]:
+    """Write the classes where most of their terms are, and return the places that are taken.
+
+    Letters are so many units high, which are `size` points.
+    """
+    labels = class_labels(term_map, panel, letter)
     colors = palette(len(labels))
     for name, color, (box, is_shown) in zip(term_map.classes, colors, labels, strict=True):
         if is_shown:
-            axes.text(box.x, box.y, name, size=7, weight="bold", color=color, **style)
-    n_written = [0] * len(labels)
-    columns, places = term_map.class_of.tolist(), in_units(panel).tolist()
-    for term, column, (x, y) in zip(term_map.terms, columns, places, strict=True):
-        n_written[column] += 1  # terms are in the order in which their class chose them
-        candidates = beside(x, y, *size_of(term, 9), gap=5)
-        if n_written[column] <= _N_TERMS and (found := place(candidates, taken)):
-            axes.text(found.x, found.y, term, size=5.2, color=_INK, **style)
+            axes.text(box.x, box.y, name, size=size, weight="bold", color=color, **_HALOED)
+    return [box for box, is_shown in labels if is_shown]
+
+
+def write_term(
+    axes: Axes, term: str, at: Floats, taken: list[Box], letter: float, size: float, color: str
+) -> None:
+    """Write a term beside its place, if there is room."""
+    x, y = at
+    if found := place(beside(x, y, *size_of(term, letter), gap=letter / 2), taken):
+        axes.text(found.x, found.y, term, size=size, color=color, **_HALOED)
 
 
 def draw_confusion(
