@@ -160,15 +160,12 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of the results.")],
     to: Annotated[Path, "Folder to write the report to."],
     settings: Settings,
-    format_: Annotated[
-        str, "--format", "html: a page; markdown: results.md and figures/."
-    ] = "html",
+    format_: Annotated[str, "--format", "html: a page; markdown: results.md, figures/."] = "html",
 ) -> None:
     """Write one page about all results: the paper's claims, tables, figures, environment."""
     from wordclass.report.experiment_report import write_report
 
-    read = _results(settings, results)
-    page = write_report(read, to, settings.say, format_)
+    page = write_report(_results(settings, results), to, settings.say, format_)
     settings.tell({"report": str(page)}, f"the report: {page}")
 
 
