@@ -52,7 +52,7 @@ def test_a_claim_holds_where_enough_cells_say_so(votes, share, expected):
 
 @pytest.mark.parametrize("votes", [[True] * 2, [False] * 2, [True, False]])
 def test_a_claim_of_no_pattern_holds_where_cells_disagree(votes):
-    (claim,) = (claim for claim in CLAIMS if "neither faster nor slower" in claim.text)
+    (claim,) = (claim for claim in CLAIMS if "faster in some cases" in claim.text)
     found = replace(claim, votes=lambda _: [("cell", vote) for vote in votes]).verdict(NOTHING)[0]
     assert found == ("holds here" if len(set(votes)) == 2 else "does not")
 
@@ -101,7 +101,7 @@ IN_THE_PAPER = {
     "SVM is slower with dense": "holds here",
     "far longer (twice any other) on JRC-Acquis": "holds here",
     "fastText is the fastest": "holds here",
-    "neither faster nor slower": "holds here",
+    "faster in some cases": "holds here",
     "Making S typically": "holds here",
     "Information gain and chi-square": "holds here",
     "takes less time than any training": "does not",  # SVM with tf-idf on 20 Newsgroups: 2 s

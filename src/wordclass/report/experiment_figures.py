@@ -59,6 +59,11 @@ _CURVES = {
     "test_macro_f1": "test macro F1",
     "test_micro_f1": "test micro F1",
 }
+# plans whose curves would be those of other plans once more: they are about the end of training
+_NO_CURVES = {
+    *("f1", "run_times", "correlations", "vectors"),
+    *("binary", "cross_fitting", "unseen_terms"),
+}
 _ACROSS = 4  # panels of a row, at most
 _LETTER, _SIZE = 25, 5.5  # height of a letter on a map: units, and points
 _N_ENLARGED = 60  # terms of an enlarged part, at most
@@ -120,7 +125,8 @@ def figures_of(
     for dataset, term_map in _maps(plan, results, only):
         for number, panel in enumerate(term_map.panels, start=1):
             yield f"{plan.name}-{dataset}-map-{number}", draw_map(term_map, panel, dataset)
-    for name, title, lines in _curve_groups(plan, _done(plan, results, only)):
+    done = [] if plan.name in _NO_CURVES else _done(plan, results, only)
+    for name, title, lines in _curve_groups(plan, done):
         yield name, draw_curves(title, lines)
     for table in tables:
         if table.kind != "count" and any(cell.measured for cell in table.cells.values()):
