@@ -8,7 +8,7 @@ NATIVE := $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
 # one BLAS thread per process: two test processes with two threads each only wait for each other
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: setup demo check lint types test test-slow mutants sanitize cover bench results network-results docs clean
+.PHONY: setup demo check lint types test test-slow mutants sanitize cover bench results docs clean
 
 setup: $(VENV)/.ready
 
@@ -62,12 +62,9 @@ cover: setup
 bench: setup
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-# scores on real corpora (WORDCLASS_DATA), hours of work; what was measured before is kept
+# docs/results.md, from what is in results/; `wordclass experiment run PLAN` adds to that
 results: setup
-	$(BIN)/python benchmarks/results.py
-
-network-results: setup
-	$(BIN)/python benchmarks/network_results.py
+	$(BIN)/wordclass experiment report results --to docs --format markdown
 
 docs: setup
 	$(BIN)/pdoc --docformat numpy --output-directory site wordclass '!wordclass.cli'
