@@ -588,7 +588,7 @@ def _as_told(epoch: Epoch) -> dict[str, Any]:
     """Return an epoch as `history_` has it."""
     facts: dict[str, Any] = {**vars(epoch)}
     noted: dict[str, float] = facts.pop("noted")
-    return facts | noted
+    return noted | facts  # what was measured here cannot be overwritten
 
 
 # what the paper's validation chose from; where all vectors are random, also 50, 200 or 300

@@ -4,13 +4,14 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn, optim
 
-from wordclass.checks import check_int, check_number
+from wordclass.checks import check_int, check_number, check_one_of
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import is_there, sweep, understanding
 from wordclass.storage.parts import Parts, layout_of
@@ -179,8 +180,12 @@ def _state_of(told: Mapping[str, Any]) -> State:
     for each in parts:
         for kept in fields(each):
             value = getattr(each, kept.name)
-            if kept.type in (int, float) or (kept.type == float | None and value is not None):
+            if kept.type is bool:
+                check_one_of(kept.name, value, (False, True))
+            elif kept.type in (int, float) or (kept.type == float | None and value is not None):
                 check_number(kept.name, value)
+    for name, number in chain(*(epoch.noted.items() for epoch in state.history)):
+        check_number(name, number)
     return state
 
 
