@@ -27,8 +27,8 @@ def results(tmp_path_factory, hostile):
 def report(results, tmp_path_factory):
     """Where a page is that replaced an earlier one, and what was told meanwhile."""
     folder, told = tmp_path_factory.mktemp("page") / "report", []
-    (folder / "tables").mkdir(parents=True)
-    (folder / "index.html").touch()
+    write_report(results, folder, lambda _: None)
+    (folder / "tables" / "old.csv").touch()
     assert write_report(results, folder, told.append) == folder / "index.html"
     return folder, told
 
@@ -64,16 +64,23 @@ def test_tables_are_files_too(report):
 
 
 def test_markdown_stands_beside_other_files_and_replaces_its_own(results, tmp_path, hostile):
-    (tmp_path / "docs" / "figures").mkdir(parents=True)
-    (tmp_path / "docs" / "figures" / "old.png").touch()
+    figures = tmp_path / "docs" / "figures"
+    figures.mkdir(parents=True)
+    for name in ("f1-old.png", "f1-mine.png", "photo.png"):
+        (figures / name).touch()
     (tmp_path / "docs" / "other.md").write_text("kept")
+    (tmp_path / "docs" / "results.md").write_text(
+        "Made by `wordclass experiment report out`\n![f1](figures/f1-old.png)\n"
+        "![](figures/photo.png)![](figures/f1-../../other.md)"
+    )
     page = write_report(results, tmp_path / "docs", lambda _: None, "markdown")
     assert page == tmp_path / "docs" / "results.md"
     assert (tmp_path / "docs" / "other.md").read_text() == "kept"
     written = page.read_text(encoding="utf-8")
     linked = re.findall(r"!\[[^]]*\]\(([^)]*)\)", written)
-    drawn = (tmp_path / "docs" / "figures").iterdir()
-    assert sorted(linked) == sorted(f"figures/{path.name}" for path in drawn)
+    drawn = {f"figures/{path.name}" for path in figures.iterdir()}
+    assert drawn - set(linked) == {"figures/f1-mine.png", "figures/photo.png"}
+    assert drawn > set(linked)
     assert "| 4.11 |" in written
     assert "### Macro F1" in written
     assert "<details><summary>Micro F1</summary>" in written
@@ -84,13 +91,24 @@ def test_markdown_stands_beside_other_files_and_replaces_its_own(results, tmp_pa
         f"| newsgroups20 | Macro F1 | {best} | {best} | .706 cnn vectors+wce-trainable |" in written
     )
     assert "experiment run f1 -o" in written.partition("## Not run")[2]
+    # which is a report that can be replaced
+    assert write_report(results, tmp_path / "docs", lambda _: None, "markdown") == page
 
 
-def test_pictures_of_others_are_not_replaced(results, tmp_path):
+@pytest.mark.parametrize(
+    ("form", "name"), [("html", "index.html"), ("html", "tables"), ("markdown", "results.md")]
+)
+def test_pages_of_others_are_replaced_by_force_only(results, tmp_path, form, name):
     (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / "thesis.tex").touch()
-    with pytest.raises(InputError, match=r"no report of experiments .it holds thesis.tex"):
-        write_report(results, tmp_path, lambda _: None, "markdown")
+    (tmp_path / "figures" / "photo.png").touch()
+    if name != "tables":
+        (tmp_path / name).write_text("Made by hand, with `wordclass experiment report`")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=r"not made by wordclass experiment report; --force"):
+        write_report(results, tmp_path, lambda _: None, form)
+    assert sorted(tmp_path.rglob("*")) == before
+    page = write_report(results, tmp_path, lambda _: None, form, force=True)
+    assert "4.11" in page.read_text(encoding="utf-8")
 
 
 def test_an_unknown_format_is_refused(results, tmp_path):

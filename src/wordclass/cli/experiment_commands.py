@@ -165,7 +165,8 @@ def report(
     """Write one page about all results: the paper's claims, tables, figures, environment."""
     from wordclass.report.experiment_report import write_report
 
-    page = write_report(_results(settings, results), to, settings.say, format_)
+    found, force = _results(settings, results), settings.force
+    page = write_report(found, to, settings.say, format_, force=force)
     settings.tell({"report": str(page)}, f"the report: {page}")
 
 

@@ -5,10 +5,11 @@ was not run, and where all of it was made.
 """
 
 import html
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from wordclass import naming, storage
@@ -40,6 +41,12 @@ class Form:
     code: str
     figure: str
     files: str
+
+    @property
+    def mark(self) -> str:
+        """What only reports have: the start of their introduction."""
+        start, code = (each.partition("{}")[0] for each in (self.text, self.code))
+        return f"{start}Made by {code}wordclass experiment report "
 
     def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         """Write a table of texts."""
@@ -95,7 +102,12 @@ def _escape(text: str) -> str:
 
 
 def write_report(
-    results: Results, to: Path, tell: Callable[[str], None], form: str = "html"
+    results: Results,
+    to: Path,
+    tell: Callable[[str], None],
+    form: str = "html",
+    *,
+    force: bool = False,
 ) -> Path:
     """Write what the results say about every plan of ours.
 
@@ -104,10 +116,13 @@ def write_report(
     results : Results
     to : Path
         For a page, its folder: an earlier report is replaced, anything else there is an error. For
-        Markdown, the folder of `results.md` and `figures`, whatever else it holds.
+        Markdown, the folder of `results.md` and `figures`, whatever else it holds: an earlier
+        `results.md` is replaced, with those of its figures that are ours.
     tell : callable
         Is told what is being made.
     form : {"html", "markdown"}, default="html"
+    force : bool, default=False
+        Whether a page or `results.md` that is not of this command is replaced too.
 
     Returns
     -------
@@ -117,28 +132,47 @@ def write_report(
     if form not in FORMS:
         raise naming.unknown("format", form, FORMS)
     is_page = form == "html"
-    place, page = (to, to / PAGE) if is_page else (to / FIGURES, to / MARKDOWN)
-    check = partial(check_report, place, {PAGE, TABLES, FIGURES} if is_page else {".png"})
-    storage.check_folder(place, check)
+    page = to / (PAGE if is_page else MARKDOWN)
+
+    def check(found: set[str]) -> None:
+        if strange := sorted(found - {PAGE, TABLES, FIGURES}) if is_page else []:
+            raise InputError(
+                f"{to} is no report of experiments (it holds {strange[0]}); choose another folder"
+            )
+        is_taken = page.name in found or is_page
+        if is_taken and not force and FORMS[form].mark not in _text_of(page):
+            raise InputError(
+                f"{page} was not made by wordclass experiment report; --force overwrites it"
+            )
+
+    storage.check_folder(to, check)
     if not results.runs():
         raise InputError(f"{results.path} has no results; wordclass experiment run makes some")
-    with storage.replacing_folder(place, check) as folder:
-        introduction = _introduction(FORMS[form], results)
-        sections = _sections(FORMS[form], results, folder, tell)
-        if is_page:
+    introduction = _introduction(FORMS[form], results)
+    if is_page:
+        with storage.replacing_folder(to, check) as folder:
+            sections = _sections(FORMS[form], results, folder, tell)
             _write(folder / PAGE, _page(introduction, sections))
-    if not is_page:
+    else:
+        old = _figures_in(_text_of(page))
+        sections = _sections(FORMS[form], results, to / FIGURES, tell)
         written = [part for title, parts in sections for part in (f"## {title}", *parts) if part]
-        _write(page, "\n\n".join(["# Results", introduction, *written, ""]))
+        text = "\n\n".join(["# Results", introduction, *written, ""])
+        _write(page, text)
+        for name in old - _figures_in(text):
+            with storage.accessing(to / FIGURES / name, "removed"):
+                (to / FIGURES / name).unlink(missing_ok=True)
     return page
 
 
-def check_report(folder: Path, known: set[str], found: set[str]) -> None:
-    """Refuse to replace what is no report: replacing deletes what was there."""
-    if strange := sorted(name for name in found if not {name, Path(name).suffix} & known):
-        raise InputError(
-            f"{folder} is no report of experiments (it holds {strange[0]}); choose another folder"
-        )
+def _text_of(page: Path) -> str:
+    return storage.content_of(page).decode("utf-8", "replace") if storage.is_there(page) else ""
+
+
+def _figures_in(text: str) -> set[str]:
+    """Return the pictures that Markdown of ours shows, by their names."""
+    named = "|".join(plans.names())
+    return set(re.findall(rf"\]\({FIGURES}/((?:{named})-[\w.+-]+\.png)\)", text))
 
 
 def _write(path: Path, text: str) -> None:
