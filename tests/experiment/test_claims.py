@@ -113,6 +113,12 @@ def test_the_papers_own_tables_decide_its_claims(part):
     assert verdict_of(part, papers_evidence()) == IN_THE_PAPER[part]
 
 
+def test_improvements_of_other_plans_decide_nothing():
+    evidence = papers_evidence()
+    other = Evidence({"smoke": evidence.tables["f1"]})
+    assert verdict_of("The average improvements are significant", other) == "could not be run"
+
+
 def test_the_share_of_almost_always_is_just_reached_by_the_paper():
     (claim,) = (claim for claim in CLAIMS if "beside static" in claim.text)
     votes = claim.verdict(papers_evidence())[1]

@@ -1,4 +1,5 @@
 import shlex
+from dataclasses import replace
 
 import pytest
 from experiment.made_results import add
@@ -80,9 +81,14 @@ def test_what_is_missing_comes_with_a_command_that_runs_it_all(results):
     assert cell_of(table, "cnn", "vectors", NEWS).measured.n_runs == 1
 
 
-def test_the_command_of_a_plan_of_the_users_names_its_file(results):
-    table = make(plan_of(SVM, name="mine"), results)[0]
-    assert table.start.startswith("wordclass experiment run mine.toml -o ")
+def test_the_command_of_a_plan_of_the_users_names_its_file(results, tmp_path):
+    # whose name may be that of one of ours: it is nothing special then
+    (tmp_path / "run_times.toml").write_text(
+        '[[runs]]\ndatasets = ["docstrings"]\nlearners = ["nearest"]\n'
+    )
+    macro, _ = make(Plan.read(f"{tmp_path}/run_times.toml"), results)
+    assert macro.title == "Macro F1"
+    assert macro.start.startswith(f"wordclass experiment run {tmp_path}/run_times.toml -o ")
 
 
 def test_nothing_missing_needs_no_command(results):
@@ -199,6 +205,47 @@ def test_trials_of_a_search_are_no_rows(results):
     assert table.rows == [("cnn", "vectors"), ("cnn", "vectors+wce")]
 
 
+def test_seeds_with_other_options_make_rows_of_their_own(results):
+    one, two = ({**NETS, "options": {"channels": n}, "seeds": [k]} for n, k in ((8, 1), (64, 2)))
+    table = make(plan_of(one, two), results)[0]
+    assert len(table.rows) == 4
+    assert ("cnn", "vectors", "channels=8") in table.rows
+    assert {len(cell.missing) for cell in table.cells.values()} == {1}
+
+
+def test_runs_of_a_search_and_of_presets_make_rows_of_their_own(results):
+    preset = {**NETS, "protocols": ["paper"], "variants": ["vectors"]}
+    table = make(plan_of(preset, {**preset, "settings": "search"}), results)[0]
+    assert table.rows == [("cnn", "vectors", ""), ("cnn", "vectors", "search")]
+    assert {len(cell.missing) for cell in table.cells.values()} == {2}
+    assert all(cell.published for cell in table.cells.values())
+
+
+def test_measurements_with_other_settings_make_rows_of_their_own(results):
+    plan = plan_of({"datasets": [NEWS], "learners": ["counts"], "sweep": {"min_docs": [1, 5]}})
+    fill(
+        results,
+        plan,
+        lambda run: {"extra": {"vocabulary": 10 // run.options["min_docs"]}, "scores": {}},
+    )
+    (table,) = make(plan, results)
+    assert table.heads == ("what", "settings")
+    found = {row: table.cells[row, NEWS].measured.mean for row in table.rows}
+    assert found == {("vocabulary", "min_docs=1"): 10, ("vocabulary", "min_docs=5"): 2}
+    assert not any(cell.published for cell in table.cells.values())
+
+
+def test_a_cell_whose_predictions_are_gone_is_not_tested(results):
+    plan = plan_of({**SVM, "variants": ["tfidf", "vectors", "vectors+wce"]})
+    scores = {"tfidf": 0.5, "vectors": 0.6, "vectors+wce": 0.7}
+    fill(results, plan, lambda run: scores[run.variant])
+    gone = cell_of(make(plan, results)[0], "svm", "tfidf", NEWS).results[0].key
+    (results.folder / "predictions" / f"{gone}.npz").unlink()
+    table = make(plan, results)[0]
+    assert cell_of(table, "svm", "tfidf", NEWS).p is None
+    assert cell_of(table, "svm", "vectors", NEWS).p is not None
+
+
 def test_run_times_leave_the_choice_of_settings_out(results):
     plan = plan_of(SVM, name="run_times")
     fill(results, plan, lambda run: 0.5)
@@ -234,6 +281,9 @@ def test_improvements_are_those_of_pairs_that_are_both_there(results):
     assert cell.measured.mean == pytest.approx(0.2)
     assert cell.published.value == pytest.approx(0.0742)
     assert cell.p is None  # of one pair
+    # the paper has them of its main table
+    titles = {each.title for each in make(replace(plan, name="dropout"), results)}
+    assert titles == {"Macro F1", "Micro F1"}
 
 
 def test_the_papers_own_cells_give_the_improvements_that_test_paper_has():
@@ -255,7 +305,7 @@ def test_the_papers_own_cells_give_the_improvements_that_test_paper_has():
 
 MEASURED = {
     "counts": {"n_train": 11314, "vocabulary": 17184},
-    "embedding_times": {"X": 1.5, "S": 0.5, "by_correlation": {"dot": 0.5}},
+    "embedding_times": {"X": 1.5, "S": 0.5, "by_correlation": {"dot": 0.5, "ppmi": 0.7}},
     "unseen_terms": {"n_terms": 7, "share": 0.02},
     "map": {"panels": [{"title": "Both", "neighbor_share": 0.75}]},
 }
@@ -267,7 +317,7 @@ MEASURED = {
         ("counts", "vocabulary", 17184, 17184),
         ("embedding_times", "X", 1.5, 2.1),
         ("embedding_times", "total", 2.0, 2.12),
-        ("embedding_times", "S (dot)", 0.5, None),
+        ("embedding_times", "S (ppmi)", 0.7, None),
         ("unseen_terms", "share", 0.02, None),
         ("map", "Both", 0.75, None),
     ],
@@ -284,6 +334,7 @@ def test_measurements_have_tables(results, kind, row, value, published):
     assert cell.measured.mean == value
     assert (cell.published and cell.published.value) == published
     assert [run.dataset for run in cell_of(table, row, "rcv1").missing] == ["rcv1"]
+    assert ("S (dot)",) not in table.rows  # which is S
 
 
 def test_published_measurements_have_the_names_of_results(results):

@@ -18,6 +18,7 @@ from wordclass.report.experiment_figures import (
     draw_map,
     figures_of,
     save,
+    write,
     write_projector_files,
 )
 
@@ -86,7 +87,6 @@ def test_a_plan_with_networks_has_curves_and_dots(drawn):
         "mine-newsgroups20-clean-supervised_dropout",
         "mine-macro-f1",
         "mine-micro-f1",
-        "mine-average-relative-improvement-networks",
     ]
 
 
@@ -186,6 +186,21 @@ def test_figures_are_written_in_three_formats_the_same_each_time(tmp_path, drawn
 def test_runs_without_history_have_dots_only(drawn):
     figures = drawn(Group(datasets=["newsgroups20"], learners=["nearest"]), history=None)
     assert list(figures) == ["mine-macro-f1", "mine-micro-f1"]
+
+
+def test_maps_with_other_settings_have_names_of_their_own(tmp_path, term_map):
+    maps = Group(
+        datasets=["newsgroups20"], learners=["map"], vectors=["a", "b/c"], seeds=[1, 2],
+        sweep={"n_terms": [5, 9]},
+    )  # fmt: skip
+    results, plan = Results(tmp_path / "out"), Plan("mine", "title", [maps])
+    facts, arrays = term_map.to_parts()
+    for run in plan.runs():
+        results.keep(add(results, run, extra=facts, scores={}).key, **arrays)
+    written = [path.name for path in write(plan, results, [], tmp_path / "to", endings=["svg"])]
+    assert len(written) == len(set(written)) == 8 * (len(term_map.panels) + 2)
+    assert "mine-newsgroups20-n_terms=5-vectors=b-c-seed=1-vectors.tsv" in written
+    assert sorted(written) == sorted(path.name for path in (tmp_path / "to").iterdir())
 
 
 def test_a_map_shows_every_term_once_and_a_part_of_them_enlarged(term_map):

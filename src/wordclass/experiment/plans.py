@@ -151,11 +151,18 @@ class Plan:
     title : str
         What it shows, in one line.
     groups : list of Group
+    file : Path, optional
+        The file of the user's that it was read from; None: the plan is one of ours.
     """
 
     name: str
     title: str
     groups: Sequence[Group]
+    file: Path | None = None
+
+    def is_our(self, *names: str) -> bool:
+        """Whether it is a plan of ours with one of these names."""
+        return self.file is None and self.name in names
 
     @classmethod
     def read(cls, name: str) -> "Plan":
@@ -175,9 +182,8 @@ class Plan:
             for each in found:
                 if each not in ("title", "runs"):
                     raise unknown("field", each, ["title", "runs"])
-            plan = cls(
-                path.stem, str(found.get("title", "")), [*map(Group.of, found.get("runs", []))]
-            )
+            groups = [*map(Group.of, found.get("runs", []))]
+            plan = cls(path.stem, str(found.get("title", "")), groups, None if is_ours else path)
             if not plan.runs():
                 raise InputError("it has no runs")
             for dataset in {run.dataset for run in plan.runs()} if not is_ours else ():

@@ -5,16 +5,16 @@
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from typing import Any, Literal
 
-from wordclass.errors import InputError
+from wordclass.errors import InputError, MissingDataError
 from wordclass.experiment import paper, statistics
 from wordclass.experiment.paper import Published
-from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, VARIANTS, Plan, names
+from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, VARIANTS, Plan
 from wordclass.experiment.runs import Results, Run, RunResult
 from wordclass.experiment.statistics import Summary, holm, randomization_test
 
@@ -33,6 +33,7 @@ _MEASURED: Mapping[str, tuple[str, Kind]] = {
     "map": ("Share of a term's nearest neighbors that have its class", "share"),
 }
 _HEADS = ("learner", "variant", "protocol", "settings")
+_SEARCH = "search"  # the settings of a run that chose them
 _ALPHA = 0.05
 _MOST_PAIRS = 3  # runs of a system whose documents are compared
 _SEEDED = ("fasttext", *NETWORKS)
@@ -156,13 +157,13 @@ def make(
         if (own := [run for run in runs if run.learner == kind])
     ]
     trained = [run for run in runs if run.learner not in MEASUREMENTS]
-    if trained and plan.name != "run_times":
+    if trained and not plan.is_our("run_times"):
         scores = [_of_trainings(trained, measure, found) for measure in MEASURES]
         made += _tested(scores, results) if tests else scores
-        made += improvements(*scores)
-    if trained and plan.name in ("run_times", "smoke"):
+        made += improvements(*scores) if plan.is_our("f1", "smoke") else []
+    if trained and plan.is_our("run_times", "smoke"):
         made.append(_of_trainings(trained, "run_times", found))
-    name = plan.name if plan.name in names() else f"{plan.name}.toml"
+    name = str(plan.file or plan.name)
     start = ["wordclass", "experiment", "run", name, "-o", str(results.folder)]
     return [replace(table, start=shlex.join(start)) for table in made]
 
@@ -187,19 +188,22 @@ def _cell(
 
 
 def _of_measurements(runs: Sequence[Run], kind: str, found: Mapping[str, RunResult]) -> Table:
-    """Make a table of what runs measured that are no trainings, with a row per number."""
+    """Make a table of what runs measured that are no trainings: a row per number and settings."""
     done = [run.identity for run in runs if run.identity in found]
     numbers = {each: _numbers(kind, found[each].extra) for each in done}
     known = dict.fromkeys(name for each in numbers.values() for name in each)
-    columns = tuple(dict.fromkeys(run.dataset for run in runs))
+    told, groups = told_apart(runs), dict[tuple[str, str], list[Run]]()
+    for run in runs:
+        groups.setdefault((settings_of(run, told), run.dataset), []).append(run)
     cells: dict[Place, Cell] = {}
     for name in known or ["(not measured)"]:
         values = {each: own[name] for each, own in numbers.items() if name in own}
-        for dataset in columns:
-            own = [run for run in runs if run.dataset == dataset]
-            published = paper.measurement(kind, dataset, name)
-            cells[(name,), dataset] = _cell(own, found, values, published)
-    return Table(*_MEASURED[kind], ("what",), columns, cells)
+        for (settings, dataset), same in groups.items():
+            published = None if settings else paper.measurement(kind, dataset, name)
+            row = (name, settings) if told else (name,)
+            cells[row, dataset] = _cell(same, found, values, published)
+    columns = tuple(dict.fromkeys(run.dataset for run in runs))
+    return Table(*_MEASURED[kind], ("what", "settings")[: 1 + bool(told)], columns, cells)
 
 
 def _numbers(kind: str, extra: Mapping[str, Any]) -> dict[str, float]:
@@ -207,7 +211,8 @@ def _numbers(kind: str, extra: Mapping[str, Any]) -> dict[str, float]:
     if kind == "map":
         return {panel["title"]: panel["neighbor_share"] for panel in extra["panels"]}
     if kind == "embedding_times":
-        others = {f"S ({name})": each for name, each in extra.get("by_correlation", {}).items()}
+        timed = extra.get("by_correlation", {}).items()
+        others = {f"S ({name})": each for name, each in timed if name != "dot"}  # which is S
         return {"X": extra["X"], "S": extra["S"], "total": extra["X"] + extra["S"], **others}
     return {name: float(value) for name, value in extra.items()}
 
@@ -226,8 +231,12 @@ def _of_trainings(runs: Sequence[Run], what: str, found: Mapping[str, RunResult]
     used = [k for k in range(4) if k < 2 or len({row[k] for row, _ in groups}) > 1]
     cells = {}
     for (row, dataset), own in groups.items():
-        # the paper has no other settings
-        published = None if row[3] else paper.cells(what).get((dataset, row[0], row[1]))
+        # the paper has no other settings; it searched for them
+        published = (
+            None
+            if row[3] not in ("", _SEARCH)
+            else paper.cells(what).get((dataset, row[0], row[1]))
+        )
         place = tuple(row[k] for k in used), dataset
         cells[place] = _cell(own, found, values, published)
     kind: Kind = "seconds" if what == "run_times" else "share"
@@ -243,10 +252,10 @@ def _value(result: RunResult, what: str) -> float:
 
 
 def told_apart(runs: Sequence[Run]) -> list[str]:
-    """Return the options that differ between runs which are the same in all else."""
+    """Return the options that differ between runs which are the same in all else but the seed."""
 
     def group(run: Run) -> str:
-        return str((run.dataset, run.learner, run.variant, run.protocol, run.seed))
+        return str((run.dataset, run.learner, run.variant, run.protocol, bool(run.needs)))
 
     told: dict[str, None] = {}
     for _, same in groupby(sorted(runs, key=group), group):
@@ -262,10 +271,15 @@ def _options(run: Run) -> dict[str, Any]:
 
 
 def row_of(run: Run, told: Sequence[str]) -> Row:
-    """Return learner, variant, protocol, and those of the told options that the run has."""
+    """Return learner, variant, protocol and settings of a run."""
+    return run.learner, run.variant, run.protocol, settings_of(run, told)
+
+
+def settings_of(run: Run, told: Sequence[str]) -> str:
+    """Write those of the told options that a run has, and whether it searched for others."""
     options = _options(run)
     settings = [f"{name}={options[name]}" for name in told if name in options]
-    return run.learner, run.variant, run.protocol, ", ".join(settings)
+    return ", ".join([*settings, *([_SEARCH] if run.needs else [])])
 
 
 # --- comparisons --------------------------------------------------------------------------------
@@ -320,7 +334,9 @@ def _tested(tables: Sequence[Table], results: Results) -> list[Table]:
             found = {
                 place: p_value(cell, best, measure)
                 for place, cell in cells.items()
-                if place[1] == column and not cell.is_best and _have_same_texts(cell, best)
+                if place[1] == column
+                and not cell.is_best
+                and _are_comparable((cell, best), predictions)
             }
             for place, p in zip(found, holm(list(found.values())), strict=True):
                 cells[place] = replace(cells[place], p=p)
@@ -328,9 +344,17 @@ def _tested(tables: Sequence[Table], results: Results) -> list[Table]:
     return tested
 
 
-def _have_same_texts(*cells: Cell) -> bool:
+def _are_comparable(cells: Sequence[Cell], read: Callable[[str], object]) -> bool:
+    """Whether cells have the same test texts, and the predictions of all are there."""
     texts = [{result.data["fingerprint"] for result in cell.results} for cell in cells]
-    return all(texts) and len(set.union(*texts)) == 1
+    if not all(texts) or len(set.union(*texts)) > 1:
+        return False
+    try:
+        for result in (each for cell in cells for each in cell.results[:_MOST_PAIRS]):
+            read(result.key)
+    except MissingDataError:
+        return False
+    return True
 
 
 def improvements(*tables: Table) -> list[Table]:

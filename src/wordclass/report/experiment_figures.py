@@ -19,7 +19,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from wordclass import storage
 from wordclass.experiment.plans import MEASUREMENTS, Plan
 from wordclass.experiment.runs import Results, Run, RunResult
-from wordclass.experiment.tables import Table, row_of, told_apart
+from wordclass.experiment.tables import Table, row_of, settings_of, told_apart
 from wordclass.experiment.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.report.colors import palette
 from wordclass.report.map_svg import SIDE, Box, in_units
@@ -99,16 +99,15 @@ def write(
     titles: dict[Path, str] = {}
     for name, figure in figures_of(plan, results, tables, only):
         titles |= dict.fromkeys(save(figure, folder, name, endings), figure.get_suptitle())
-    for dataset, term_map in _maps(plan, results, only) if "svg" in endings else ():
-        written = write_projector_files(term_map, folder, f"{plan.name}-{dataset}")
-        titles |= dict.fromkeys(written, f"{dataset}, for the Embedding Projector")
+    for name, term_map in _maps(plan, results, only) if "svg" in endings else ():
+        written = write_projector_files(term_map, folder, f"{plan.name}-{name}")
+        titles |= dict.fromkeys(written, f"{name}, for the Embedding Projector")
     return titles
 
 
 def save(figure: Figure, folder: Path, name: str, endings: Sequence[str] = ENDINGS) -> list[Path]:
     """Write a figure as PNG, PDF and SVG; returns the paths."""
-    stem = re.sub(r"[^\w.+-]+", "-", name)
-    paths = [folder / f"{stem}.{ending}" for ending in endings]
+    paths = [folder / f"{_stem(name)}.{ending}" for ending in endings]
     with storage.accessing(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
     for path in paths:
@@ -118,14 +117,18 @@ def save(figure: Figure, folder: Path, name: str, endings: Sequence[str] = ENDIN
     return paths
 
 
+def _stem(name: str) -> str:
+    return re.sub(r"[^\w.+=-]+", "-", name)
+
+
 def figures_of(
     plan: Plan, results: Results, tables: Sequence[Table], only: Only | None = None
 ) -> Iterator[tuple[str, Figure]]:
     """Draw all there is to see of a plan: names, and figures; arguments as for `write`."""
-    for dataset, term_map in _maps(plan, results, only):
+    for name, term_map in _maps(plan, results, only):
         for number, panel in enumerate(term_map.panels, start=1):
-            yield f"{plan.name}-{dataset}-map-{number}", draw_map(term_map, panel, dataset)
-    done = [] if plan.name in _NO_CURVES else _done(plan, results, only)
+            yield f"{plan.name}-{name}-map-{number}", draw_map(term_map, panel, name)
+    done = [] if plan.is_our(*_NO_CURVES) else _done(plan, results, only)
     for name, title, lines in _curve_groups(plan, done):
         yield name, draw_curves(title, lines)
     for table in tables:
@@ -140,10 +143,14 @@ def _done(plan: Plan, results: Results, only: Only | None) -> list[tuple[Run, Ru
 
 
 def _maps(plan: Plan, results: Results, only: Only | None) -> Iterator[tuple[str, TermMap]]:
+    """Give the maps, each with a name of its own: the data set, and in what others differ."""
+    runs = [run for run in plan.runs() if run.learner == "map"]
+    told, seeds = told_apart(runs), {run.seed for run in runs}
     for run, result in _done(plan, results, only):
         if run.learner == "map":
-            term_map = TermMap.of_parts(result.extra, results.arrays(result.key))
-            yield run.dataset, term_map
+            seed = f"seed={run.seed}" if len(seeds) > 1 else ""
+            name = ", ".join(filter(None, [run.dataset, settings_of(run, told), seed]))
+            yield name, TermMap.of_parts(result.extra, results.arrays(result.key))
 
 
 # --- curves -------------------------------------------------------------------------------------
@@ -296,7 +303,7 @@ def _draw_column(axes: Axes, table: Table, column: str, styles: Sequence[str]) -
 
 
 @rc_context(_STYLE)
-def draw_map(term_map: TermMap, panel: Panel, dataset: str) -> Figure:
+def draw_map(term_map: TermMap, panel: Panel, name: str) -> Figure:
     """Draw a panel of a map, and beside it a part of it enlarged, with its terms.
 
     The part is around the class whose terms are most gathered in the last panel, so that those of
@@ -328,7 +335,7 @@ def draw_map(term_map: TermMap, panel: Panel, dataset: str) -> Figure:
         Line2D([], [], linestyle="none", marker=marker(k), color=colors[k], label=name, ms=4)
         for k, name in enumerate(term_map.classes)
     ]
-    title = f"{dataset}, {len(term_map.terms):,} terms: {panel.title}"
+    title = f"{name}, {len(term_map.terms):,} terms: {panel.title}"
     return _finished(figure, title, handles)
 
 
@@ -347,7 +354,7 @@ def write_projector_files(term_map: TermMap, folder: Path, name: str) -> list[Pa
 
     A map keeps its vectors rounded (`TermMap.to_parts`): so are they here.
     """
-    paths = [folder / f"{name}-{part}.tsv" for part in ("vectors", "metadata")]
+    paths = [folder / f"{_stem(name)}-{part}.tsv" for part in ("vectors", "metadata")]
     rows = ["\t".join(f"{value:.4g}" for value in row) for row in term_map.vectors.tolist()]
     named = [
         "\t".join(" ".join(each.split()) for each in (term, term_map.classes[column]))

@@ -172,7 +172,7 @@ def _text_of(page: Path) -> str:
 def _figures_in(text: str) -> set[str]:
     """Return the pictures that Markdown of ours shows, by their names."""
     named = "|".join(plans.names())
-    return set(re.findall(rf"\]\({FIGURES}/((?:{named})-[\w.+-]+\.png)\)", text))
+    return set(re.findall(rf"\]\({FIGURES}/((?:{named})-[\w.+=-]+\.png)\)", text))
 
 
 def _write(path: Path, text: str) -> None:

@@ -26,7 +26,8 @@ _DAGGER = (
 )
 _EQUAL = (
     "no significant difference (p > .05): from the best of the column, by a paired randomization "
-    "test over test documents with Holm's correction; of an improvement, by a paired t-test"
+    "test over test documents of at most three runs per cell, with Holm's correction; of an "
+    "improvement, by a paired t-test"
 )
 _COMPARED = "in brackets: the paper's number, and the difference from it (=: none in these digits)"
 _LEFT_OUT = "rows of which nothing was run are left out"
