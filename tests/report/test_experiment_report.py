@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 from wordclass.errors import InputError
 from wordclass.experiment.claims import CLAIMS
 from wordclass.experiment.plans import Plan
-from wordclass.experiment.runs import Results
+from wordclass.experiment.runs import Results, Run
 from wordclass.report.experiment_report import environment, write_report
 
 ONLY = {"dataset": ["newsgroups20"], "learner": ["svm"]}
@@ -121,6 +121,22 @@ def test_a_report_replaces_nothing_else(results, tmp_path):
     (tmp_path / "mine" / "thesis.tex").touch()
     with pytest.raises(InputError, match=r"no report of experiments .it holds thesis.tex"):
         write_report(results, tmp_path / "mine", lambda _: None)
+
+
+def test_runs_of_no_plan_of_ours_have_a_chapter(tmp_path):
+    results = Results(tmp_path / "out")
+    for seed in (1, 2):
+        for size in (8, 16):
+            run = Run("mi|ne", "cnn", "vectors", seed, vectors="small", options={"channels": size})
+            add(results, run, 0.4 + seed / 10, plan="mine", extra={})
+    add(results, Run("mi|ne", "counts"), plan="mine", scores={})
+    page = write_report(results, tmp_path / "docs", lambda _: None, "markdown").read_text()
+    chapter = page.partition("## Other runs")[2].partition("## ")[0]
+    assert f"`wordclass experiment table FILE.toml -o {results.folder}`" in chapter
+    row = "| cnn | vectors | clean | channels={}, vectors=small | 2 | .550 | .550 |"
+    assert row.format(8) in chapter
+    assert row.format(16) in chapter
+    assert "| mine | mi&#124;ne | counts | default | clean |  | 1 | - | - |" in chapter
 
 
 def test_without_results_there_is_no_report(tmp_path):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
 from wordclass import naming, storage
 from wordclass.errors import InputError, MissingDataError
@@ -234,6 +235,7 @@ def _sections(
     sections = [
         ("The paper's claims", _claims(form, Evidence(made))),
         *chapters,
+        *_others(form, results),
         ("Not run", list(_not_run(form, results))),
         ("Environment", [form.grid(["what", "which"], known)]),
     ]
@@ -302,6 +304,37 @@ def _claims(form: Form, evidence: Evidence) -> list[str]:
     counts = Counter(verdict for *_, verdict, _ in rows)
     told = ", ".join(f"{verdict}: {number}" for verdict, number in counts.most_common())
     return [form.text.format(told), form.grid(["section", "claim", "verdict", "cells"], rows)]
+
+
+def _others(form: Form, results: Results) -> Iterator[Section]:
+    """List the runs of no plan of ours, such as those of the user's plans: means over seeds."""
+    done = results.runs()
+    known = {identity for result in done for identity in result.needs}  # trials of a search
+    known |= {run.identity for name in plans.names() for run in Plan.read(name).runs()}
+    groups: dict[tuple[str, ...], list[RunResult]] = {}
+    for result in done:
+        if result.identity not in known:
+            options = result.options | (
+                {"vectors": result.vectors["name"]} if result.vectors else {}
+            )
+            settings = [f"{name}={value}" for name, value in options.items()]
+            own = (result.plan, result.dataset, result.learner, result.variant, result.protocol,
+                   ", ".join([*settings, *(["search"] if result.needs else [])]))  # fmt: skip
+            groups.setdefault(own, []).append(result)
+    rows = []
+    for own, same in groups.items():
+        scores = [
+            f"{fmean(result.scores[name] for result in same):.3f}".removeprefix("0")
+            if all(name in result.scores for result in same)
+            else "-"
+            for name in MEASURES
+        ]
+        rows.append([*map(_escape, own), str(len(same)), *scores])
+    if rows:
+        command = form.command(f"table FILE.toml -o {results.folder}")
+        heads = ["plan", "data set", "learner", "variant", "protocol", "settings", "runs"]
+        told = form.text.format(f"Runs of no plan of ours; {command} shows those of a plan's file.")
+        yield "Other runs", [told, form.grid([*heads, *MEASURES.values()], rows)]
 
 
 def _not_run(form: Form, results: Results) -> Iterator[str]:
