@@ -67,7 +67,14 @@ def test_figures_are_listed(run, folder, tmp_path):
 
 def test_a_report_says_where_it_is(run, folder, tmp_path):
     pytest.importorskip("matplotlib")
-    status, out, err = run("experiment", "report", folder, "--to", tmp_path / "report", "--json")
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "index.html").write_text("mine")
+    words = ("experiment", "report", folder, "--to", tmp_path / "report", "--json")
+    status, _, err = run(*words)
+    assert status == 1
+    assert "--force overwrites it" in err
+    assert (tmp_path / "report" / "index.html").read_text() == "mine"
+    status, out, err = run(*words, "--force")
     assert status == 0
     assert json.loads(out) == {"report": str(tmp_path / "report" / "index.html")}
     assert "f1: tables and figures" in err

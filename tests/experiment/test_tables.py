@@ -1,5 +1,6 @@
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from experiment.made_results import add
@@ -353,6 +354,18 @@ def test_what_nothing_was_measured_of_is_not_shown(results):
     assert table.measured().columns == (NEWS,)
     assert table.measured().rows == [("svm", "tfidf")]
     assert table.measured([REUTERS]).cells == {}
+
+
+def test_the_plan_of_the_docs_makes_tables(results, tmp_path):
+    docs = Path(__file__).parents[2] / "docs" / "experiments.md"
+    _, _, rest = docs.read_text(encoding="utf-8").partition("```toml\n")
+    (tmp_path / "mine.toml").write_text(rest.partition("```")[0], encoding="utf-8")
+    table = make(Plan.read(f"{tmp_path}/mine.toml"), results)[0]
+    assert table.rows == [
+        ("svm", "tfidf", ""),
+        ("cnn", "vectors", "search"),
+        *(("cnn", "vectors+wce", f"supervised_dropout={p}") for p in (0.0, 0.2, 0.5)),
+    ]
 
 
 def test_a_plan_without_such_runs_is_an_error(results):

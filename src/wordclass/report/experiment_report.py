@@ -322,14 +322,14 @@ def _others(form: Form, results: Results) -> Iterator[Section]:
                    ", ".join([*settings, *(["search"] if result.needs else [])]))  # fmt: skip
             groups.setdefault(own, []).append(result)
     rows = []
-    for own, same in groups.items():
+    for names, same in groups.items():
         scores = [
             f"{fmean(result.scores[name] for result in same):.3f}".removeprefix("0")
             if all(name in result.scores for result in same)
             else "-"
             for name in MEASURES
         ]
-        rows.append([*map(_escape, own), str(len(same)), *scores])
+        rows.append([*map(_escape, names), str(len(same)), *scores])
     if rows:
         command = form.command(f"table FILE.toml -o {results.folder}")
         heads = ["plan", "data set", "learner", "variant", "protocol", "settings", "runs"]
