@@ -29,6 +29,7 @@ _TABLE_FILES = {"csv": "csv", "latex": "tex"}
 _MOST_VOTES = 12  # cells that are named for a claim
 _MOST_ROWS = 15  # of a table that is not folded
 _FIRST, _SMALL = "f1", "smoke"  # the main plan; the one that shows nothing about the paper
+_ASKED = ("plan", "dataset", "learner", "variant", "protocol")
 Section = tuple[str, list[str]]  # a title, and what stands below it
 
 
@@ -314,13 +315,11 @@ def _others(form: Form, results: Results) -> Iterator[Section]:
     groups: dict[tuple[str, ...], list[RunResult]] = {}
     for result in done:
         if result.identity not in known:
-            options = result.options | (
-                {"vectors": result.vectors["name"]} if result.vectors else {}
-            )
-            settings = [f"{name}={value}" for name, value in options.items()]
-            own = (result.plan, result.dataset, result.learner, result.variant, result.protocol,
-                   ", ".join([*settings, *(["search"] if result.needs else [])]))  # fmt: skip
-            groups.setdefault(own, []).append(result)
+            settings = [f"{name}={value}" for name, value in result.options.items()]
+            settings += [f"vectors={result.vectors['name']}"] if result.vectors else []
+            settings += ["search"] if result.needs else []
+            own = [getattr(result, name) for name in _ASKED]
+            groups.setdefault((*own, ", ".join(settings)), []).append(result)
     rows = []
     for names, same in groups.items():
         scores = [
@@ -332,7 +331,7 @@ def _others(form: Form, results: Results) -> Iterator[Section]:
         rows.append([*map(_escape, names), str(len(same)), *scores])
     if rows:
         command = form.command(f"table FILE.toml -o {results.folder}")
-        heads = ["plan", "data set", "learner", "variant", "protocol", "settings", "runs"]
+        heads = [*_ASKED, "settings", "runs"]
         told = form.text.format(f"Runs of no plan of ours; {command} shows those of a plan's file.")
         yield "Other runs", [told, form.grid([*heads, *MEASURES.values()], rows)]
 
