@@ -126,7 +126,7 @@ def plan_of(tmp_path, **facts):
 def _toml(value):
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} = {_toml(each)}" for name, each in value.items()) + "}"
-    return repr(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def test_a_plan_of_the_users_combines_all_and_presets_give_way(tmp_path):
@@ -180,6 +180,34 @@ def test_a_search_comes_before_what_it_decides(tmp_path):
         ({"settings": "best"}, "unknown kind of settings 'best'"),
         ({"options": [1]}, r"options is \[1\]; expected a table"),
         ({"learners": ["linear"], "variants": ["default"], "settings": "search"}, "no grid for"),
+        (
+            {
+                "learners": ["cnn"],
+                "variants": ["vectors+wce", "vectors"],
+                "options": {"shrinkage": 1.0},
+            },
+            "shrinkage is an option of word-class vectors, which the variant vectors of cnn does",
+        ),
+        (
+            {"learners": ["fasttext"], "variants": ["random"], "sweep": {"correlation": ["dot"]}},
+            "correlation is an option of word-class vectors, which the variant random of fasttext",
+        ),
+        ({"options": {"structural_problems": 3}}, "which the variant tfidf of svm does not have"),
+        ({"options": {"features": "wce"}}, "features cannot be an option of svm: the run itself"),
+        ({"options": {"probabilities": True}}, "probabilities cannot be an option of svm"),
+        ({"sweep": {"seed": [1]}}, "seed cannot be an option of svm"),
+        (
+            {"learners": ["cnn"], "variants": ["wce"], "options": {"trainable": True}},
+            "trainable cannot be an option of cnn",
+        ),
+        (
+            {"learners": ["map"], "variants": ["default"], "options": {"n_term": 10}},
+            r"unknown option of map 'n_term' \(did you mean 'n_terms'\?\)",
+        ),
+        (
+            {"learners": ["counts"], "variants": ["default"], "options": {"min_dcos": 3}},
+            r"unknown option of counts 'min_dcos' \(did you mean 'min_docs'\?\)",
+        ),
     ],
 )
 def test_a_wrong_plan_is_refused_before_any_work(tmp_path, data, facts, message):

@@ -13,6 +13,7 @@ from wordclass.errors import InputError
 from wordclass.experiment import sources
 from wordclass.experiment.runs import Run
 from wordclass.naming import unknown
+from wordclass.text.vectorizer import DocumentVectorizer
 
 _FOLDER = Path(__file__).parents[1] / "plans"
 _PRESETS = Path(__file__).with_name("presets.toml")
@@ -45,6 +46,14 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     **dict.fromkeys(NETWORKS, _NETWORK),
     **{name: {"default": {}} for name in MEASUREMENTS},
 }
+
+# options that a plan gives to the word-class vectors of a classifier, not to the classifier
+_OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems")
+EMBEDDING_OPTIONS: Mapping[str, Sequence[str]] = {
+    "svm": _OF_EMBEDDINGS,  # which has a weighting itself, and shares it
+    **dict.fromkeys(("fasttext", *NETWORKS), (*_OF_EMBEDDINGS, "weighting")),
+}
+_OF_RUNS = ("checkpoint", "on_epoch", "protocol", "seed", "trainable", "vectors", "wce")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +112,10 @@ class Group:
         ]:
             if given not in choices:
                 raise unknown(kind, given, choices)
+        for learner, variant, name in itertools.product(
+            group.learners, group.variants, {**group.options, **group.sweep}
+        ):
+            _check_option(learner, variant, name)
         return group
 
     def runs(self) -> Iterator[Run]:
@@ -129,6 +142,19 @@ class Group:
                 else:
                     own = preset(dataset, learner, variant) | own
                     yield Run(dataset, learner, variant, seed, protocol, vectors, own)
+
+
+def _check_option(learner: str, variant: str, name: str) -> None:
+    """Refuse an option that is not for such runs; which ones classifiers have, they know."""
+    if learner in MEASUREMENTS:
+        known = ["n_terms"] if learner == "map" else DocumentVectorizer().get_params(deep=False)
+        if name not in known:
+            raise unknown(f"option of {learner}", name, known)
+    elif name in _OF_RUNS or name in VARIANTS[learner][variant].keys() - {"random_dims"}:
+        raise InputError(f"{name} cannot be an option of {learner}: the run itself sets it")
+    elif name in EMBEDDING_OPTIONS.get(learner, ()) and "wce" not in variant:
+        told = f"{name} is an option of word-class vectors"
+        raise InputError(f"{told}, which the variant {variant} of {learner} does not have")
 
 
 # what a plan has for a field of a group, by the type of the field
