@@ -383,6 +383,8 @@ def test_without_finished_runs_times_grow_with_the_data_and_the_network(data):
     expected = Times([]).expected
     lstm = Run("newsgroups20", "lstm", "vectors")
     assert expected(replace(lstm, options={"hidden": 512})) > 1.9 * expected(lstm)
+    strange = {"hidden": "many", "max_length": [], "max_epochs": {}}
+    assert expected(replace(lstm, options=strange)) == expected(lstm)
     part = replace(lstm, dataset="newsgroups20:sci.med+sci.space")
     assert expected(part) == pytest.approx(expected(lstm) / 10, rel=0.01)
     svm = Run("newsgroups20", "svm", "vectors")
