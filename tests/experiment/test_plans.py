@@ -162,6 +162,18 @@ def test_a_search_comes_before_what_it_decides(tmp_path):
     assert [run.seed for run in only] == [0, 0, 0, 0, 2]
 
 
+def test_a_search_keeps_the_options_of_the_plan(tmp_path):
+    path = plan_of(
+        tmp_path, learners=["cnn"], variants=["vectors+wce"], settings="search",
+        options={"channels": 7, "lr": 0.01},
+    )  # fmt: skip
+    *trials, last = Plan.read(path).runs()
+    assert [run.options for run in trials] == [
+        {"channels": 7, "lr": 0.01, "supervised_dropout": rate} for rate in (0.5, 0.2)
+    ]
+    assert len(last.needs) == 2
+
+
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
@@ -176,7 +188,8 @@ def test_a_search_comes_before_what_it_decides(tmp_path):
         ({"sweep": {"C": 1}}, "sweep is {'C': 1}; expected a table of lists"),
         ({"sweep": [1]}, "expected a table of lists"),
         ({"settings": ["best"]}, "expected a name"),
-        ({"options": {"C": float("inf")}}, "not JSON compliant"),
+        ({"options": {"C": float("inf")}}, "C is inf; expected a finite number"),
+        ({"sweep": {"C": [1.0, float("nan")]}}, "C is nan; expected a finite number"),
         ({"settings": "best"}, "unknown kind of settings 'best'"),
         ({"options": [1]}, r"options is \[1\]; expected a table"),
         ({"learners": ["linear"], "variants": ["default"], "settings": "search"}, "no grid for"),
@@ -191,6 +204,10 @@ def test_a_search_comes_before_what_it_decides(tmp_path):
         (
             {"learners": ["fasttext"], "variants": ["random"], "sweep": {"correlation": ["dot"]}},
             "correlation is an option of word-class vectors, which the variant random of fasttext",
+        ),
+        (
+            {"learners": ["fasttext"], "variants": ["random"], "settings": "search"},
+            "a search needs validation scores; fasttext has some in the protocol 'paper'",
         ),
         ({"options": {"structural_problems": 3}}, "which the variant tfidf of svm does not have"),
         ({"options": {"features": "wce"}}, "features cannot be an option of svm: the run itself"),
@@ -224,8 +241,9 @@ def test_a_wrong_plan_is_refused_before_any_work(tmp_path, data, facts, message)
         ("", "not a plan: it has no runs"),
         ("runs = []\n", "not a plan: it has no runs"),
         ("[[runs]]\ndatasets = []\nlearners = ['nearest']\n", "not a plan: it has no runs"),
-        ("runs = 5\n", "not a plan: .*not iterable"),
-        ("runs = ['svm']\n", "not a plan: "),
+        ("runs = 5\n", r"runs is no list of tables; write \[\[runs\]\] above each"),
+        ("runs = ['svm']\n", "runs is no list of tables"),
+        ("[runs]\ndatasets = ['tiny']\nlearners = ['svm']\n", r"write \[\[runs\]\] above each"),
         ("\x00", "not a plan: "),
         ("[[run]]\n", r"unknown field 'run' \(did you mean 'runs'\?\)"),
     ],

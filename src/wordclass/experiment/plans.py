@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +113,20 @@ class Group:
         ]:
             if given not in choices:
                 raise unknown(kind, given, choices)
-        for learner, variant, name in itertools.product(
-            group.learners, group.variants, {**group.options, **group.sweep}
-        ):
-            _check_option(learner, variant, name)
+        group._check_options()
         return group
+
+    def _check_options(self) -> None:
+        given = [*self.options.items()]
+        given += [(name, each) for name, values in self.sweep.items() for each in values]
+        for name, value in given:
+            if isinstance(value, float) and not isfinite(value):
+                raise InputError(f"{name} is {value}; expected a finite number")
+            for learner, variant in itertools.product(self.learners, self.variants):
+                _check_option(learner, variant, name)
+        if self.settings == "search" and "fasttext" in self.learners and "clean" in self.protocols:
+            told = "a search needs validation scores"
+            raise InputError(f"{told}; fasttext has some in the protocol 'paper' only")
 
     def runs(self) -> Iterator[Run]:
         """Give the runs, one data set after the other."""
@@ -135,7 +145,7 @@ class Group:
                 if self.settings == "search":
                     trials = tuple(
                         Run(dataset, learner, variant, 0, protocol, vectors, own | each)
-                        for each in grid(dataset, learner, variant)
+                        for each in grid(dataset, learner, variant, own)
                     )
                     yield from trials
                     yield Run(dataset, learner, variant, seed, protocol, vectors, own, trials)
@@ -201,9 +211,10 @@ class Plan:
             for each in found:
                 if each not in ("title", "runs"):
                     raise unknown("field", each, ["title", "runs"])
-            plan = cls(
-                path.stem, str(found.get("title", "")), [*map(Group.of, found.get("runs", []))]
-            )
+            groups = found.get("runs", [])
+            if not isinstance(groups, list) or not all(isinstance(each, dict) for each in groups):
+                raise InputError("runs is no list of tables; write [[runs]] above each")
+            plan = cls(path.stem, str(found.get("title", "")), [*map(Group.of, groups)])
             if not plan.runs():
                 raise InputError("it has no runs")
             for dataset in {run.dataset for run in plan.runs()} if not is_ours else ():
@@ -260,8 +271,12 @@ def preset(dataset: str, learner: str, variant: str) -> dict[str, Any]:
     return options
 
 
-def grid(dataset: str, learner: str, variant: str) -> list[dict[str, Any]]:
+def grid(
+    dataset: str, learner: str, variant: str, given: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
     """Return all settings of the paper's search, for one data set, learner and variant.
+
+    Options that are given have only the value that they have there.
 
     Raises
     ------
@@ -277,4 +292,5 @@ def grid(dataset: str, learner: str, variant: str) -> list[dict[str, Any]]:
         values["random_dims"] = presets()["grid"]["random_dims"]
     if learner == "fasttext" and dataset in presets()["grid"]["large"]:
         values["epochs"] = presets()["grid"]["epochs"]
+    values |= {name: [each] for name, each in (given or {}).items() if name in values}
     return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
