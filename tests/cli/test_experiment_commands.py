@@ -69,7 +69,7 @@ def test_a_cut_line_is_told_and_its_run_done_again(run, data, plan, tmp_path):
     path.write_bytes(path.read_bytes()[:-9])
     status, _, err = run("experiment", "run", plan, "-o", folder)
     assert status == 0
-    assert f"{path}, line 3: cut, and skipped; its run is done again" in err
+    assert f"{path}, line 3: not understood, and skipped; its run is done again" in err
     assert "3 runs, 2 done, 1 left: about" in err
     after = Results(folder).runs()
     assert [each.scores for each in after] == [each.scores for each in before]

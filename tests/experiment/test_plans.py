@@ -178,6 +178,8 @@ def test_a_search_keeps_the_options_of_the_plan(tmp_path):
     ("facts", "message"),
     [
         ({"datasets": ["tinny"]}, r"unknown data set 'tinny' \(did you mean 'tiny'\?\)"),
+        ({"datasets": ["docstrings:"]}, "the data set 'docstrings:' lacks a class; expected docst"),
+        ({"datasets": ["tiny:music+"]}, r"the data set 'tiny:music\+' lacks a class"),
         ({"learners": ["smv"]}, r"unknown learner 'smv' \(did you mean 'svm'\?\)"),
         ({"variants": ["tf-idf"]}, r"unknown variant of svm 'tf-idf' \(did you mean 'tfidf'\?\)"),
         ({"protocols": ["papers"]}, r"unknown protocol 'papers' \(did you mean 'paper'\?\)"),

@@ -183,6 +183,8 @@ def test_some_classes_of_a_data_set_are_one_of_its_own(data, tmp_path):
     assert (result.data["n_train"], result.data["n_test"]) == (40, 20)
     with pytest.raises(wc.InputError, match=r"unknown class of tiny 'spaces' \(did you mean 'spac"):
         do(run_of("nearest", dataset="tiny:music+spaces"), results)
+    with pytest.raises(wc.InputError, match="many is multilabel; only single-label data sets"):
+        do(run_of("nearest", dataset="many:music+space"), results)
 
 
 # --- the paper's search -------------------------------------------------------------------------

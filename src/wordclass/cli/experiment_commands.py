@@ -171,13 +171,15 @@ def report(
 
 
 def _results(settings: Settings, folder: Path) -> "Results":
-    """Open a folder of results, and tell of its lines that were cut."""
+    """Open a folder of results, and tell of its lines that are not understood."""
     from wordclass.experiment.runs import Results
 
     results = Results(folder)
     results.runs()
     for number in results.skipped:
-        settings.say(f"{results.path}, line {number}: cut, and skipped; its run is done again")
+        settings.say(
+            f"{results.path}, line {number}: not understood, and skipped; its run is done again"
+        )
     return results
 
 
