@@ -64,7 +64,7 @@ def test_what_was_noted_before_a_crash_is_in_the_history_of_the_training_that_go
         calls.append(epoch.epoch)
         if len(calls) == 3:
             raise RuntimeError("the machine stops")
-        return {"calls": len(calls)}
+        return {"calls": len(calls), "below_zero": -1.0}
 
     options = {"max_epochs": 4, "checkpoint": tmp_path / "state", "on_epoch": watch}
     with pytest.raises(RuntimeError):
@@ -85,3 +85,9 @@ def test_a_saved_model_knows_nothing_of_the_watcher(tmp_path):
 def test_a_watcher_must_be_a_function():
     with pytest.raises(wc.InputError, match="on_epoch is 'print'; expected a function, or None"):
         make(on_epoch="print").fit(*SINGLE)
+
+
+@pytest.mark.parametrize("returned", [{"a": "x"}, {"a": None}, {"a": float("nan")}, [1.0], 5, "x"])
+def test_a_watcher_must_return_numbers(returned):
+    with pytest.raises(wc.InputError, match=r"on_epoch returned .*; expected a dict of finite"):
+        make(on_epoch=lambda epoch: returned).fit(*SINGLE)

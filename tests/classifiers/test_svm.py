@@ -374,10 +374,26 @@ def test_what_a_search_found_can_be_given_class_by_class():
         )
 
 
+def test_each_class_is_validated_with_its_own_penalty():
+    texts, labels = multilabel_corpus()
+    searched = wc.classifier("svm", thresholds="tuned").fit(texts, labels)
+    assert len(set(searched.C_.tolist())) > 1
+    given = wc.classifier("svm", thresholds="tuned", C=searched.C_).fit(texts, labels)
+    np.testing.assert_array_equal(given.C_, searched.C_)
+    # but for warm starts
+    np.testing.assert_allclose(given.thresholds_, searched.thresholds_, atol=1e-4)
+    made, expected = (model.predict_proba(texts) for model in (given, searched))
+    np.testing.assert_allclose(made, expected, atol=1e-3)
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{"C": [1.0, 2.0], "probabilities": False}, {"C": [1.0, 1.0, 1.0]}, {"C": [1.0, 0.0, 1.0]}],
+    ("options", "data"),
+    [
+        ({"C": [1.0, 2.0], "probabilities": False}, multilabel_corpus()),
+        ({"C": [1.0, 0.0, 1.0]}, multilabel_corpus()),
+        ({"C": [1.0, 1.0, 1.0]}, corpus()),  # all classes are validated together
+    ],
 )
-def test_one_penalty_per_class_fits_the_classes(options):
+def test_one_penalty_per_class_fits_the_classes(options, data):
     with pytest.raises(wc.InputError, match=r"C (has shape|is 0\.0)"):
-        wc.classifier("svm", **options).fit(*multilabel_corpus())
+        wc.classifier("svm", **options).fit(*data)

@@ -41,12 +41,12 @@ def test_a_plan_is_run_and_not_run_again(run, data, plan, tmp_path):
     status, out, err = run("experiment", "run", plan, "-o", folder)
     assert (status, out) == (0, "")
     missing, first, own, *finished, last = err.splitlines()
-    assert missing.startswith("1 runs cannot be done here: the data set rcv1 is not here")
-    assert first.startswith("mine: 3 runs, 0 done; the other 3 take about")
+    assert missing.startswith("1 run cannot be done here: the data set rcv1 is not here")
+    assert first.startswith("mine: 3 runs, 0 done, 3 left: about")
     assert "learned here from the corpus itself" in own
     assert len(finished) == 3
     assert finished[0].startswith("tiny nearest default clean seed 0: ")
-    assert last == f"3 of 3 runs are in {folder / 'runs.jsonl'}"
+    assert last == f"3 of 3 runs done: {folder / 'runs.jsonl'}"
     status, out, err = run("experiment", "run", plan, "-o", folder, "--json", "--quiet")
     assert json.loads(out) == {"plan": "mine", "runs": 3, "done": 3, "failed": []}
     assert (status, err) == (0, "")
@@ -69,8 +69,8 @@ def test_a_cut_line_is_told_and_its_run_done_again(run, data, plan, tmp_path):
     path.write_bytes(path.read_bytes()[:-9])
     status, _, err = run("experiment", "run", plan, "-o", folder)
     assert status == 0
-    assert f"{path}, line 3: cut, and skipped; its run is done again" in err
-    assert "3 runs, 2 done; the other 1 take" in err
+    assert f"{path}, line 3: not understood, and skipped; its run is done again" in err
+    assert "3 runs, 2 done, 1 left: about" in err
     after = Results(folder).runs()
     assert [each.scores for each in after] == [each.scores for each in before]
 
@@ -80,7 +80,7 @@ def test_runs_that_fail_are_told_and_make_the_status_1(run, data, plan, tmp_path
     status, _, err = run("experiment", "run", plan, "-o", tmp_path / "out", "-j", 2)
     assert status == 1
     last = err.splitlines()[-1]
-    assert last.startswith("wordclass: 1 runs failed; the first: tiny:sky+space nearest")
+    assert last.startswith("wordclass: 1 run failed; the first: tiny:sky+space nearest")
     assert "unknown class of tiny 'sky'" in last
     assert len(Results(tmp_path / "out").runs()) == 3
 
@@ -158,6 +158,44 @@ def test_a_full_disk_ends_the_work_and_nothing_is_lost(run, data, plan, tmp_path
     assert (folder / "runs.jsonl").read_bytes().startswith(before)
     assert len(Results(folder).runs()) == 3
     assert leftovers(folder) == []
+
+
+def test_after_a_stop_only_the_runs_that_are_there_are_counted(run, data, plan, tmp_path):
+    folder = tmp_path / "out"
+    run("experiment", "run", plan, "-o", folder, "--only", "dataset=many")
+    (folder / "predictions").rename(tmp_path / "elsewhere")
+    (folder / "predictions").touch()  # where no array can be kept
+    status, out, err = run("experiment", "run", plan, "-o", folder, "--json", "--quiet")
+    assert (status, json.loads(out)["runs"], json.loads(out)["done"]) == (1, 3, 1)
+    assert "1 run failed" in err
+
+
+def test_runs_that_need_packages_which_are_not_here_are_left_out(
+    run, data, plan, tmp_path, monkeypatch
+):
+    for package in ("torch", "fasttext", "openTSNE"):
+        monkeypatch.setitem(sys.modules, package, None)
+    plan.write_text(
+        PLAN
+        + "".join(
+            f"[[runs]]\ndatasets = ['tiny']\nlearners = ['{learner}']\nvariants = ['{variant}']\n"
+            for learner, variant in [("cnn", "wce"), ("lstm", "wce"), ("fasttext", "random"),
+                                     ("map", "default")]
+        )
+        + "vectors = ['corpus']\n"
+    )  # fmt: skip
+    status, _, err = run("experiment", "run", plan, "-o", tmp_path / "out")
+    assert status == 0
+    for line in (
+        "2 runs cannot be done here: torch is needed for networks: pip install 'wordclass[torch]'",
+        "1 run cannot be done here: fasttext is needed for fasttext: pip install 'wordclass[fast",
+        "1 run cannot be done here: openTSNE is needed for map: pip install 'wordclass[opentsne]'",
+        "3 of 3 runs done",
+    ):
+        assert line in err
+    status, _, err = run("experiment", "run", plan, "-o", tmp_path, "--only", "learner=cnn")
+    assert status == 1
+    assert err.splitlines()[-1].startswith("wordclass: torch is needed")
 
 
 def test_a_folder_may_be_named_from_where_one_is(run, data, plan, tmp_path, monkeypatch):

@@ -105,4 +105,4 @@ def test_a_cut_line_is_told(run, folder):
         file.write('{"key": "12')
     status, _, err = run("experiment", "table", "f1", "-o", folder, "--only", ONLY)
     assert status == 0
-    assert "line 3: cut, and skipped" in err
+    assert "line 3: not understood, and skipped" in err

@@ -126,7 +126,7 @@ def plan_of(tmp_path, **facts):
 def _toml(value):
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} = {_toml(each)}" for name, each in value.items()) + "}"
-    return repr(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def test_a_plan_of_the_users_combines_all_and_presets_give_way(tmp_path):
@@ -162,10 +162,24 @@ def test_a_search_comes_before_what_it_decides(tmp_path):
     assert [run.seed for run in only] == [0, 0, 0, 0, 2]
 
 
+def test_a_search_keeps_the_options_of_the_plan(tmp_path):
+    path = plan_of(
+        tmp_path, learners=["cnn"], variants=["vectors+wce"], settings="search",
+        options={"channels": 7, "lr": 0.01},
+    )  # fmt: skip
+    *trials, last = Plan.read(path).runs()
+    assert [run.options for run in trials] == [
+        {"channels": 7, "lr": 0.01, "supervised_dropout": rate} for rate in (0.5, 0.2)
+    ]
+    assert len(last.needs) == 2
+
+
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
         ({"datasets": ["tinny"]}, r"unknown data set 'tinny' \(did you mean 'tiny'\?\)"),
+        ({"datasets": ["docstrings:"]}, "the data set 'docstrings:' lacks a class; expected docst"),
+        ({"datasets": ["tiny:music+"]}, r"the data set 'tiny:music\+' lacks a class"),
         ({"learners": ["smv"]}, r"unknown learner 'smv' \(did you mean 'svm'\?\)"),
         ({"variants": ["tf-idf"]}, r"unknown variant of svm 'tf-idf' \(did you mean 'tfidf'\?\)"),
         ({"protocols": ["papers"]}, r"unknown protocol 'papers' \(did you mean 'paper'\?\)"),
@@ -176,10 +190,43 @@ def test_a_search_comes_before_what_it_decides(tmp_path):
         ({"sweep": {"C": 1}}, "sweep is {'C': 1}; expected a table of lists"),
         ({"sweep": [1]}, "expected a table of lists"),
         ({"settings": ["best"]}, "expected a name"),
-        ({"options": {"C": float("inf")}}, "not JSON compliant"),
+        ({"options": {"C": float("inf")}}, "C is inf; expected a finite number"),
+        ({"sweep": {"C": [1.0, float("nan")]}}, "C is nan; expected a finite number"),
         ({"settings": "best"}, "unknown kind of settings 'best'"),
         ({"options": [1]}, r"options is \[1\]; expected a table"),
         ({"learners": ["linear"], "variants": ["default"], "settings": "search"}, "no grid for"),
+        (
+            {
+                "learners": ["cnn"],
+                "variants": ["vectors+wce", "vectors"],
+                "options": {"shrinkage": 1.0},
+            },
+            "shrinkage is an option of word-class vectors, which the variant vectors of cnn does",
+        ),
+        (
+            {"learners": ["fasttext"], "variants": ["random"], "sweep": {"correlation": ["dot"]}},
+            "correlation is an option of word-class vectors, which the variant random of fasttext",
+        ),
+        (
+            {"learners": ["fasttext"], "variants": ["random"], "settings": "search"},
+            "a search needs validation scores; fasttext has some in the protocol 'paper'",
+        ),
+        ({"options": {"structural_problems": 3}}, "which the variant tfidf of svm does not have"),
+        ({"options": {"features": "wce"}}, "features cannot be an option of svm: the run itself"),
+        ({"options": {"probabilities": True}}, "probabilities cannot be an option of svm"),
+        ({"sweep": {"seed": [1]}}, "seed cannot be an option of svm"),
+        (
+            {"learners": ["cnn"], "variants": ["wce"], "options": {"trainable": True}},
+            "trainable cannot be an option of cnn",
+        ),
+        (
+            {"learners": ["map"], "variants": ["default"], "options": {"n_term": 10}},
+            r"unknown option of map 'n_term' \(did you mean 'n_terms'\?\)",
+        ),
+        (
+            {"learners": ["counts"], "variants": ["default"], "options": {"min_dcos": 3}},
+            r"unknown option of counts 'min_dcos' \(did you mean 'min_docs'\?\)",
+        ),
     ],
 )
 def test_a_wrong_plan_is_refused_before_any_work(tmp_path, data, facts, message):
@@ -196,8 +243,9 @@ def test_a_wrong_plan_is_refused_before_any_work(tmp_path, data, facts, message)
         ("", "not a plan: it has no runs"),
         ("runs = []\n", "not a plan: it has no runs"),
         ("[[runs]]\ndatasets = []\nlearners = ['nearest']\n", "not a plan: it has no runs"),
-        ("runs = 5\n", "not a plan: .*not iterable"),
-        ("runs = ['svm']\n", "not a plan: "),
+        ("runs = 5\n", r"runs is no list of tables; write \[\[runs\]\] above each"),
+        ("runs = ['svm']\n", "runs is no list of tables"),
+        ("[runs]\ndatasets = ['tiny']\nlearners = ['svm']\n", r"write \[\[runs\]\] above each"),
         ("\x00", "not a plan: "),
         ("[[run]]\n", r"unknown field 'run' \(did you mean 'runs'\?\)"),
     ],

@@ -11,7 +11,8 @@ from experiment.kills import command, kill_until_done, leftovers, what_came_out
 from made_up import COMMON, WORDS, corpus
 
 import wordclass as wc
-from wordclass.experiment import training
+from wordclass.classifiers._text_classifier import own_embeddings
+from wordclass.experiment import sources, training
 from wordclass.experiment.outlook import Outlook, Times
 from wordclass.experiment.plans import NETWORKS, VARIANTS, Plan
 from wordclass.experiment.running import do, work
@@ -91,7 +92,7 @@ def test_the_history_has_scores_of_training_and_test_texts(data, tmp_path):
 def test_options_of_embeddings_reach_every_learner(data, tmp_path):
     results = Results(tmp_path / "out")
     for learner, variant in [("nearest", "default"), ("svm", "wce"), ("cnn", "wce")]:
-        run = run_of(learner, variant)
+        run = run_of(learner, variant, "many")
         usual, other = (
             do(replace(run, options={**run.options, "correlation": name}), results)
             for name in ("dot", "ppmi")
@@ -100,7 +101,23 @@ def test_options_of_embeddings_reach_every_learner(data, tmp_path):
         if learner != "cnn":
             with pytest.raises(wc.InputError, match="unknown correlation 'pppmi'"):
                 do(replace(run, options={**run.options, "correlation": "pppmi"}), results)
-        assert usual.key != other.key
+        assert usual.classes != other.classes
+
+
+def test_the_embeddings_have_the_words_of_their_classifier(data):
+    dataset = sources.load("tiny")
+    for run, words in [
+        (run_of("svm", "wce", options={"shrinkage": 5.0, "mask_numbers": False, "ngrams": [1, 2],
+                                       "weighting": "bm25"}),
+         {"mask_numbers": False, "ngrams": (1, 2), "weighting": "bm25"}),
+        (run_of("cnn", "wce", options={"shrinkage": 5.0, "mask_numbers": False, "min_docs": 2}),
+         {"mask_numbers": False, "min_docs": 2}),
+    ]:  # fmt: skip
+        model = wc.classifier(run.learner, **training._all_options(run, run.options, dataset))
+        embeddings = own_embeddings(model)
+        assert embeddings.get_params() == embeddings.get_params() | words | {
+            "shrinkage": 5.0, "seed": 1,
+        }  # fmt: skip
 
 
 def test_labels_that_training_never_saw_are_dropped_and_counted(data, tmp_path):
@@ -133,12 +150,17 @@ def test_the_measurements_are_those_of_the_corpus(data, tmp_path):
 def test_a_map_is_kept_with_its_arrays(data, tmp_path):
     pytest.importorskip("openTSNE")
     results = Results(tmp_path / "out")
-    result = do(Run("tiny", "map", vectors="corpus", options={"n_terms": 9}), results)
+    run = Run("tiny", "map", vectors="corpus", options={"n_terms": 9})
+    result = do(run, results)
     found = TermMap.of_parts(result.extra, results.arrays(result.key))
     assert sorted(found.classes[k] for k in found.class_of) == sorted(3 * [*WORDS])
     assert all(term in WORDS[found.classes[k]] or term in COMMON for term, k in
                zip(found.terms, found.class_of, strict=True))  # fmt: skip
     assert [panel.places.shape for panel in found.panels] == [(9, 2)] * 3
+    other = do(replace(run, seed=1), results)
+    moved = TermMap.of_parts(other.extra, results.arrays(other.key))
+    assert moved.terms == found.terms
+    assert (moved.panels[1].places != found.panels[1].places).any()
 
 
 @pytest.mark.slow
@@ -161,6 +183,8 @@ def test_some_classes_of_a_data_set_are_one_of_its_own(data, tmp_path):
     assert (result.data["n_train"], result.data["n_test"]) == (40, 20)
     with pytest.raises(wc.InputError, match=r"unknown class of tiny 'spaces' \(did you mean 'spac"):
         do(run_of("nearest", dataset="tiny:music+spaces"), results)
+    with pytest.raises(wc.InputError, match="many is multilabel; only single-label data sets"):
+        do(run_of("nearest", dataset="many:music+space"), results)
 
 
 # --- the paper's search -------------------------------------------------------------------------
@@ -361,6 +385,8 @@ def test_without_finished_runs_times_grow_with_the_data_and_the_network(data):
     expected = Times([]).expected
     lstm = Run("newsgroups20", "lstm", "vectors")
     assert expected(replace(lstm, options={"hidden": 512})) > 1.9 * expected(lstm)
+    strange = {"hidden": "many", "max_length": [], "max_epochs": {}}
+    assert expected(replace(lstm, options=strange)) == expected(lstm)
     part = replace(lstm, dataset="newsgroups20:sci.med+sci.space")
     assert expected(part) == pytest.approx(expected(lstm) / 10, rel=0.01)
     svm = Run("newsgroups20", "svm", "vectors")

@@ -15,6 +15,7 @@ from scipy import sparse
 import wordclass as wc
 from wordclass import storage
 from wordclass.errors import FormatError
+from wordclass.experiment import sources
 from wordclass.experiment.runs import Results, Run, RunResult
 
 RESULT = RunResult(
@@ -66,6 +67,40 @@ def test_a_result_is_found_by_what_was_asked_for():
     assert run.identity == RESULT.identity
     with_vectors = replace(RESULT, vectors={"name": "small", "dims": 4, "digest": "d"})
     assert with_vectors.identity == replace(run, vectors="small").identity != run.identity
+
+
+def test_the_checksum_of_a_folder_depends_on_contents_and_paths(tmp_path):
+    def checksum(**files):
+        folder = tmp_path / str(len([*tmp_path.iterdir()]))
+        for name, content in files.items():
+            (folder / name).mkdir(parents=True)
+            (folder / name / "text").write_text(content)
+        return sources._file_digest(folder)
+
+    usual = checksum(a="moon", b="sun")
+    assert usual == checksum(b="sun", a="moon")
+    others = {checksum(a="sun", b="moon"), checksum(a="moon", c="sun"), checksum(a="noon", b="sun")}
+    assert len({usual, *others}) == 4
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"times": "x"}, {"times": {}}, {"times": {"total": "long"}}, {"times": {"total": None}},
+        {"scores": []}, {"scores": {"macro_f1": "0.5"}}, {"scores": None}, {"classes": 5},
+        {"classes": {"tp": 1}}, {"history": {}}, {"history": [5]}, {"seed": "0"}, {"key": []},
+        {"vectors": "glove"}, {"vectors": {}}, {"options": []}, {"needs": [1]}, {"data": None},
+        {"best_epoch": "one"}, {"learner": {}},
+    ],
+)  # fmt: skip
+def test_a_line_of_other_types_is_skipped_and_told(tmp_path, changes):
+    results = Results(tmp_path)
+    results.add(RESULT)
+    with results.path.open("a") as file:
+        file.write(json.dumps({**asdict(other(1)), **changes}) + "\n[]\n5\nnull\n")
+    results.add(other(2))
+    assert results.runs() == [RESULT, other(2)]
+    assert results.skipped == [2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("cut", [1, 40, -2, -1])

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -450,7 +451,7 @@ class NetworkClassifier(TextClassifier):
 
     def _tell(
         self, data: TrainingTexts, network: TextNetwork, epoch: Epoch, scores: Floats32 | None
-    ) -> Mapping[str, float] | None:
+    ) -> dict[str, float]:
         """Tell whoever watches of an epoch; `scores` are those of the validation texts."""
         codeframe, thresholds = data.labels.codeframe, self.thresholds_
         if codeframe.is_multilabel and self._is_clean and scores is not None:
@@ -469,7 +470,15 @@ class NetworkClassifier(TextClassifier):
             return codeframe.to_labels(decide(logits, thresholds))
 
         told = FinishedEpoch(epoch.epoch, epoch.loss, epoch.macro_f1, epoch.micro_f1, predict)
-        return None if self.on_epoch is None else self.on_epoch(told)
+        noted = None if self.on_epoch is None else self.on_epoch(told)
+        if noted is None:
+            return {}
+        with suppress(AttributeError, TypeError, ValueError):
+            numbers = {name: float(each) for name, each in noted.items()}
+            if np.isfinite([*numbers.values()]).all():
+                return numbers
+        expected = "expected a dict of finite numbers, or None"
+        raise InputError(f"on_epoch returned {noted!r:.60}; {expected}")
 
     def _tuned(self, data: TrainingTexts, scores: Floats32) -> Floats:
         """Return thresholds (m,) by cross-validation on the validation texts."""

@@ -64,9 +64,9 @@ class SvmClassifier(TextClassifier):
         that are not to be the defaults.
     C : float, array of shape (m,) or "auto", default="auto"
         How much errors weigh against the size of the weights, for all classes or for each (such as
-        the `C_` of another classifier; without `probabilities` then); or "auto": chosen from
-        `VALUES_OF_C` by five-fold cross-validation, for each class on its own in a multilabel task
-        (1 where it has fewer than five texts), else for all classes together.
+        the `C_` of another classifier; in a single-label task without `probabilities` then); or
+        "auto": chosen from `VALUES_OF_C` by five-fold cross-validation, for each class on its own
+        in a multilabel task (1 where it has fewer than five texts), else for all classes together.
     target : str, default="accuracy"
         What C is chosen for: "accuracy", as the paper's runs did, "macro_f1", "micro_f1", or
         "both", the mean of these two. In a multilabel task each class has a C, and all but
@@ -131,7 +131,7 @@ class SvmClassifier(TextClassifier):
         )
         is_tuned = is_multilabel and self.thresholds == "tuned"
         needs_scores = self.probabilities or is_tuned
-        C, scores = self._penalties(Y.shape[1], needs_scores), None
+        C, scores = self._penalties(Y.shape[1], needs_scores and not is_multilabel), None
         if is_auto(self.C) or needs_scores:
             grid = np.array(VALUES_OF_C) if is_auto(self.C) else C[:1]
             search = _search_each if is_multilabel else _search_all
@@ -150,13 +150,16 @@ class SvmClassifier(TextClassifier):
                 scores, Y, is_single_label=not is_multilabel, shares=True
             )
 
-    def _penalties(self, n_classes: int, needs_scores: bool) -> Floats:
-        """Return the C (m,) that were given, scikit-learn's where they are searched."""
+    def _penalties(self, n_classes: int, is_one: bool) -> Floats:
+        """Return the C (m,) that were given, scikit-learn's where they are searched.
+
+        `is_one`: they must be equal, as all classes are validated together.
+        """
         given = np.asarray(_DEFAULT_C if is_auto(self.C) else self.C, dtype=np.float64)
-        if given.ndim and (given.shape != (n_classes,) or needs_scores):
+        if given.ndim and (given.shape != (n_classes,) or is_one):
             raise InputError(
-                f"C has shape {given.shape}; expected one number, or one per class ({n_classes}) "
-                "with probabilities=False and thresholds='zero'"
+                f"C has shape {given.shape}; expected one number, or one per class ({n_classes}), "
+                "in a single-label task with probabilities=False"
             )
         return np.full(n_classes, given)
 
@@ -333,7 +336,8 @@ def _search_each(
     def choose(j: int) -> tuple[float, Floats32]:
         alone = by_class[:, [j]].tocsr()
         truth = alone.toarray().ravel().astype(np.int64)
-        tried = grid if truth.sum() >= _N_FOLDS else default[:1]
+        is_searched = len(grid) > 1 and truth.sum() >= _N_FOLDS
+        tried = grid if is_searched else default[[j]]
         return _searched(documents, alone, truth, tried, target, _splits(truth), 1)
 
     progress.report("choosing C", 0, n_classes)

@@ -86,24 +86,25 @@ def run(
     read, results = Plan.read(plan), _results(settings, output)
     outlook = Outlook.of(read, results, chosen(only))
     for reason, number in outlook.missing.items():
-        settings.say(f"{number} runs cannot be done here: {reason}")
+        settings.say(f"{_n_runs(number)} cannot be done here: {reason}")
     if not outlook.runs:
         raise MissingDataError(next(iter(outlook.missing)))
     n_runs, n_left, jobs = len(outlook.runs), len(outlook.left), n_threads(settings.jobs)
     settings.say(
-        f"{read.name}: {n_runs} runs, {n_runs - n_left} done; the other {n_left} take "
+        f"{read.name}: {_n_runs(n_runs)}, {n_runs - n_left} done, {n_left} left: "
         f"about {_time(outlook.seconds / min(jobs, max(n_left, 1)))} on this machine"
     )
     if any(each.vectors == OWN_VECTORS for each in outlook.runs):
         settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
     failures = work(output, outlook.left, read.name, n_jobs=jobs, tell=settings.say)
-    n_done = len(outlook.runs) - len(failures)
+    finished = {result.key for result in results.runs()}
+    n_done = sum(each.key in finished for each in outlook.runs)
     settings.tell(
         {"plan": read.name, "runs": n_runs, "done": n_done, "failed": failures},
-        f"{n_done} of {n_runs} runs are in {results.path}",
+        f"{n_done} of {_n_runs(n_runs)} done: {results.path}",
     )
     if failures:
-        raise WordClassError(f"{len(failures)} runs failed; the first: {failures[0]}")
+        raise WordClassError(f"{_n_runs(len(failures))} failed; the first: {failures[0]}")
 
 
 @experiment_command
@@ -171,14 +172,20 @@ def report(
 
 
 def _results(settings: Settings, folder: Path) -> "Results":
-    """Open a folder of results, and tell of its lines that were cut."""
+    """Open a folder of results, and tell of its lines that are not understood."""
     from wordclass.experiment.runs import Results
 
     results = Results(folder)
     results.runs()
     for number in results.skipped:
-        settings.say(f"{results.path}, line {number}: cut, and skipped; its run is done again")
+        settings.say(
+            f"{results.path}, line {number}: not understood, and skipped; its run is done again"
+        )
     return results
+
+
+def _n_runs(number: int) -> str:
+    return f"{number} run{'s' * (number != 1)}"
 
 
 def _time(seconds: float) -> str:

@@ -110,9 +110,9 @@ def lay_out(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured
     embeddings = WordClassEmbeddings().fit(train.texts, train.labels)
     is_own = run.vectors == sources.OWN_VECTORS
     source = "Latent semantic analysis of the same texts" if is_own else str(run.vectors)
-    n_per_class = -(-n_terms // len(embeddings.classes_))
+    n_each, seed = -(-n_terms // len(embeddings.classes_)), run.seed
     return make_map(
-        train, embeddings, vectors, source, n_per_class=n_per_class, as_published=True
+        train, embeddings, vectors, source, n_per_class=n_each, seed=seed, as_published=True
     ).to_parts()
 
 

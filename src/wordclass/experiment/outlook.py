@@ -3,16 +3,19 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from statistics import median
+from typing import Any
 
 from wordclass import naming
-from wordclass.errors import MissingDataError
+from wordclass.errors import MissingDataError, MissingExtraError
 from wordclass.experiment.plans import NETWORKS, Plan, presets
 from wordclass.experiment.runs import Results, Run, RunResult
 
 _USUAL_TEXTS, _USUAL_CLASSES = 11_314, 20  # of newsgroups20, on which times were measured
 _USUAL_LENGTH = 200  # words that a text has there
 _USUAL_SIZE = {"channels": 128, "hidden": 256}
+_PACKAGES = {**dict.fromkeys(NETWORKS, "torch"), "fasttext": "fasttext", "map": "openTSNE"}
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Outlook:
     Parameters
     ----------
     runs : list of Run
-        All of them, but those whose data are not here.
+        All of them, but those whose data, or the package that they need, are not here.
     left : list of Run
         Those that are not finished.
     missing : dict
@@ -46,11 +49,22 @@ class Outlook:
         runs, left, missing = [], [], Counter[str]()
         for run in plan.runs(only):
             try:
-                left += [run] if run.key not in done else []
+                if run.key not in done:
+                    _require_package(run.learner)
+                    left.append(run)
                 runs.append(run)
-            except MissingDataError as error:
+            except (MissingDataError, MissingExtraError) as error:
                 missing[str(error)] += 1
         return cls(runs, left, missing, sum(map(times.expected, left)))
+
+
+def _require_package(learner: str) -> None:
+    """Refuse what needs a package that is not here; it is not imported, which takes seconds."""
+    package = _PACKAGES.get(learner)
+    if package is not None and find_spec(package) is None:
+        purpose = "networks" if learner in NETWORKS else learner
+        told = f"{package} is needed for {purpose}"
+        raise MissingExtraError(f"{told}: pip install 'wordclass[{package.lower()}]'")
 
 
 class Times:
@@ -83,9 +97,9 @@ class Times:
         seconds *= n_texts / _USUAL_TEXTS
         if run.learner in NETWORKS:
             name = presets()["size_of"].get(run.learner)
-            size = options.get(name, _USUAL_SIZE[name]) / _USUAL_SIZE[name] if name else 1.0
-            size *= min(1.0, options.get("max_length", _USUAL_LENGTH) / _USUAL_LENGTH)
-            seconds *= size * min(options.get("max_epochs", known["epochs"]), known["epochs"])
+            size = _number(options, name, _USUAL_SIZE[name]) / _USUAL_SIZE[name] if name else 1.0
+            size *= min(1.0, _number(options, "max_length", _USUAL_LENGTH) / _USUAL_LENGTH)
+            seconds *= size * min(_number(options, "max_epochs", known["epochs"]), known["epochs"])
         elif run.learner in ("svm", "linear") and run.variant != "tfidf":  # whose time hardly grows
             seconds *= n_classes / _USUAL_CLASSES
         return float(known["start"] + seconds)
@@ -101,6 +115,12 @@ class Times:
             return _USUAL_TEXTS, _USUAL_CLASSES
         n_chosen = len(chosen.split("+")) if chosen else sizes.n_classes
         return sizes.n_train * n_chosen / sizes.n_classes, n_chosen
+
+
+def _number(options: Mapping[str, Any], name: str, usual: float) -> float:
+    """Return an option, or the usual number where it is none: the classifier will refuse it."""
+    given = options.get(name)
+    return given if isinstance(given, int | float) else usual
 
 
 def _seconds(result: RunResult) -> float:

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from wordclass.errors import InputError
 from wordclass.experiment import sources
 from wordclass.experiment.runs import Run
 from wordclass.naming import unknown
+from wordclass.text.vectorizer import DocumentVectorizer
 
 _FOLDER = Path(__file__).parents[1] / "plans"
 _PRESETS = Path(__file__).with_name("presets.toml")
@@ -45,6 +47,14 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     **dict.fromkeys(NETWORKS, _NETWORK),
     **{name: {"default": {}} for name in MEASUREMENTS},
 }
+
+# options that a plan gives to the word-class vectors of a classifier, not to the classifier
+_OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems")
+EMBEDDING_OPTIONS: Mapping[str, Sequence[str]] = {
+    "svm": _OF_EMBEDDINGS,  # which has a weighting itself, and shares it
+    **dict.fromkeys(("fasttext", *NETWORKS), (*_OF_EMBEDDINGS, "weighting")),
+}
+_OF_RUNS = ("checkpoint", "on_epoch", "protocol", "seed", "trainable", "vectors", "wce")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +113,20 @@ class Group:
         ]:
             if given not in choices:
                 raise unknown(kind, given, choices)
+        group._check_options()
         return group
+
+    def _check_options(self) -> None:
+        given = [*self.options.items()]
+        given += [(name, each) for name, values in self.sweep.items() for each in values]
+        for name, value in given:
+            if isinstance(value, float) and not isfinite(value):
+                raise InputError(f"{name} is {value}; expected a finite number")
+            for learner, variant in itertools.product(self.learners, self.variants):
+                _check_option(learner, variant, name)
+        if self.settings == "search" and "fasttext" in self.learners and "clean" in self.protocols:
+            told = "a search needs validation scores"
+            raise InputError(f"{told}; fasttext has some in the protocol 'paper' only")
 
     def runs(self) -> Iterator[Run]:
         """Give the runs, one data set after the other."""
@@ -122,13 +145,26 @@ class Group:
                 if self.settings == "search":
                     trials = tuple(
                         Run(dataset, learner, variant, 0, protocol, vectors, own | each)
-                        for each in grid(dataset, learner, variant)
+                        for each in grid(dataset, learner, variant, own)
                     )
                     yield from trials
                     yield Run(dataset, learner, variant, seed, protocol, vectors, own, trials)
                 else:
                     own = preset(dataset, learner, variant) | own
                     yield Run(dataset, learner, variant, seed, protocol, vectors, own)
+
+
+def _check_option(learner: str, variant: str, name: str) -> None:
+    """Refuse an option that is not for such runs; which ones classifiers have, they know."""
+    if learner in MEASUREMENTS:
+        known = ["n_terms"] if learner == "map" else DocumentVectorizer().get_params(deep=False)
+        if name not in known:
+            raise unknown(f"option of {learner}", name, known)
+    elif name in _OF_RUNS or name in VARIANTS[learner][variant].keys() - {"random_dims"}:
+        raise InputError(f"{name} cannot be an option of {learner}: the run itself sets it")
+    elif name in EMBEDDING_OPTIONS.get(learner, ()) and "wce" not in variant:
+        told = f"{name} is an option of word-class vectors"
+        raise InputError(f"{told}, which the variant {variant} of {learner} does not have")
 
 
 # what a plan has for a field of a group, by the type of the field
@@ -182,8 +218,11 @@ class Plan:
             for each in found:
                 if each not in ("title", "runs"):
                     raise unknown("field", each, ["title", "runs"])
-            groups = [*map(Group.of, found.get("runs", []))]
-            plan = cls(path.stem, str(found.get("title", "")), groups, None if is_ours else path)
+            groups = found.get("runs", [])
+            if not isinstance(groups, list) or not all(isinstance(each, dict) for each in groups):
+                raise InputError("runs is no list of tables; write [[runs]] above each")
+            source = None if is_ours else path
+            plan = cls(path.stem, str(found.get("title", "")), [*map(Group.of, groups)], source)
             if not plan.runs():
                 raise InputError("it has no runs")
             for dataset in {run.dataset for run in plan.runs()} if not is_ours else ():
@@ -240,8 +279,12 @@ def preset(dataset: str, learner: str, variant: str) -> dict[str, Any]:
     return options
 
 
-def grid(dataset: str, learner: str, variant: str) -> list[dict[str, Any]]:
+def grid(
+    dataset: str, learner: str, variant: str, given: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
     """Return all settings of the paper's search, for one data set, learner and variant.
+
+    Options that are given have only the value that they have there.
 
     Raises
     ------
@@ -257,4 +300,5 @@ def grid(dataset: str, learner: str, variant: str) -> list[dict[str, Any]]:
         values["random_dims"] = presets()["grid"]["random_dims"]
     if learner == "fasttext" and dataset in presets()["grid"]["large"]:
         values["epochs"] = presets()["grid"]["epochs"]
+    values |= {name: [each] for name, each in (given or {}).items() if name in values}
     return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]

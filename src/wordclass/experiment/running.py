@@ -22,8 +22,9 @@ from wordclass.classifiers import checked_options
 from wordclass.errors import InputError, StorageError, WordClassError
 from wordclass.experiment import sources
 from wordclass.experiment.measuring import MEASURE
+from wordclass.experiment.plans import EMBEDDING_OPTIONS
 from wordclass.experiment.runs import Results, Run, RunResult
-from wordclass.experiment.training import OF_EMBEDDINGS, train
+from wordclass.experiment.training import train
 from wordclass.experiment.usage import Usage
 
 _PATIENCE = 2.0  # seconds between two looks at what others do
@@ -94,7 +95,7 @@ def work(
 def _check_options(runs: Sequence[Run]) -> None:
     for learner in {run.learner for run in runs} - MEASURE.keys():
         names = {name for run in runs if run.learner == learner for name in run.options}
-        checked_options(learner, dict.fromkeys(names - {*OF_EMBEDDINGS}), {})
+        checked_options(learner, dict.fromkeys(names - {*EMBEDDING_OPTIONS.get(learner, ())}), {})
 
 
 @contextmanager

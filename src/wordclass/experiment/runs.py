@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,14 +111,16 @@ class RunResult:
     times : dict
         Seconds of each step: "read", "vectors", "select" (the search inside a classifier), "fit"
         (with the chosen settings), "predict"; "total"; and of each the seconds of the processor,
-        "fit_cpu" and so on. That of a network has all its epochs, also those before a stop, and
-        not the scoring of training and test texts.
+        "fit_cpu" and so on. That of a network has all its epochs, also those before a stop (but
+        maybe not all of the epoch in which it was killed), and not the scoring of training and
+        test texts.
     memory : int
         Peak resident bytes.
     history : list of dict or None
         Of each epoch "epoch", "loss", "seconds", "cpu_seconds", "validation_loss",
         "validation_macro_f1", "validation_micro_f1"; of some epochs also "test_macro_f1",
-        "test_micro_f1", "train_macro_f1" and "train_micro_f1", on at most 10,000 texts each.
+        "test_micro_f1", "train_macro_f1" and "train_micro_f1", on at most 10,000 texts each; the
+        training texts are all of them, those that validate too.
     best_epoch : int or None
     settings : dict
         What was chosen by the classifier itself, or by the search.
@@ -170,8 +173,8 @@ class Results:
     Attributes
     ----------
     skipped : list of int
-        The lines of `runs.jsonl` that were cut (a machine that stopped, a full disk); known after
-        `runs`.
+        The lines of `runs.jsonl` that are not understood, such as cut ones (a machine that stopped,
+        a full disk); known after `runs`.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -334,7 +337,7 @@ class Results:
             self.checkpoint(result.key).unlink(missing_ok=True)
 
 
-_NAMES = {each.name for each in fields(RunResult)}
+_KINDS = {each.name: each.type for each in fields(RunResult)}
 _LAYOUT = {
     "columns": "int16|int32 any >=0",
     "counts": "int16|int32 documents >=0",
@@ -343,10 +346,28 @@ _LAYOUT = {
 
 
 def _result_in(line: bytes) -> RunResult | None:
+    """Return the result that a line holds, or None where it is not understood."""
     with suppress(*storage.STRANGE):
         found = json.loads(line)
-        return RunResult(**{name: found[name] for name in _NAMES & found.keys()})
+        result = RunResult(**{name: found[name] for name in _KINDS.keys() & found.keys()})
+        is_understood = all(_is_a(getattr(result, name), kind) for name, kind in _KINDS.items())
+        # vectors without a name have no identity
+        if is_understood and "total" in result.times and result.identity:
+            return result
     return None
+
+
+def _is_a(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type, or one with others inside
+    """Tell whether a value of JSON has the type of a field, and what is inside it too."""
+    inner = get_args(kind)
+    if isinstance(kind, UnionType):
+        return any(_is_a(value, each) for each in inner)
+    if kind is float:
+        return isinstance(value, int | float)
+    if not isinstance(value, object if kind is Any else get_origin(kind) or kind):
+        return False
+    parts: Any = value.values() if isinstance(value, dict) else value
+    return not inner or inner[-1] is Any or all(_is_a(each, inner[-1]) for each in parts)
 
 
 def _compact(Y: Sparse) -> dict[str, NDArray[Any]]:

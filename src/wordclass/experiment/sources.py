@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wordclass import naming, storage
 from wordclass.corpus import Dataset, load_dataset, read_corpus
-from wordclass.errors import MissingDataError
+from wordclass.errors import InputError, MissingDataError
 from wordclass.experiment.term_map import learned_vectors
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import encode
@@ -38,12 +38,22 @@ def _corpora() -> dict[str, Path]:
     }
 
 
+def _named(name: str) -> tuple[str, list[str]]:
+    """Return the name of a data set without the classes behind its colon, and these."""
+    base, colon, chosen = name.partition(":")
+    classes = sorted(chosen.split("+")) if colon else []
+    if not all(classes):
+        raise InputError(f"the data set {name!r} lacks a class; expected {base} or {base}:one+two")
+    return base, classes
+
+
 def check_dataset(name: str) -> None:
     """Refuse a data set that is neither in the catalogue nor a corpus file.
 
     A data set of the catalogue need not be here, nor a file where `WORDCLASS_DATA` is not set.
     """
-    base, known = name.partition(":")[0], [*naming.names("datasets"), *_corpora()]
+    base, _ = _named(name)
+    known = [*naming.names("datasets"), *_corpora()]
     if base not in known and _data_folder() is not None:
         raise naming.unknown("data set", base, known)
 
@@ -83,7 +93,7 @@ def _states(name: str) -> tuple[object, ...]:
 
 @lru_cache(maxsize=1)
 def _load(name: str, _state: object) -> Dataset:
-    base, _, chosen = name.partition(":")
+    base, chosen = _named(name)
     if base in naming.names("datasets"):
         dataset = load_dataset(base)
     else:
@@ -91,11 +101,14 @@ def _load(name: str, _state: object) -> Dataset:
         train, test = (read_corpus(path, split=split) for split in ("train", "test"))
         own = encode(train.labels).codeframe.classes
         dataset = Dataset(base, train, test, list(own))
-    return _only(dataset, sorted(chosen.split("+"))) if chosen else dataset
+    return _only(dataset, chosen) if chosen else dataset
 
 
 def _only(dataset: Dataset, classes: list[str]) -> Dataset:
     """Return the documents of some classes of a single-label data set."""
+    if dataset.is_multilabel:
+        told = f"{dataset.name} is multilabel"
+        raise InputError(f"{told}; only single-label data sets can be cut to some classes")
     for each in classes:
         if each not in dataset.classes:
             raise naming.unknown(f"class of {dataset.name}", each, map(str, dataset.classes))
@@ -160,8 +173,11 @@ def _file_digest(path: Path) -> str:
 
 @lru_cache
 def _digest_of(path: Path, _state: object) -> str:
-    if path.is_dir():
-        inner = sorted(each for each in path.rglob("*") if each.is_file())
-        return digest("".join(f"{each.name} {each.stat().st_size} " for each in inner))
-    with storage.accessing(path), path.open("rb") as file:
-        return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
+    """Return a checksum of a file, or of all files below a folder and their names."""
+    inner = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    pieces = []
+    for each in inner:
+        with storage.accessing(each), each.open("rb") as file:
+            content = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
+        pieces += [each.relative_to(path).as_posix(), content]
+    return digest(*pieces) if path.is_dir() else content

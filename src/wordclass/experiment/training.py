@@ -9,15 +9,13 @@ from wordclass.arrays import Sparse
 from wordclass.checks import is_auto
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Dataset
-from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.experiment.plans import NETWORKS, VARIANTS
+from wordclass.experiment.plans import EMBEDDING_OPTIONS, NETWORKS, VARIANTS
 from wordclass.experiment.runs import Run
 from wordclass.experiment.usage import Usage, cpu_seconds
 from wordclass.measures import aligned, evaluate, score
 from wordclass.storage.facts import shown, storable
 from wordclass.word_vectors import WordVectors
 
-OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems", "weighting")
 _MOST_WATCHED = 10_000  # texts whose F1 is measured while a network is trained
 _MOST_RANDOM = 300  # random dimensions beside pretrained ones, as word-class ones are at most
 _CHOSEN = ("C", "ngrams", "shrinkage", "block_weight")  # where "auto", by a search in `fit`
@@ -101,11 +99,9 @@ def _all_options(run: Run, given: Mapping[str, Any], dataset: Dataset) -> dict[s
         options["protocol"] = run.protocol
     if options.get("random_dims") == "classes":
         options["random_dims"] = min(len(dataset.classes), _MOST_RANDOM)
-    of_embeddings = {name: options[name] for name in OF_EMBEDDINGS if name in options}
-    if of_embeddings and run.learner in ("svm", "fasttext", *NETWORKS):
-        words = {name: options[name] for name in ("min_docs", "seed") if name in options}
-        options = {name: each for name, each in options.items() if name not in of_embeddings}
-        options["wce"] = WordClassEmbeddings(**words, **of_embeddings)
+    of_embeddings = EMBEDDING_OPTIONS.get(run.learner, ())
+    if own := {name: options.pop(name) for name in of_embeddings if name in options}:
+        options["wce"] = own
     return {name: tuple(each) if isinstance(each, list) else each for name, each in options.items()}
 
 

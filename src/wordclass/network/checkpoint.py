@@ -185,7 +185,8 @@ def _state_of(told: Mapping[str, Any]) -> State:
             elif kept.type in (int, float) or (kept.type == float | None and value is not None):
                 check_number(kept.name, value)
     for name, number in chain(*(epoch.noted.items() for epoch in state.history)):
-        check_number(name, number)
+        if not isinstance(number, float):  # of any size: a gain may be below 0
+            raise InputError(f"{name} is {number!r}; expected a number")
     return state
 
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ _END: Any = object()
 
 Item = TypeVar("Item")
 Judge = Callable[[Floats32, Sparse], Scores]
-Watch = Callable[[Epoch, Floats32 | None], Mapping[str, float] | None]
+Watch = Callable[[Epoch, Floats32 | None], dict[str, float]]
 
 # --- what a network reads, and what it should say ----------------------------------------------
 
@@ -330,8 +330,7 @@ class Training:
         epoch = Epoch(state.epoch + 1, loss, macro, micro, seconds, validation_loss)
         state.history.append(epoch)
         if self.watch is not None and self.processes.rank == 0:
-            found_out = self.watch(epoch, scores) or {}
-            epoch.noted = {name: float(value) for name, value in found_out.items()}
+            epoch.noted = self.watch(epoch, scores)
         state.batch, state.loss, state.n_texts, state.seconds = 0, 0.0, 0, 0.0
         self._take_note(quality)
         self._save()
