@@ -223,9 +223,10 @@ class Plan:
                 raise InputError("runs is no list of tables; write [[runs]] above each")
             source = None if is_ours else path
             plan = cls(path.stem, str(found.get("title", "")), [*map(Group.of, groups)], source)
-            if not plan.runs():
+            datasets = {run.dataset for run in plan.runs()}
+            if not datasets:
                 raise InputError("it has no runs")
-            for dataset in {run.dataset for run in plan.runs()} if not is_ours else ():
+            for dataset in datasets if not is_ours else ():
                 sources.check_dataset(dataset)  # ours name corpora that need not be here
         return plan
 
@@ -243,9 +244,9 @@ class Plan:
         InputError
             No run has such a value, or all of them together.
         """
-        chosen = [run for group in self.groups for run in group.runs()]
+        every = chosen = [run for group in self.groups for run in group.runs()]
         for name, values in (only or {}).items():
-            known = {str(getattr(run, name)) for group in self.groups for run in group.runs()}
+            known = {str(getattr(run, name)) for run in every}
             for value in values:
                 if value not in known:
                     raise unknown(f"{name} of the plan {self.name}", value, known)

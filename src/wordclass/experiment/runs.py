@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -192,19 +193,9 @@ class Results:
         FormatError
             Two lines have one key and different scores.
         """
-        found: dict[str, RunResult] = {}
-        self.skipped = []
-        content = storage.content_of(self.path) if storage.is_there(self.path) else b""
-        for number, line in enumerate(content.split(b"\n"), start=1):
-            result = _result_in(line)
-            if result is None:
-                self.skipped += [number] if line.strip() else []
-                continue
-            first = found.setdefault(result.key, result)
-            if (first.scores, first.classes) != (result.scores, result.classes):
-                reason = f"another line has the same key {result.key} and different scores"
-                raise FormatError(self.path, number, f"{reason}; remove the wrong one")
-        return list(found.values())
+        found, skipped = _results_in(self.path, storage.state_of(self.path))
+        self.skipped = [*skipped]
+        return [*found]
 
     def predictions(self, key: str) -> Sparse:
         """Return which classes (n, m) the run with this key gave to the test texts."""
@@ -343,6 +334,23 @@ _LAYOUT = {
     "counts": "int16|int32 documents >=0",
     "n_classes": "int64",
 }
+
+
+@lru_cache(maxsize=1)  # a report or a runner asks many times
+def _results_in(path: Path, _state: object) -> tuple[list[RunResult], list[int]]:
+    """Return the results in a file, and the numbers of the lines that are not understood."""
+    found, skipped = dict[str, RunResult](), list[int]()
+    content = storage.content_of(path) if storage.is_there(path) else b""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        result = _result_in(line)
+        if result is None:
+            skipped += [number] if line.strip() else []
+            continue
+        first = found.setdefault(result.key, result)
+        if (first.scores, first.classes) != (result.scores, result.classes):
+            reason = f"another line has the same key {result.key} and different scores"
+            raise FormatError(path, number, f"{reason}; remove the wrong one")
+    return list(found.values()), skipped
 
 
 def _result_in(line: bytes) -> RunResult | None:

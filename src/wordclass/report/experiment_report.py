@@ -22,6 +22,7 @@ from wordclass.experiment.plans import Plan
 from wordclass.experiment.runs import Results, Run, RunResult
 from wordclass.experiment.tables import MEASURES, Table
 from wordclass.report import experiment_tables
+from wordclass.report.experiment_tables import written_number
 from wordclass.report.page import Markup, fill, static
 
 PAGE, MARKDOWN, TABLES, FIGURES = "index.html", "results.md", "tables", "figures"
@@ -288,7 +289,7 @@ def _best(scores: Mapping[tuple[str, ...], float]) -> str:
     if not scores:
         return "-"
     row = max(scores, key=lambda each: scores[each])
-    return f"{scores[row]:.3f} {' '.join(filter(None, row))}".removeprefix("0")
+    return " ".join([written_number("share", scores[row]), *filter(None, row)])
 
 
 def _claims(form: Form, evidence: Evidence) -> list[str]:
@@ -323,7 +324,7 @@ def _others(form: Form, results: Results) -> Iterator[Section]:
     rows = []
     for names, same in groups.items():
         scores = [
-            f"{fmean(result.scores[name] for result in same):.3f}".removeprefix("0")
+            written_number("share", fmean(result.scores[name] for result in same))
             if all(name in result.scores for result in same)
             else "-"
             for name in MEASURES

@@ -171,21 +171,21 @@ class _Content:
 
 def _numbers(kind: Kind, cell: Cell) -> tuple[str, str]:
     """Return what was measured, and over how many runs and beside what, in brackets."""
-    published = "" if cell.published is None else _number(kind, cell.published.value)
+    published = "" if cell.published is None else written_number(kind, cell.published.value)
     if cell.measured is None:
         return "-", f"({published})" if published else ""
-    measured, compared = _number(kind, cell.measured.mean), ""
+    measured, compared = written_number(kind, cell.measured.mean), ""
     if published == measured:
         compared = "(=)"
     elif cell.difference is not None:
-        compared = f"({published} {_number(kind, cell.difference, signed=True)})"
+        compared = f"({published} {written_number(kind, cell.difference, signed=True)})"
     if cell.measured.deviation is not None:
-        measured += f"±{_number(kind, cell.measured.deviation)}"
+        measured += f"±{written_number(kind, cell.measured.deviation)}"
         compared = f"n={cell.measured.n_runs} {compared}"
     return measured, compared
 
 
-def _number(kind: Kind, value: float, *, signed: bool = False) -> str:
+def written_number(kind: Kind, value: float, *, signed: bool = False) -> str:
     """Write a number: .706 for shares, 5m 58s for seconds, 17,184 for counts."""
     sign = "-" if value < 0 else "+" if signed else ""
     size = abs(value)
