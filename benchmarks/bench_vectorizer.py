@@ -1,10 +1,18 @@
-"""Texts to X, with single words and with bigrams: ours and scikit-learn's."""
+"""Texts to X, with single words, bigrams and characters: ours and scikit-learn's."""
 
 import measuring
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 import wordclass as wc
 
-NGRAMS = {"words": (1, 1), "bigrams": (1, 2)}
+CONTESTANTS = {
+    "words": (wc.DocumentVectorizer(), measuring.peer()),
+    "bigrams": (wc.DocumentVectorizer(ngrams=(1, 2)), measuring.peer(ngram_range=(1, 2))),
+    "characters": (
+        wc.DocumentVectorizer(analyzer="characters", ngrams=(2, 5), min_docs=1),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True),
+    ),
+}
 
 
 def main() -> None:
@@ -12,8 +20,7 @@ def main() -> None:
     arguments = measuring.read_arguments()
     texts = measuring.training_corpus(arguments.corpus).texts
     seconds, n_terms, ratios, differences = {}, {}, {}, []
-    for name, ngrams in NGRAMS.items():
-        ours, theirs = wc.DocumentVectorizer(ngrams=ngrams), measuring.peer(ngram_range=ngrams)
+    for name, (ours, theirs) in CONTESTANTS.items():
         X, peers_X = ours.fit_transform(texts), theirs.fit_transform(texts)
         differences.append(float(abs(X - peers_X).max()))
         n_terms[name] = X.shape[1]
@@ -31,6 +38,7 @@ def main() -> None:
         seconds=seconds,
         vs_scikit_learn=ratios["words"],
         vs_scikit_learn_bigrams=ratios["bigrams"],
+        vs_scikit_learn_characters=ratios["characters"],
         largest_difference=max(differences),
     )
 

@@ -1,4 +1,4 @@
-"""Where the tests find the shared corpora, and how hard hypothesis tries."""
+"""Where the tests find corpora and small encoders, and how hard hypothesis tries."""
 
 import os
 from pathlib import Path
@@ -32,3 +32,31 @@ def data_home() -> Path:
     home = Path(__file__).parent.parent / ".cache" / "tests-home"
     home.mkdir(parents=True, exist_ok=True)
     return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory):
+    """Keep what is cached out of the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORDCLASS_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(tmp_path_factory):
+    """Folders of small encoders by kind, each made once; tests that change one copy it."""
+    made = {}
+
+    def find(kind):
+        if kind not in made:
+            import small_encoders
+
+            make = {
+                "onnx": small_encoders.onnx_folder,
+                "sentence_transformers": small_encoders.bert_folder,
+                "static": small_encoders.static_folder,
+            }[kind]
+            made[kind] = make(tmp_path_factory.mktemp("encoders") / kind)
+        return made[kind]
+
+    return find

@@ -107,6 +107,16 @@ def _text_calls(n_docs, n_threads, seed):
             {"first": 0x110000, "folded": np.zeros(0, np.uint32)},
         ),
         Call(
+            "engine.learn_visible_characters",
+            lambda: engine.learn_visible_characters,
+            {"first": 0x110000, "folded": np.zeros(0, np.uint32)},
+        ),
+        Call(
+            "engine.character_options",
+            lambda: engine.character_options,
+            {"lowercase": True, "shortest": 2, "longest": 5},
+        ),
+        Call(
             "engine.options",
             lambda: engine.options,
             dict(mask_numbers=True, lowercase=True, shortest=1, longest=3, stop_words=["aa"]),
@@ -305,6 +315,17 @@ def _solver_calls(n_docs, n_threads, seed):
             lengths=("values", "columns", "intercept"),
         ),
     )
+
+
+def calls_with_looks(n_threads, seed=0, **changes):
+    """Yield calls of the solver with many documents, few of them at the margin of their class."""
+    every = {call.name: call for call in _solver_calls(2_500, n_threads, seed)}
+    given = every["solver.task"].arguments
+    signs = 2 * _labels(len(given["doc_cost"]), seed).toarray() - 1
+    own = signs * np.random.default_rng(seed).uniform(1, 5, signs.shape)
+    task = native.solver.task(*{**given, "own": own.astype(np.float32), **changes}.values())
+    for name in ("solver.solve", "solver.validate"):
+        yield replace(every[name].spoiled("task", task), name=f"{name} with looks")
 
 
 def _convolution_calls(n_docs, n_threads, seed):
@@ -520,9 +541,19 @@ def long_calls(n_threads):
     task = native.solver.task(*(every["solver.task"].arguments | endless).values())
     for name in ("solve", "solve_products", "validate", "validate_products"):
         yield every[f"solver.{name}"].spoiled("task", task)
+    yield from calls_with_looks(n_threads, **endless)
     many = native.engine.Documents(["aa bb " * 20_000] * 50_000)
     for name in ("CountedTexts", "FixedVocabulary.count", "TermCounter.add"):
         yield every[f"engine.{name}"].spoiled("documents", many)
+    characters = every["engine.CountedTexts"].spoiled(
+        "options", native.engine.character_options(True, 2, 5)
+    )
+    for what, texts in {
+        "words": ["aa bb " * 20_000] * 5_000,
+        "a word": ["a" * 30_000_000],
+    }.items():
+        given = characters.spoiled("documents", native.engine.Documents(texts))
+        yield replace(given, name=f"{given.name} of characters, {what}")
     one = native.engine.Documents(["aa bb " * 50_000_000])
     yield every["engine.FixedVocabulary.index"].spoiled("documents", one)
     yield every["engine.TermTable.sorted"].spoiled("ids", np.arange(6_000_000) % N_TERMS)

@@ -14,14 +14,15 @@ ROWS = [
     {"errors"},
     {
         "arrays", "checks", "corpus", "counts", "folds", "labels", "measures", "naming", "native",
-        "progress", "storage", "subwords", "vector_cache", "vocabulary", "word_vectors",
+        "progress", "sentence_cache", "sentence_vectors", "storage", "subwords", "vector_cache",
+        "vocabulary", "word_vectors",
     },
     {
         "corpus_formats", "correlations", "encoders", "linear_solver", "projectors",
-        "regressors", "vector_formats", "weightings",
+        "regressors", "sentence_encoders", "vector_formats", "weightings",
     },
     {"text"},
-    {"datasets", "embedding", "thresholds"},
+    {"datasets", "distillation", "embedding", "thresholds", "token_vectors"},
     {"explanation", "network", "persistence", "search"},
     {"classifiers", "torch"},
     {"tuning"},
@@ -34,6 +35,7 @@ ROW_OF = {part: row for row, parts in enumerate(ROWS) for part in parts}
 CATALOGUES = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name[-1] == "s"}
 CORNERS = {
     "fasttext": {"classifiers"},
+    "huggingface_hub": set(),
     "matplotlib": {"report"},
     "onnx": {"network"},
     "onnxruntime": set(),
@@ -41,14 +43,21 @@ CORNERS = {
     "openpyxl": set(),
     "polars": {"corpus_formats", "report", "vector_formats"},
     "rich": {"cli"},
+    "sentence_transformers": set(),
+    "tokenizers": set(),
     "torch": {"classifiers", "encoders", "network", "regressors"},
+    "transformers": set(),
     "typer": {"cli"},
     "zstandard": set(),
 }
 
 
+# a script for an environment of other packages, of which wordclass imports the names of peers
+SCRIPT = PACKAGE / "experiment" / "peer_script.py"
+
+
 def modules():
-    return sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+    return sorted({*PACKAGE.rglob("*.py")} - {PACKAGE / "__init__.py", SCRIPT})
 
 
 def name_of(path):

@@ -232,6 +232,23 @@ def test_a_function_is_saved_by_name_and_must_be_given_again(tmp_path):
         wc.load(path, analyser=split_words)
 
 
+@pytest.mark.parametrize("name", ["nearest", "svm"])
+def test_characters_are_an_option_like_others(name, tmp_path):
+    options = {"analyzer": "characters", "ngrams": (2, 4), "min_docs": 2}
+    model = wc.classifier(name, **options).fit(TEXTS, LABELS)
+    model.save(tmp_path / "a")
+    again = wc.load(tmp_path / "a")
+    assert (again.analyzer, again.ngrams) == ("characters", (2, 4))
+    assert again.predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
+    assert model.score(TEXTS, LABELS) > 0.9
+    ((label, terms),) = again.explain("A rocket to the moon", n=None).items()
+    assert {term for term, _ in terms} <= {*again._analyzer()("A rocket to the moon")}
+    assert (label, again.explain("a rocket to the moon", n=None)[label]) == ("space", terms)
+    rewritten(tmp_path / "a", lambda facts: facts["settings"].update(analyzer="letters"))
+    with pytest.raises(wc.FormatError, match="analyzer is 'letters'; expected 'characters'"):
+        wc.load(tmp_path / "a")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_a_model_is_loaded_and_replaced_through_a_link(saved, fitted):
     link = Path(f"{saved}-link")

@@ -22,7 +22,7 @@ def test_users_are_told_of_a_fit():
         wc.classifier("linear", min_docs=1).fit(*corpus(30))
     assert ("counting words", 1, 1) in told
     last = {step: (done, total) for step, done, total in told}
-    assert last["choosing settings"] == (6, 6)
+    assert last["choosing settings"] == (7, 7)
 
 
 def test_an_inner_listener_takes_over_and_hands_back_even_after_an_error():

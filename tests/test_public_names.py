@@ -27,7 +27,7 @@ def test_an_unknown_name_is_an_attribute_error():
 CORE_ONLY = """
 import sys
 EXTRAS = {"typer", "rich", "zstandard", "matplotlib", "torch", "fasttext"}
-EXTRAS |= {"pandas", "pyarrow", "gensim"}
+EXTRAS |= {"pandas", "pyarrow", "gensim", "tokenizers", "sentence_transformers", "onnxruntime"}
 class NotInstalled:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in EXTRAS:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from wordclass.corpus import LabelledCorpus as LabelledCorpus
     from wordclass.corpus import load_dataset as load_dataset
     from wordclass.corpus import read_corpus as read_corpus
+    from wordclass.distillation import distill as distill
     from wordclass.embedding.estimator import WordClassEmbeddings as WordClassEmbeddings
     from wordclass.embedding.matrix import EmbeddingMatrix as EmbeddingMatrix
     from wordclass.embedding.unseen_terms import UnseenTerms as UnseenTerms
@@ -49,6 +50,7 @@ _HOMES = {
     "WordClassError": "errors",
     "WordVectors": "word_vectors",
     "classifier": "classifiers",
+    "distill": "distillation",
     "evaluate": "measures",
     "load": "persistence",
     "load_dataset": "corpus",

@@ -1,18 +1,19 @@
 """Which words made this label: exact for every classifier whose scores are sums over terms."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from wordclass.arrays import Floats32
+from wordclass.arrays import Floats, Floats32
 from wordclass.corpus import Label
 from wordclass.labels import Codeframe
-from wordclass.text.analyzer import Analyze, Analyzer
+from wordclass.text.analyzer import Analyze, Analyzer, CharacterAnalyzer, leftovers
 
 _ACCOUNT = ("score", "intercept", "sum")
+ENCODER = "(encoder)"  # stands for what an encoder reads in the whole text; no term looks like it
 
 
 class WordShare(NamedTuple):
@@ -92,22 +93,75 @@ class Explanation:
 
         What a term adds is shared evenly by its occurrences, and what one of several words adds by
         its words; so the shares sum to what the terms add. A masked number stands where the number
-        does. Where an analyzer of the user's own cut the text, places are not known, and the terms
-        themselves are returned.
+        does; what stands between words is listed where it adds something. Where the terms are
+        n-grams of characters, words are what white space separates. What an encoder adds has no
+        place, and comes last. Where an analyzer of the user's own cut the text, places are not
+        known, and the terms themselves are returned.
         """
         column = self.codeframe.column(label)
-        if not isinstance(self.analyze, Analyzer):
-            return [WordShare(term, None, None, added) for term, added in self.top(label, None)]
-        tokens = self.analyze.tokens(self.text)
         added = dict(zip(self.terms, self.contributions[:, column].tolist(), strict=True))
+        rest = [WordShare(ENCODER, None, None, added[ENCODER])] if ENCODER in added else []
+        if isinstance(self.analyze, CharacterAnalyzer):
+            shares = _by_character(self.text, self.analyze, added)
+            pieces = leftovers(self.text, ())
+            found = [
+                WordShare(*each, float(shares[each.start : each.end].sum())) for each in pieces
+            ]
+            return [*found, *rest]
+        if not isinstance(self.analyze, Analyzer):
+            return [WordShare(term, None, None, share) for term, share in self.top(label, None)]
+        tokens = self.analyze.tokens(self.text)
+        between = [each for each in leftovers(self.text, tokens) if each.token in added]
         cut = self.analyze.terms([each.token for each in tokens])
         occurrences = [(term, places) for term, places in cut if term in added]
+        occurrences += [
+            (each.token, range(k, k + 1)) for k, each in enumerate(between, start=len(tokens))
+        ]
         n_occurrences = Counter(term for term, _ in occurrences)
-        shares = np.zeros(len(tokens))
+        pieces, shares = [*tokens, *between], np.zeros(len(tokens) + len(between))
         for term, places in occurrences:
             share = added[term] / (n_occurrences[term] * len(places))
             shares[places.start : places.stop] += share
-        return [
-            WordShare(self.text[token.start : token.end], token.start, token.end, share)
-            for token, share in zip(tokens, shares.tolist(), strict=True)
+        found = [
+            WordShare(self.text[piece.start : piece.end], piece.start, piece.end, share)
+            for piece, share in zip(pieces, shares.tolist(), strict=True)
         ]
+        return [*sorted(found, key=lambda each: (each.start, each.end)), *rest]
+
+
+def words_of_characters(
+    text: str, analyze: Analyze, ngrams: CharacterAnalyzer, added: Mapping[str, Floats32]
+) -> dict[str, Floats32]:
+    """Return what the words of a text add by their characters, and what stands between words.
+
+    Parameters
+    ----------
+    text : str
+    analyze : callable
+        What cuts it into words. Where it is the user's own, words are what white space separates.
+    ngrams : CharacterAnalyzer
+        What cuts it into n-grams of characters.
+    added : dict of arrays of shape (m,)
+        What each n-gram adds. It is shared evenly by its occurrences, and by the characters of
+        each; a word has the shares of its characters, so that the words sum to what n-grams add.
+    """
+    shares = _by_character(text, ngrams, added)
+    tokens = analyze.tokens(text) if isinstance(analyze, Analyzer) else []
+    words: dict[str, Floats32] = {}
+    for token, start, end in (*tokens, *leftovers(text, tokens)):
+        share = shares[start:end].sum(axis=0)
+        if share.any():
+            words[token] = words.get(token, np.float32(0)) + share.astype(np.float32)
+    return words
+
+
+def _by_character(
+    text: str, ngrams: CharacterAnalyzer, added: Mapping[str, float | Floats32]
+) -> Floats:
+    """Return what each character of a text adds (length, or length by m), as n-grams share it."""
+    places = [(ngram, start, end) for ngram, start, end in ngrams.places(text) if ngram in added]
+    n_occurrences = Counter(ngram for ngram, _, _ in places)
+    shares = np.zeros((len(text), *np.shape(next(iter(added.values()), 0.0))))
+    for ngram, start, end in places:
+        shares[start:end] += added[ngram] / (n_occurrences[ngram] * (end - start))
+    return shares

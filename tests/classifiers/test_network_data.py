@@ -27,7 +27,7 @@ def rows_read(data, number):
     batch = data.training.batch(np.array([number]))
     block = data.E.blocks["word_class"]
     rows = data.E.matrix[batch.ids.numpy()[0]][:, block]
-    return rows + (0 if batch.shift is None else batch.shift.numpy())
+    return rows + (batch.shift["word_class"].numpy() if batch.shift else 0)
 
 
 def reference_rows(texts, labels, seen, classes):

@@ -332,7 +332,7 @@ def test_info_tells_what_was_chosen(run, tmp_path):
     linear.save(tmp_path / "linear")
     found = json.loads(run("info", tmp_path / "linear", "--json")[1])
     for name, value in linear.settings_.items():
-        assert found[f"chosen {name}"] == (list(value) if name == "ngrams" else value)
+        assert found[f"chosen {name}"] == (list(value) if isinstance(value, tuple) else value)
     assert found["thresholds"] == pytest.approx(linear.thresholds_.tolist(), rel=1e-3)
     svm = wc.classifier("svm").fit(texts, labels)
     svm.save(tmp_path / "svm")

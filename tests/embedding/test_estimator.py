@@ -32,6 +32,9 @@ def test_a_word_is_looked_up_as_the_analyzer_writes_it():
     # a key is exact
     assert "SCSI" not in wce
     assert not wce["SCSI"].any()
+    # of characters, a word is no term but by chance
+    wce.set_params(analyzer="characters").fit(["SCSI", "rose"], ["hardware", "garden"])
+    assert wce.written("SCSI") == "SCSI"
 
 
 def test_the_whole_way_equals_slow_loops(wce):

@@ -36,6 +36,7 @@ def assert_same(one, other):
         {"ngrams": (1, 2), "n_jobs": 2},
         {"correlation": "chi_square", "stop_words": "english"},
         {"analyzer": str.split, "shrinkage": 3.0},
+        {"analyzer": "characters", "ngrams": (2, 3), "n_jobs": 2},
     ],
 )
 def test_blocks_equal_the_whole(size, made, options):

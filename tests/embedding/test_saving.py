@@ -77,6 +77,14 @@ def test_a_function_is_saved_by_name_and_must_be_given_again(tmp_path):
         wc.WordClassEmbeddings.load(path, analyser=split_words, analyzer=split_words)
 
 
+def test_characters_are_an_option_like_others(tmp_path):
+    wce = wc.WordClassEmbeddings(analyzer="characters", ngrams=(1, 3), min_docs=2)
+    wce.fit(TEXTS, LABELS).save(tmp_path / "a.wce")
+    again = wc.WordClassEmbeddings.load(tmp_path / "a.wce")
+    assert (again.analyzer, again.terms_[0]) == ("characters", " ")
+    np.testing.assert_array_equal(again.transform(TEXTS), wce.transform(TEXTS))
+
+
 def test_embeddings_are_read_as_word_vectors(tmp_path):
     path = tmp_path / "a.wce"
     wce = wc.WordClassEmbeddings(min_docs=2).fit(*multilabel_corpus())

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from made_up import COMMON, WORDS, corpus, multilabel_corpus
+from safetensors.numpy import save_file
 
 import wordclass as wc
 
@@ -28,3 +29,21 @@ def data(tmp_path, monkeypatch):
     wc.WordVectors.of(words, matrix).save(folder / "small.txt")
     monkeypatch.setenv("WORDCLASS_DATA", str(folder))
     return folder
+
+
+@pytest.fixture
+def encoder(tmp_path, monkeypatch):
+    """The folder of an encoder that knows the words of the made-up classes; its cache is empty."""
+    tokenizers = pytest.importorskip("tokenizers")
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    words = [word for own in WORDS.values() for word in own]
+    model = tokenizers.models.WordLevel({"?": 0} | {w: k + 1 for k, w in enumerate(words)}, "?")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    of_classes = np.repeat(np.eye(len(WORDS), dtype=np.float32), len(words) // len(WORDS), axis=0)
+    table = np.vstack([np.zeros(len(WORDS), np.float32), of_classes])
+    save_file({"embeddings": table}, folder / "model.safetensors")
+    monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path / "home"))
+    return str(folder)

@@ -25,7 +25,7 @@ def decisions(n_wrong):
 def add(results, run, macro=0.5, micro=None, n_wrong=0, **facts):
     """Add the result of a run: its macro F1, and what else is given."""
     key = hashlib.sha256(run.identity.encode()).hexdigest()[:32]
-    scores = {"macro_f1": macro, "micro_f1": macro if micro is None else micro}
+    scores = {"macro_f1": macro, "micro_f1": macro if micro is None else micro, "accuracy": macro}
     usual = {
         "plan": "made up", "classes": {}, "memory": 1, "history": None, "best_epoch": None,
         "settings": {}, "versions": {"python": "3.11"}, "machine": {"cpu": "<fast>"}, "extra": {},

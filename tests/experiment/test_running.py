@@ -3,6 +3,7 @@
 import json
 import subprocess
 import time
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -36,8 +37,9 @@ def run_of(learner, variant="default", dataset="tiny", **changes):
 
 
 ALL = [(learner, variant) for learner in SMALL for variant in VARIANTS[learner]]
+ALL = [each for each in ALL if each[1] != "context"]  # which has a model's vectors of words
 ALL += [(learner, variant) for learner in ("svm", "linear", "nearest")
-        for variant in VARIANTS[learner]]  # fmt: skip
+        for variant in VARIANTS[learner] if "encoder" not in variant]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -185,6 +187,57 @@ def test_some_classes_of_a_data_set_are_one_of_its_own(data, tmp_path):
         do(run_of("nearest", dataset="tiny:music+spaces"), results)
     with pytest.raises(wc.InputError, match="many is multilabel; only single-label data sets"):
         do(run_of("nearest", dataset="many:music+space"), results)
+
+
+def test_so_many_documents_per_class_are_drawn_by_the_seed(data, tmp_path):
+    results = Results(tmp_path / "out")
+    runs = [run_of("nearest", dataset="tiny@4", seed=seed) for seed in (1, 2)]
+    first, second = (do(run, results) for run in runs)
+    assert first.key != second.key
+    for result in (first, second):
+        assert (result.data["n_train"], result.data["n_test"]) == (12, 30)
+    # whatever was drawn, the test texts are those of the whole
+    whole = do(run_of("nearest"), results)
+    assert {each.data["fingerprint"] for each in (first, second, whole)} == {
+        sources.fingerprint(sources.load("tiny"))
+    }
+    assert do(runs[0], results).classes == first.classes
+
+
+def test_a_draw_has_enough_documents_of_each_class_and_follows_the_seed(data):
+    def drawn(name, seed):
+        return sources.drawn(sources.load(name), name, seed).train
+
+    labels = drawn("tiny@4", 0).labels
+    assert sorted(labels) == sorted([*WORDS] * 4)
+    texts = drawn("tiny@4", 0).texts
+    assert texts == drawn("tiny@4", 0).texts
+    assert texts != drawn("tiny@4", 1).texts
+    assert texts == [text for text in sources.load("tiny").train.texts if text in texts]
+    assert len(drawn("tiny@1000", 0)) == 60
+    assert sorted({*drawn("tiny:music+space@2", 0).labels}) == ["music", "space"]
+    several = drawn("many@3", 0)
+    counts = Counter(label for own in several.labels for label in own)
+    assert min(counts.values()) >= 3
+    assert len(several) < 12
+
+
+def test_sentence_vectors_are_timed_even_where_they_are_cached(data, tmp_path, encoder):
+    results = Results(tmp_path / "out")
+    run = run_of("linear", options={"encoder": encoder})
+    first, again = do(run, results), do(replace(run, seed=2), results)
+    plain = do(run_of("linear"), results)
+    assert first.times["encode_cpu"] > 0
+    assert again.times["encode_cpu"] > 0
+    assert "encode_cpu" not in plain.times
+
+
+@pytest.mark.parametrize("variant", [each for each in VARIANTS["svm"] if "encoder" in each])
+def test_features_of_an_encoder_can_be_run(data, tmp_path, encoder, variant):
+    run = run_of("svm", variant, options={"encoder": encoder})
+    result = do(run, Results(tmp_path / "out"))
+    assert result.scores["accuracy"] > 0.9
+    assert result.times["encode_cpu"] > 0
 
 
 # --- the paper's search -------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from experiment.made_results import add
 
 from wordclass.cli.experiment_commands import chosen
 from wordclass.errors import InputError
-from wordclass.experiment import paper, tables
+from wordclass.experiment import paper, plans, tables
 from wordclass.experiment.paper import Published
 from wordclass.experiment.plans import Group, Plan
 from wordclass.experiment.runs import Results
@@ -22,8 +22,11 @@ def results(tmp_path):
     return Results(tmp_path / "out")
 
 
-def plan_of(*groups, name="f1"):
-    return Plan(name, "a plan", [Group(**group) for group in groups])
+def plan_of(*groups, name="f1", **facts):
+    return Plan(name, "a plan", [Group(**group) for group in groups], **facts)
+
+
+TIMES = {"name": "run_times", "measures": ["run_times"]}
 
 
 NETS = {
@@ -248,7 +251,7 @@ def test_a_cell_whose_predictions_are_gone_is_not_tested(results):
 
 
 def test_run_times_leave_the_choice_of_settings_out(results):
-    plan = plan_of(SVM, name="run_times")
+    plan = plan_of(SVM, **TIMES)
     fill(results, plan, lambda run: 0.5)
     (table,) = make(plan, results)
     assert table.kind == "seconds"
@@ -258,7 +261,7 @@ def test_run_times_leave_the_choice_of_settings_out(results):
 
 
 def test_the_best_run_times_are_the_shortest_and_are_not_tested(results):
-    plan = plan_of({**NETS, "variants": ["vectors", "random"]}, name="run_times")
+    plan = plan_of({**NETS, "variants": ["vectors", "random"]}, **TIMES)
     seconds = {"vectors": 10.0, "random": 20.0}
 
     def score(run):
@@ -270,6 +273,81 @@ def test_the_best_run_times_are_the_shortest_and_are_not_tested(results):
     assert cell_of(table, "cnn", "vectors", NEWS).is_best
     assert not cell_of(table, "cnn", "random", NEWS).is_best
     assert not any(cell.n_daggers for cell in table.cells.values())
+
+
+def test_all_times_have_what_was_spent_before_the_training(results):
+    plan = plan_of(SVM, measures=["macro_f1", "accuracy", "all_times"])
+    spent = {"encode_cpu": 5.0, "select_cpu": 100.0, "fit_cpu": 9.0, "predict_cpu": 2.0, "total": 1}
+    scores = {"macro_f1": 0.5, "micro_f1": 0.6, "accuracy": 0.7}
+    fill(results, plan, lambda run: {"times": spent, "scores": scores})
+    macro, accuracy, seconds = make(plan, results, tests=False)
+    assert [each.title for each in (macro, accuracy)] == ["Macro F1", "Accuracy"]
+    assert cell_of(accuracy, "svm", "tfidf", NEWS).measured.mean == 0.7
+    assert seconds.kind == "seconds"
+    assert cell_of(seconds, "svm", "tfidf", NEWS).measured.mean == 107  # with one training, not two
+    assert cell_of(seconds, "svm", "tfidf", NEWS).published is None
+
+
+PAIRS = {"pairs": [["svm vectors+wce", "svm vectors"], ["svm tfidf", "svm vectors"]]}
+
+
+def test_pairs_of_rows_are_compared_over_documents_and_corrected_together(results):
+    variants = ["tfidf", "vectors", "vectors+wce"]
+    plan = plan_of({**SVM, "variants": variants}, name="mine", **PAIRS)
+    n_wrong = {"tfidf": 28, "vectors": 30, "vectors+wce": 0}
+    fill(
+        results,
+        plan,
+        lambda run: {"macro": 1 - n_wrong[run.variant] / 60, "n_wrong": n_wrong[run.variant]},
+    )
+    macro, _, table = make(plan, results)
+    assert (table.kind, table.columns) == ("difference", (NEWS, REUTERS))
+    assert table.rows[0] == ("Macro F1", "svm vectors+wce", "svm vectors")
+    assert len(table.rows) == 4
+    more, same = (table.cells[("Macro F1", *pair), NEWS] for pair in plan.pairs)
+    assert more.measured.mean == pytest.approx(0.5)
+    assert same.measured.mean == pytest.approx(2 / 60)
+    assert more.p < 0.01
+    assert same.is_equal
+    keys = [cell_of(macro, "svm", each, NEWS).results[0].key for each in variants]
+    one, two = (
+        randomization_test(
+            results.truth(keys[0]), [results.predictions(keys[k])], [results.predictions(keys[1])],
+            is_multilabel=False,
+        )["macro_f1"]
+        for k in (2, 0)
+    )  # fmt: skip
+    assert [more.p, same.p] == pytest.approx([holm([one, two, one, two])[k] for k in (0, 1)])
+    # of some runs, the pairs that are there
+    part = make(plan, results, {"variant": ["vectors", "vectors+wce"]})[-1]
+    assert {row[1] for row in part.rows} == {"svm vectors+wce"}
+    assert len(make(plan, results, tests=False)) == 2
+
+
+def test_a_pair_of_rows_that_there_are_not_is_an_error(results):
+    plan = plan_of(SVM, name="mine", pairs=[["svm tfidf", "svm tf-idf"]])
+    with pytest.raises(InputError, match=r"unknown row 'svm tf-idf' .did you mean 'svm tfidf'"):
+        make(plan, results)
+
+
+def test_the_pairs_of_our_plans_are_rows_of_them(results):
+    for name in plans.names():
+        make(Plan.read(name), results)
+
+
+def test_draws_of_few_labels_share_a_cell_and_are_paired(results):
+    few = {"datasets": ["banking77@8"], "learners": ["nearest", "linear"], "seeds": [0, 1, 2]}
+    plan = plan_of(few, name="mine")
+    wrong = {"nearest": 30, "linear": 0}
+    fill(
+        results,
+        plan,
+        lambda run: {"macro": 1 - wrong[run.learner] / 60, "n_wrong": wrong[run.learner]},
+    )
+    table = make(plan, results)[0]
+    cell = cell_of(table, "nearest", "default", "banking77@8")
+    assert cell.measured.n_runs == 3
+    assert cell.p < 0.01
 
 
 def test_improvements_are_those_of_pairs_that_are_both_there(results):
@@ -288,14 +366,14 @@ def test_improvements_are_those_of_pairs_that_are_both_there(results):
 
 
 def test_the_papers_own_cells_give_the_improvements_that_test_paper_has():
-    made = [
-        Table(title, "share", ("learner", "variant"), (), {
+    made = {
+        measure: Table(title, "share", ("learner", "variant"), (), {
             ((learner, variant), dataset): Cell(Summary(cell.value, None, 1))
             for (dataset, learner, variant), cell in paper.cells(measure).items()
         })
         for measure, title in tables.MEASURES.items()
-    ]  # fmt: skip
-    (table,) = tables.improvements(*made)
+    }  # fmt: skip
+    (table,) = tables.improvements(made)
     found = {
         row[0]: round(100 * table.cells[row, "Macro F1"].measured.mean, 2) for row in table.rows
     }

@@ -48,6 +48,13 @@ def test_results_do_not_depend_on_the_number_of_threads(name):
         np.testing.assert_array_equal(ours, theirs)
 
 
+def test_looks_at_many_documents_do_not_depend_on_the_number_of_threads():
+    every = zip(*(native_calls.calls_with_looks(n_threads) for n_threads in (1, 3)), strict=True)
+    for one, three in every:
+        for ours, theirs in zip(*map(_arrays, (one(), three())), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
 def _arrays(result):
     if isinstance(result, np.ndarray):
         return [result]
@@ -86,7 +93,7 @@ def test_memory_that_runs_out_in_a_thread_is_an_error():
 
 def test_every_long_loop_is_ended_by_an_interrupt():
     outcomes = made("with_interrupts")
-    assert len(outcomes) == 2 * 13
+    assert len(outcomes) == 2 * 17
     for name, outcome in outcomes.items():
         n_results, seconds = outcome
         assert n_results == 0, name

@@ -29,7 +29,15 @@ import test_engine, test_native_counting as fuzz
 from nasty_documents import documents, spliced_with_numbers
 import wordclass as wc
 
-fuzz.test_counting_in_several_python_threads_at_once()  # first: no characters are known yet
+for analyze in (fuzz.Analyzer(), fuzz.CharacterAnalyzer()):  # first: no characters are known yet
+    fuzz.test_counting_in_several_python_threads_at_once(analyze)
+for seed, analyze in enumerate(fuzz.CHARACTERS):
+    texts = documents(n_docs // 100, seed + 900)
+    counted = fuzz.assert_counted_alike(texts, analyze, (1, 3))
+    fuzz.assert_known_alike(texts, analyze, counted.terms[::3], (1, 3))
+    fuzz.test_words_of_one_character_leave_room_for_all_their_ngrams(analyze)
+for size in (1, 7, 8, 15, 16, 17, 63, 64, 65, 300):
+    fuzz.test_characters_of_words_of_every_length_at_every_place(size)
 each = n_docs // len(fuzz.OPTIONS) + 1
 for seed, analyze in enumerate(fuzz.OPTIONS):
     texts = documents(each, seed + 500)
@@ -49,7 +57,7 @@ names = {}
 exec(test_engine.SETUP, names)
 for code in (*test_engine.MUST_RAISE, *test_engine.MAY_RAISE):
     # not those that ask for absurd amounts of memory, which a sanitizer takes for an error
-    if "__new__" in code or "**" in code or "learn_characters(0x400" in code:
+    if "__new__" in code or "**" in code or "characters(0x400" in code:
         continue
     try:
         exec(code, dict(names))
@@ -62,6 +70,8 @@ for seed in range(8):
         for call in native_calls.calls(1 + 40 * seed, n_threads, seed).values():
             call()
             called.add(call.name)
+        for call in native_calls.calls_with_looks(n_threads, seed):
+            call()
 assert called == set(native_calls.every_name())
 for what, call, _ in native_calls.spoiled_calls():
     sizes = [each for each in call.arguments.values() if isinstance(each, int)]
@@ -71,8 +81,9 @@ for what, call, _ in native_calls.spoiled_calls():
         call()
     except Exception:
         pass
+INTERRUPTED = "solver.solve", "solver.solve with looks", "solver.validate_products"
 for call in native_calls.long_calls(3):
-    if call.name in ("solver.solve", "solver.validate_products", "engine.CountedTexts"):
+    if call.name in (*INTERRUPTED, "engine.CountedTexts"):
         assert native_calls.interrupted(call)[0] == 0, call.name
 print("all the same")
 """

@@ -122,6 +122,26 @@ def test_a_shift_is_added_to_the_rows_of_its_block_but_not_to_padding(E, batch, 
     assert torch.equal(layer(batch.ids, {}), layer(batch.ids))
 
 
+def test_vectors_in_context_stand_beside_the_rows_and_come_with_the_batch(E, batch):
+    layer = EmbeddingLayer(E, trainable=True, dropout={"context": 0.5}, context=4)
+    assert layer.blocks == {**E.blocks, "context": slice(E.n_dims, E.n_dims + 4)}
+    assert layer.embedding_dim == E.n_dims + 4
+    assert not any("context" in name for name in layer.state_dict())
+    assert layer.trained_vectors().keys() == E.blocks.keys()
+    own = torch.linspace(1, 2, batch.ids.size * 4).view(*batch.ids.shape, 4)
+    found = layer.eval()(batch.ids, {"context": own})
+    is_text = torch.from_numpy(batch.ids != E.padding)
+    assert torch.equal(found[..., : E.n_dims], EmbeddingLayer(E).eval()(batch.ids))
+    assert torch.equal(found[..., E.n_dims :], own * is_text[..., None])
+    dropped = layer.train()(batch.ids, {"context": own})[is_text][:, E.n_dims :] == 0
+    assert 0 < dropped.float().mean() < 1
+    assert layer.half()(batch.ids, {"context": own}).dtype == torch.float16
+    with pytest.raises(wc.InputError, match="come with the texts: give them as shift"):
+        layer(batch.ids)
+    with pytest.raises(wc.InputError, match="vectors of an encoder are not trained"):
+        EmbeddingLayer(E, trainable={"context": True}, context=4)
+
+
 def test_a_shift_is_added_before_dropout(E, batch):
     shift = {"word_class": torch.full((*batch.ids.shape, 3), 100.0)}
     with torch.random.fork_rng():

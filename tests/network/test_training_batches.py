@@ -94,7 +94,7 @@ def test_a_batch_has_the_ids_of_its_texts_and_their_classes(pad):
     assert batch.truth.tolist() == [0, 1, 0]
     assert batch.truth.dtype == torch.int64
     assert batch.weights is None
-    assert batch.shift is None
+    assert batch.shift == {}
 
 
 def test_several_labels_are_a_matrix_and_weights_follow_their_texts():
@@ -120,7 +120,7 @@ def test_each_token_has_the_row_of_its_texts_fold(rows, folds):
     differences = differences.astype(np.float32)
     vectors = FoldVectors(differences, np.array(folds))
     texts = labelled(ONE_CLASS).part(np.arange(len(ROWS)), vectors)
-    found = texts.batch(np.array(rows)).shift
+    found = texts.batch(np.array(rows)).shift["word_class"]
     expected = []
     for row in rows:
         for word in ROWS[row]:

@@ -86,6 +86,25 @@ def test_it_gives_what_the_encoder_gives_and_the_same_gradients(masked, trainabl
     assert_same(found, encoder(layer(ids), lengths), weights)
 
 
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize(
+    "matrix", [E, wc.EmbeddingMatrix([], [], np.zeros((2, 0), np.float32), {}, str.split)]
+)
+def test_vectors_in_context_come_token_by_token(masked, matrix):
+    layer = EmbeddingLayer(matrix, trainable=matrix is E, dropout=None, context=6)
+    encoder = CnnEncoder(matrix.n_dims + 6, channels=5, windows=(1, 3, 8), masked=masked)
+    assert word_by_word.serves(layer, encoder)
+    ids, lengths = batch_of(LENGTHS, masked)
+    if matrix is not E:
+        ids = torch.where(ids == E.padding, matrix.padding, matrix.unknown)
+    shift = {"context": torch.randn(sum(LENGTHS), 6, generator=torch.Generator().manual_seed(4))}
+    placed = word_by_word.padded(shift, ids != matrix.padding)
+    found = word_by_word.encode(layer, encoder, ids, lengths, {"context": shift["context"].half()})
+    expected = encoder(layer(ids, {"context": placed["context"].half()}), lengths)
+    assert (found > 0).any()
+    assert_same(found, expected, parameters_of(layer, encoder))
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 9), min_size=1, max_size=6),

@@ -41,6 +41,19 @@ def test_text_has_everything_on_lines_of_their_own():
     assert sum("wordclass" in line for line in lines) == 1
 
 
+def test_differences_have_a_sign_and_their_p():
+    cells = {
+        (("a", "b"), "one"): Cell(Summary(0.0123, None, 1), p=0.00031),
+        (("a", "b"), "two"): Cell(Summary(-0.002, None, 1), p=0.25),
+        (("a", "b"), "three"): Cell(Summary(0.0, None, 1)),
+    }
+    table = Table("What", "difference", ("first", "second"), ("one", "two", "three"), cells)
+    found = written([table], "markdown")
+    assert "| a | b | +.012 (p \\< .001) | -.002 (p = .250) | +.000 |" in found
+    assert "Holm's correction for all cells of the measure" in found
+    assert "≈" not in found
+
+
 def test_markdown_has_as_many_cells_in_every_row():
     found = written([hostile_table()], "markdown")
     rows = [line for line in found.splitlines() if line.startswith("|")]

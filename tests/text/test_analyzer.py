@@ -9,7 +9,7 @@ from nasty_documents import documents
 from sklearn.feature_extraction.text import CountVectorizer
 
 from wordclass import InputError
-from wordclass.text.analyzer import Analyzer, choose_analyzer
+from wordclass.text.analyzer import Analyzer, CharacterAnalyzer, choose_analyzer
 
 TEXTS = st.text(alphabet=st.sampled_from("aAbé1 2.,-_'İΣς\n\u2028٣ﬀ\ud800ß")) | st.text()
 
@@ -92,7 +92,12 @@ def test_an_analyzer_can_be_pickled_after_use():
         ({"strip_accents": "yes"}, "strip_accents is 'yes'"),
         ({"token_pattern": "("}, "no regular expression"),
         ({"token_pattern": "(a)(b)"}, "more than one capturing group"),
-        ({"analyzer": "word"}, "analyzer is 'word'"),
+        ({"analyzer": "word"}, "analyzer is 'word'; expected 'characters', a function from str"),
+        ({"analyzer": 5}, "analyzer is 5; expected 'characters', a function from str"),
+        ({"analyzer": ["characters"]}, "analyzer is ['characters']; expected 'characters'"),
+        ({"analyzer": "characters", "stop_words": ["a"]}, "do not apply to analyzer='characters'"),
+        ({"analyzer": "characters", "ngrams": (2, 1001)}, "ngrams is (2, 1001)"),
+        ({"analyzer": "characters", "strip_accents": "yes"}, "strip_accents is 'yes'"),
         ({"analyzer": str.split, "ngrams": (1, 2)}, "do not apply"),
         ({"analyzer": str.split, "stop_words": ["a"]}, "do not apply"),
     ],
@@ -136,3 +141,92 @@ def test_a_flag_is_true_or_false(name):
     options = {"ngrams": (1, 1), "stop_words": None, "mask_numbers": True, name: "maybe"}
     with pytest.raises(InputError, match=f"{name} is 'maybe'; expected True or False"):
         choose_analyzer(None, **options)
+
+
+# --- n-grams of characters ---------------------------------------------------------------------
+
+CHARACTER_NGRAMS = [(2, 5), (1, 1), (1, 3), (3, 3), (4, 20), (1000, 1000)]
+UNHELD = re.compile("[\0\ud800-\udfff]")  # white space here, but not in scikit-learn
+
+
+def their_ngrams(text, **options):
+    return CountVectorizer(analyzer="char_wb", **options).build_analyzer()(UNHELD.sub(" ", text))
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("ngrams", CHARACTER_NGRAMS)
+@given(text=TEXTS)
+def test_characters_are_those_of_scikit_learn(ngrams, lowercase, text):
+    ours = chosen(analyzer="characters", ngrams=ngrams, lowercase=lowercase)
+    assert ours == CharacterAnalyzer(ngrams, lowercase)
+    assert ours(text) == their_ngrams(text, ngram_range=ngrams, lowercase=lowercase)
+
+
+@pytest.mark.parametrize("how", ["unicode", "ascii"])
+@given(text=TEXTS.map(lambda text: UNHELD.sub(" ", text)))
+def test_characters_without_accents_are_those_of_scikit_learn(how, text):
+    ours = chosen(analyzer="characters", ngrams=(2, 4), strip_accents=how)
+    assert ours(text) == their_ngrams(text, ngram_range=(2, 4), strip_accents=how)
+
+
+def test_numbers_and_stop_words_are_characters_like_others():
+    ours = chosen(analyzer="characters", ngrams=(9, 9), mask_numbers=True)
+    assert ours("the 12.5") == [" the ", " 12.5 "]
+    assert "stop_words" not in ours.__dataclass_fields__
+
+
+def test_what_utf8_or_the_dictionary_cannot_hold_separates_words():
+    assert CharacterAnalyzer((3, 3))("a\0b\ud800c\x1fd") == [" a ", " b ", " c ", " d "]
+
+
+def test_an_analyzer_of_characters_can_be_hashed_and_pickled():
+    analyzer = CharacterAnalyzer((1, 2))
+    assert pickle.loads(pickle.dumps(analyzer)) == analyzer
+    assert len({analyzer, CharacterAnalyzer((1, 2)), CharacterAnalyzer((1, 3)), Analyzer()}) == 3
+
+
+def slow_places(text, shortest, longest, fold):
+    """Every n-gram with the first and last raw character that is in it: by definition."""
+    words, word = [], []
+    for k, char in enumerate(text):
+        for made in fold(char):
+            if made.isspace() or UNHELD.match(made):
+                words, word = [*words, word], []
+            else:
+                word.append((made, k))
+    words.append(word)
+    for word in words:
+        padded = [(" ", None), *word, (" ", None)]
+        for size in range(shortest, longest + 1) if word else ():
+            for first in range(max(1, len(padded) - size + 1)):
+                window = padded[first : first + size]
+                inside = [k for _, k in window if k is not None] or [k for _, k in word]
+                yield "".join(char for char, _ in window), inside[0], inside[-1] + 1
+            if size >= len(padded):
+                break
+
+
+@pytest.mark.parametrize("how", [None, "unicode", "ascii"])
+@pytest.mark.parametrize("ngrams", CHARACTER_NGRAMS)
+def test_every_occurrence_has_the_place_that_it_is_made_of(ngrams, how):
+    analyzer = CharacterAnalyzer(ngrams, strip_accents=how)
+    strip = CountVectorizer(strip_accents=how, token_pattern=r"(?s).+").build_preprocessor()
+    for text in documents(200, seed=4):
+        found = [*analyzer.places(text)]
+        assert [term for term, _, _ in found] == analyzer(text)
+        # of a single character Python cannot tell that a sigma is the last one
+        same = [(term.replace("ς", "σ"), start, end) for term, start, end in found]
+        expected = slow_places(text.replace("ς", "σ"), *ngrams, strip)
+        assert same == [*expected]
+
+
+def test_padding_is_not_in_the_text():
+    text = "\tİx  é "
+    places = [
+        (term, text[start:end]) for term, start, end in CharacterAnalyzer((1, 2)).places(text)
+    ]
+    assert places == [
+        (" ", "İx"), ("i", "İ"), ("\u0307", "İ"), ("x", "x"), (" ", "İx"),
+        (" i", "İ"), ("i\u0307", "İ"), ("\u0307x", "İx"), ("x ", "x"),
+        (" ", "é"), ("é", "é"), (" ", "é"), (" é", "é"), ("é ", "é"),
+    ]  # fmt: skip

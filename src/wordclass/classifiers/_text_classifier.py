@@ -21,12 +21,13 @@ from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.checks import list_texts
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
-from wordclass.errors import InputError
-from wordclass.explanation import Explanation
+from wordclass.errors import InputError, MissingDataError, MissingExtraError
+from wordclass.explanation import ENCODER, Explanation, words_of_characters
 from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.measures import exactly_right
+from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
@@ -41,6 +42,7 @@ _FINGERPRINTS = "training.fingerprints"
 _LAYOUT = {"calibration": "float64? classes 2", _FINGERPRINTS: "uint64 texts"}
 _THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
+_ENCODER_LAYOUT = {"weights": "float32 dimensions classes", "intercept": "float32 classes"}
 
 
 class Scorer(Protocol):
@@ -352,3 +354,111 @@ class LinearScorer:
         """Return the scorer that was stored; the vectorizer brings the options."""
         fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(parts))
         return cls(fitted, **parts.take(**_SCORER_LAYOUT))
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderScorer:
+    """The vectors that an encoder makes of texts, times weights (d, m), plus the intercept (m,)."""
+
+    encoder: SentenceEncoder
+    weights: Floats32
+    intercept: Floats32
+    n_jobs: int | None = None
+
+    def scores(self, texts: Iterable[str]) -> Floats32:
+        """Return the scores (n, m) of texts."""
+        vectors = self.encoder.vectors(texts, self.n_jobs)
+        scores: Floats32 = vectors @ self.weights + self.intercept
+        return scores
+
+    def contributions(self, text: str) -> Contributions:
+        """Return what the text as a whole adds: a sum over its words there is not."""
+        return [ENCODER], self.scores([text]) - self.intercept, self.intercept
+
+    def to_parts(self) -> Parts:
+        """Return what is stored of it: the weights, and which encoder it is."""
+        return Parts.of(self.encoder.facts()) | Parts.of_fields(self, _ENCODER_LAYOUT)
+
+    @classmethod
+    def from_parts(
+        cls, given: str | PathLike[str] | Encode, n_jobs: int | None, parts: Parts
+    ) -> "EncoderScorer":
+        """Return the scorer that was stored, with the encoder that it was made with."""
+        found = parts.take(**_ENCODER_LAYOUT)
+        try:
+            encoder = SentenceEncoder.of(given)
+        except (MissingDataError, MissingExtraError) as error:
+            told = f"the model was made with the encoder {parts.facts['name']!r}, which is not here"
+            hint = "or tell where it is: load(path, encoder=FOLDER)"
+            raise type(error)(f"{told} ({error}); {hint}") from error
+        encoder.check_same(parts.facts, "the model")
+        if len(found["weights"]) != encoder.n_dims:
+            raise ValueError("the weights of the encoder are not those of its dimensions")
+        return cls(encoder, **found, n_jobs=n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class JointScorer:
+    """Sums the scores of words, of their characters, and of what an encoder reads in a text.
+
+    Parameters
+    ----------
+    words
+        Of the words, with the intercept.
+    characters
+        Of the n-grams of their characters, if any.
+    encoder
+        Of the vectors that an encoder makes, if any.
+    """
+
+    words: LinearScorer
+    characters: LinearScorer | None = None
+    encoder: EncoderScorer | None = None
+
+    @classmethod
+    def of(
+        cls, words: LinearScorer, characters: LinearScorer | None, encoder: EncoderScorer | None
+    ) -> "LinearScorer | JointScorer":
+        """Return a scorer of all that there is; that of words where there is nothing else."""
+        is_alone = characters is None and encoder is None
+        return words if is_alone else cls(words, characters, encoder)
+
+    @property
+    def vectorizer(self) -> DocumentVectorizer:
+        """What makes X of the words."""
+        return self.words.vectorizer
+
+    def scores(self, texts: Iterable[str]) -> Floats32:
+        """Return the scores (n, m) of texts."""
+        listed = list_texts(texts)
+        scores = self.words.scores(listed)
+        for part in (self.characters, self.encoder):
+            if part is not None:
+                scores += part.scores(listed)
+        return scores
+
+    def contributions(self, text: str) -> Contributions:
+        """Return the terms of a text, what each adds to each score (t, m), the intercept (m,).
+
+        What characters add is added to the words they are in.
+        """
+        terms, rows, intercept = self.words.contributions(text)
+        added = dict(zip(terms, rows, strict=True))
+        if self.characters is not None:
+            analyze = self.vectorizer.build_analyzer()
+            ngrams: Any = self.characters.vectorizer.build_analyzer()
+            found, parts, _ = self.characters.contributions(text)
+            own = words_of_characters(text, analyze, ngrams, dict(zip(found, parts, strict=True)))
+            added |= {word: added.get(word, np.float32(0)) + share for word, share in own.items()}
+        if self.encoder is not None:
+            (name,), (share,), _ = self.encoder.contributions(text)
+            added[name] = share
+        table = np.array([*added.values()], np.float32).reshape(len(added), len(intercept))
+        return [*added], table, intercept
+
+    def to_parts(self) -> Parts:
+        """Return what is stored of it."""
+        parts = self.words.to_parts()
+        if self.characters is not None:
+            parts |= self.characters.to_parts().under("characters")
+        return parts if self.encoder is None else parts | self.encoder.to_parts().under("encoder")

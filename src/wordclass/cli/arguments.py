@@ -87,8 +87,8 @@ def named_values(given: Sequence[str]) -> dict[str, Any]:
 def named_choices(given: Sequence[str]) -> dict[str, list[Any]] | None:
     """Read values to choose from, given as `name=value,value`; None where nothing was given.
 
-    Each value is read as in `named_values`; those of ngrams are written as 1 or 1-2. A list of JSON
-    will do too.
+    Each value is read as in `named_values`; those of ngrams and of characters are written as 1 or
+    1-2. A list of JSON will do too.
 
     Examples
     --------
@@ -131,7 +131,8 @@ def _choices(name: str, given: str) -> list[Any]:
 
 
 def _value_of(name: str, given: str) -> Any:  # noqa: ANN401
-    return ngrams(given) if name == "ngrams" and given != "auto" else _value(given)
+    is_range = name == "ngrams" or (name == "characters" and given[:1].isdigit())
+    return ngrams(given) if is_range and given != "auto" else _value(given)
 
 
 def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say

@@ -1,4 +1,4 @@
-"""The commands about vectors of words: fit, words, profile, nearest, unseen, convert."""
+"""The commands about vectors of words: fit, words, profile, nearest, unseen, distill, convert."""
 
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ from wordclass import naming
 from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
-from wordclass.cli.corpora import Corpus, Multilabel
+from wordclass.cli.corpora import Corpus, Multilabel, Texts
 from wordclass.corpus import described_task
 from wordclass.errors import InputError
 from wordclass.storage import uncompressed_name
@@ -197,6 +197,61 @@ def unseen(
         scores = f"R2 {quality.r2:.3f}, mean cosine {quality.cosine:.3f}"
         measured = f"on {quality.n_terms:,} of these, held out: {scores}"
     settings.show(result, "\n".join([*lines, f"{made}; {measured}"]))
+
+
+@command
+def distill(
+    settings: Settings,
+    encoder: Annotated[str, typer.Argument(help="minilm, wordllama, or the folder of a model.")],
+    texts: Texts,
+    output: Output,
+    dims: Annotated[int, "Of the vectors; more than the encoder has: as many as that."] = 300,
+    min_docs: Annotated[int, "Documents a term must occur in."] = 5,
+    max_terms: Annotated[int | None, "Keep so many, the most frequent."] = None,
+    ngrams: Annotated[str, "Words in a term, such as 1 or 1,2."] = "1",
+    mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
+    stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
+    smoothing: Annotated[float, "Frequent terms are shorter; 0: all as they are."] = 1e-3,
+) -> None:
+    """Make word vectors of a corpus's own vocabulary from an encoder of texts.
+
+    The ending of the output tells the format: .npz, .vec, .txt and others.
+    """
+    settings.check_output(output)
+    start = time.perf_counter()
+
+    from wordclass.distillation import distill
+    from wordclass.sentence_vectors import SentenceEncoder
+    from wordclass.text.vectorizer import DocumentVectorizer
+    from wordclass.word_vectors import format_to_write
+
+    format_to_write(output, None)
+    SentenceEncoder.of(encoder)  # before the corpus is read
+    vectorizer = DocumentVectorizer(
+        min_docs=min_docs,
+        max_terms=max_terms,
+        ngrams=arguments.ngrams(ngrams),
+        mask_numbers=mask_numbers,
+        stop_words=arguments.stop_words(stop_words, settings.encoding),
+        n_jobs=settings.jobs,
+    )
+    blocks = texts.records(texts.blocks("train", settings.encoding, None))
+    vectorizer.fit_blocks([record.text for record in block] for block in blocks)
+    vocabulary = vectorizer.vocabulary_
+    vectors = distill(encoder, vocabulary, dims, smoothing=smoothing or None, n_jobs=settings.jobs)
+    vectors.save(output)
+    seconds = time.perf_counter() - start
+    result = {
+        "output": str(output),
+        "encoder": encoder,
+        "n_docs": vocabulary.n_docs,
+        "n_terms": len(vectors),
+        "n_dims": vectors.n_dims,
+        "seconds": round(seconds, 3),
+    }
+    made = f"{len(vectors):,} terms by {vectors.n_dims} dimensions"
+    read = f"{vocabulary.n_docs:,} documents"
+    settings.tell(result, f"{output}: {made}, by {encoder}, from {read}, in {seconds:.1f} s")
 
 
 @command

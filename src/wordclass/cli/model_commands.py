@@ -268,12 +268,12 @@ def _print_explanation(
 
 def _colored(found: "Explanation", label: Label) -> Text:
     """Return the text, its words colored by what they add to the score of a label."""
-    words = found.per_word(label)
+    words = [word for word in found.per_word(label) if word.start is not None]
     strongest = max((abs(word.contribution) for word in words), default=0.0)
     colored, end = Text(), 0
     for word in words:
         strength = abs(word.contribution) / strongest if strongest else 0.0
-        if word.start is not None and word.end is not None and strength >= _FAINT:
+        if word.end is not None and strength >= _FAINT:
             color = _FOR if word.contribution > 0 else _AGAINST
             mixed = ",".join(str(round(_GRAY + (part - _GRAY) * strength)) for part in color)
             colored.append(escaped(found.text[end : word.start]))

@@ -25,7 +25,7 @@ from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labell
 from wordclass.storage import understanding
 from wordclass.storage.facts import codeframe_of, restored, storable
 from wordclass.storage.parts import Parts
-from wordclass.text.analyzer import Analyze
+from wordclass.text.analyzer import Analyze, CharacterAnalyzer
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 from wordclass.word_vectors import WordVectors
@@ -54,7 +54,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     min_docs : int or float, default=5
     ngrams : (int, int), default=(1, 1)
     mask_numbers : bool, default=True
-    analyzer : callable, optional
+    analyzer : "characters" or callable, optional
     stop_words : str or collection of str, optional
         Which terms there are: see `DocumentVectorizer`.
     structural_problems : int, default=0
@@ -70,7 +70,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         equals a fit with those.
     n_jobs : int, optional
         Number of threads; None is one, -1 all cores. The result does not depend on it. (Where words
-        are not counted by native code, as with an `analyzer`, these are processes.)
+        are not counted by native code, as with a function as `analyzer`, these are processes.)
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
-    analyzer: Analyze | None = None
+    analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
     structural_problems: int = 0
     folds: int = 10
@@ -301,11 +301,13 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     def written(self, word: str) -> str:
         """Return a word as the analyzer writes it, unless it is a term as it stands.
 
-        What the analyzer takes for several terms, or for none, is returned as it stands too.
+        What the analyzer takes for several terms, or for none, is returned as it stands too; so is
+        every word where terms are n-grams of characters.
         """
-        if word in self:
+        analyze = self.vectorizer_.build_analyzer()
+        if word in self or isinstance(analyze, CharacterAnalyzer):
             return word
-        longest = max(self.vectorizer_.build_analyzer()(word), key=len, default=word)
+        longest = max(analyze(word), key=len, default=word)
         return longest if len(longest.split()) == len(word.split()) else word
 
     def __getitem__(self, term: str) -> Floats32:

@@ -9,7 +9,8 @@ from typing import Any
 
 from wordclass import naming
 from wordclass.errors import MissingDataError, MissingExtraError
-from wordclass.experiment.plans import NETWORKS, Plan, presets
+from wordclass.experiment import peers, sources
+from wordclass.experiment.plans import NETWORKS, PEER, Plan, presets
 from wordclass.experiment.runs import Results, Run, RunResult
 
 _USUAL_TEXTS, _USUAL_CLASSES = 11_314, 20  # of newsgroups20, on which times were measured
@@ -60,6 +61,8 @@ class Outlook:
 
 def _require_package(learner: str) -> None:
     """Refuse what needs a package that is not here; it is not imported, which takes seconds."""
+    if learner == PEER:
+        peers.python()
     package = _PACKAGES.get(learner)
     if package is not None and find_spec(package) is None:
         purpose = "networks" if learner in NETWORKS else learner
@@ -108,13 +111,14 @@ class Times:
         """Return how many training texts and classes a data set is known to have, or usual ones."""
         if dataset in self._sizes:
             return self._sizes[dataset]["n_train"], self._sizes[dataset]["n_classes"]
-        base, _, chosen = dataset.partition(":")
+        base, chosen, n_per_class = sources.parts_of(dataset)
         is_known = base in naming.names("datasets")
         sizes = naming.entry("datasets", base).SOURCE.sizes if is_known else None
         if sizes is None:
             return _USUAL_TEXTS, _USUAL_CLASSES
-        n_chosen = len(chosen.split("+")) if chosen else sizes.n_classes
-        return sizes.n_train * n_chosen / sizes.n_classes, n_chosen
+        n_chosen = len(chosen) or sizes.n_classes
+        per_class = sizes.n_train / sizes.n_classes
+        return n_chosen * min(per_class, n_per_class or per_class), n_chosen
 
 
 def _number(options: Mapping[str, Any], name: str, usual: float) -> float:

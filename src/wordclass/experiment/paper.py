@@ -32,12 +32,12 @@ def cells(table: str) -> dict[tuple[str, str, str], Published]:
 
     Parameters
     ----------
-    table : {"macro_f1", "micro_f1", "run_times"}
-        Run times are in seconds.
+    table : str
+        "macro_f1", "micro_f1" or "run_times", in seconds; of others there are none.
     """
     return {
         (dataset, learner, variant): _cell(values)
-        for learner, variants in numbers()[table].items()
+        for learner, variants in numbers().get(table, {}).items()
         for variant, datasets in variants.items()
         for dataset, values in datasets.items()
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from wordclass import naming, storage
 from wordclass.errors import InputError
-from wordclass.experiment import sources
+from wordclass.experiment import peers, sources
 from wordclass.experiment.runs import Run
 from wordclass.naming import unknown
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -20,6 +20,7 @@ _FOLDER = Path(__file__).parents[1] / "plans"
 _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
+PEER = "peer"
 MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map")
 
 # what each variant is, in options of the classifier; "classes": as many as there are classes, at
@@ -32,8 +33,16 @@ _NETWORK: Mapping[str, Mapping[str, Any]] = {
     "vectors+wce": {"wce": True},
     "vectors+wce-trainable": {"wce": True, "trainable": True},
     "wce": {"wce": True},
+    "context": {"wce": False},  # with the option of this name, and no other vectors
 }
-_FEATURES = ("tfidf", "vectors", "vectors+wce", "wce")
+_OF_WORDS = ("tfidf", "vectors", "vectors+wce", "wce")
+_FEATURES = (*_OF_WORDS, *(f"{each}+encoder" for each in _OF_WORDS), "encoder")
+# no search: the first settings that `linear` tries, but pairs of words, and a C in the middle; they
+# were chosen after searches on banking77, before anything was measured with them
+_FIXED = {
+    "probabilities": False, "characters": None, "ngrams": (1, 2), "shrinkage": 5.0, "C": 0.3,
+    "encoder_weight": 2.0,
+}  # fmt: skip
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "svm": {name: {"features": name, "probabilities": False} for name in _FEATURES},
     "fasttext": {  # which always trains its vectors
@@ -42,10 +51,16 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "vectors+random": {"random_dims": "classes"},
         "vectors+wce-trainable": {"wce": True},
     },
-    "linear": {name: {"probabilities": False} for name in ("default", "vectors")},
+    "linear": {
+        "default": {"probabilities": False},
+        "words": {"probabilities": False, "characters": None},
+        "vectors": {"probabilities": False},
+        "fixed": _FIXED,
+    },
     "nearest": {"default": {"probabilities": False}},
     **dict.fromkeys(NETWORKS, _NETWORK),
     **{name: {"default": {}} for name in MEASUREMENTS},
+    PEER: {name: {} for name in peers.NAMES},
 }
 
 # options that a plan gives to the word-class vectors of a classifier, not to the classifier
@@ -177,6 +192,14 @@ _EXPECTED: Mapping[Any, tuple[type, type, str]] = {
 }
 
 
+_FIELDS = ("title", "measures", "pairs", "runs")  # of a plan's file
+MEASURES = ("macro_f1", "micro_f1", "accuracy", "run_times", "all_times")  # of runs that train
+
+
+def _are_names(given: object) -> bool:
+    return isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
+
+
 @dataclass(frozen=True)
 class Plan:
     """The runs of one table or figure.
@@ -189,12 +212,19 @@ class Plan:
     groups : list of Group
     file : Path, optional
         The file of the user's that it was read from; None: the plan is one of ours.
+    measures : list of str, default=("macro_f1", "micro_f1")
+        Of `MEASURES`: there is a table of each.
+    pairs : list of pairs of str, default=()
+        Rows of these tables, their parts with spaces between them, that are compared: what the
+        first of a pair adds to the second, and how sure that is.
     """
 
     name: str
     title: str
     groups: Sequence[Group]
     file: Path | None = None
+    measures: Sequence[str] = ("macro_f1", "micro_f1")
+    pairs: Sequence[Sequence[str]] = ()
 
     def is_our(self, *names: str) -> bool:
         """Whether it is a plan of ours with one of these names."""
@@ -216,19 +246,35 @@ class Plan:
         with storage.understanding(path, "not a plan"):
             found = tomllib.loads(storage.content_of(path).decode())
             for each in found:
-                if each not in ("title", "runs"):
-                    raise unknown("field", each, ["title", "runs"])
-            groups = found.get("runs", [])
+                if each not in _FIELDS:
+                    raise unknown("field", each, _FIELDS)
+            groups = found.pop("runs", [])
             if not isinstance(groups, list) or not all(isinstance(each, dict) for each in groups):
                 raise InputError("runs is no list of tables; write [[runs]] above each")
-            source = None if is_ours else path
-            plan = cls(path.stem, str(found.get("title", "")), [*map(Group.of, groups)], source)
+            told = {"title": "", **found, "groups": [*map(Group.of, groups)]}
+            plan = cls(name=path.stem, file=None if is_ours else path, **told)
+            plan._check_tables()
             datasets = {run.dataset for run in plan.runs()}
             if not datasets:
                 raise InputError("it has no runs")
             for dataset in datasets if not is_ours else ():
                 sources.check_dataset(dataset)  # ours name corpora that need not be here
         return plan
+
+    def _check_tables(self) -> None:
+        """Refuse a title, measures or pairs that are none; which rows there are, tables know."""
+        is_list = isinstance(self.pairs, list | tuple)
+        is_paired = is_list and all(_are_names(pair) and len(pair) == 2 for pair in self.pairs)
+        for name, told, is_right in [
+            ("title", "a text", isinstance(self.title, str)),
+            ("measures", "a list of names", _are_names(self.measures)),
+            ("pairs", "a list of pairs of rows", is_paired),
+        ]:
+            if not is_right:
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected {told}")
+        for each in self.measures:
+            if each not in MEASURES:
+                raise unknown("measure", each, MEASURES)
 
     def runs(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Run]:
         """Return the runs, each once.

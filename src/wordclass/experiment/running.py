@@ -22,7 +22,7 @@ from wordclass.classifiers import checked_options
 from wordclass.errors import InputError, StorageError, WordClassError
 from wordclass.experiment import sources
 from wordclass.experiment.measuring import MEASURE
-from wordclass.experiment.plans import EMBEDDING_OPTIONS
+from wordclass.experiment.plans import EMBEDDING_OPTIONS, PEER
 from wordclass.experiment.runs import Results, Run, RunResult
 from wordclass.experiment.training import train
 from wordclass.experiment.usage import Usage
@@ -93,7 +93,7 @@ def work(
 
 
 def _check_options(runs: Sequence[Run]) -> None:
-    for learner in {run.learner for run in runs} - MEASURE.keys():
+    for learner in {run.learner for run in runs} - {*MEASURE, PEER}:
         names = {name for run in runs if run.learner == learner for name in run.options}
         checked_options(learner, dict.fromkeys(names - {*EMBEDDING_OPTIONS.get(learner, ())}), {})
 
@@ -174,11 +174,12 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
     with usage.step("total"), threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with usage.step("read"):
-            dataset = sources.load(run.dataset)
+            whole = sources.load(run.dataset)
+            dataset = sources.drawn(whole, run.dataset, run.seed)
         if run.vectors is not None:
             with usage.step("vectors"):
                 vectors = sources.load_vectors(run.vectors, run.dataset)
-        fingerprint = sources.fingerprint(dataset)
+        fingerprint = sources.fingerprint(whole)  # one for all draws: they share the test texts
         if run.learner in MEASURE:
             extra, arrays = MEASURE[run.learner](dataset, vectors, run)
             found: dict[str, Any] = {"extra": extra}

@@ -31,10 +31,11 @@ class Run:
     ----------
     dataset : str
         A name of the catalogue, or the stem of a corpus file below `WORDCLASS_DATA`; behind a
-        colon, classes that are kept of it: "newsgroups20:sci.med+sci.space".
+        colon, classes that are kept of it: "newsgroups20:sci.med+sci.space"; behind an @, how many
+        training documents per class the seed draws: "banking77@8".
     learner : str
-        A classifier; or what else is to be measured: "counts", "embedding_times", "unseen_terms",
-        "map".
+        A classifier; "peer": one of another package; or what else is to be measured: "counts",
+        "embedding_times", "unseen_terms", "map".
     variant : str, default="default"
         Which vectors it reads.
     seed : int, default=0
@@ -110,11 +111,12 @@ class RunResult:
     classes : dict
         "names", and of each class "tp", "fp" and "fn" on the test part.
     times : dict
-        Seconds of each step: "read", "vectors", "select" (the search inside a classifier), "fit"
-        (with the chosen settings), "predict"; "total"; and of each the seconds of the processor,
-        "fit_cpu" and so on. That of a network has all its epochs, also those before a stop (but
-        maybe not all of the epoch in which it was killed), and not the scoring of training and
-        test texts.
+        Seconds of each step: "read", "vectors", "encode" (texts by an encoder, where the cache
+        lacks them), "select" (the search inside a classifier), "fit" (with the chosen settings),
+        "predict"; "total"; and of each the seconds of the processor, "fit_cpu" and so on.
+        "encode_cpu" is what a sample of the texts took, for all of them. The time of a network has
+        all its epochs, also those before a stop (but maybe not all of the epoch in which it was
+        killed), and not the scoring of training and test texts.
     memory : int
         Peak resident bytes.
     history : list of dict or None

@@ -1,9 +1,13 @@
 """Where the corpora and vectors of a run come from, and checksums that tell them apart."""
 
 import os
+from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b, file_digest
 from pathlib import Path
+
+import numpy as np
 
 from wordclass import naming, storage
 from wordclass.corpus import Dataset, load_dataset, read_corpus
@@ -38,13 +42,21 @@ def _corpora() -> dict[str, Path]:
     }
 
 
-def _named(name: str) -> tuple[str, list[str]]:
-    """Return the name of a data set without the classes behind its colon, and these."""
-    base, colon, chosen = name.partition(":")
+def parts_of(name: str) -> tuple[str, list[str], int | None]:
+    """Return what the name of a run's data set tells.
+
+    The name of the whole data set; the classes behind a colon that are kept of it; and, behind an
+    @, how many training documents per class are drawn: "newsgroups20:sci.med+sci.space@8".
+    """
+    whole, at, number = name.partition("@")
+    base, colon, chosen = whole.partition(":")
     classes = sorted(chosen.split("+")) if colon else []
     if not all(classes):
         raise InputError(f"the data set {name!r} lacks a class; expected {base} or {base}:one+two")
-    return base, classes
+    if at and not (number.isdecimal() and int(number)):
+        told = f"the data set {name!r} has {number!r} documents per class"
+        raise InputError(f"{told}; expected a number above 0, as in {whole}@8")
+    return base, classes, int(number) if at else None
 
 
 def check_dataset(name: str) -> None:
@@ -52,7 +64,7 @@ def check_dataset(name: str) -> None:
 
     A data set of the catalogue need not be here, nor a file where `WORDCLASS_DATA` is not set.
     """
-    base, _ = _named(name)
+    base = parts_of(name)[0]
     known = [*naming.names("datasets"), *_corpora()]
     if base not in known and _data_folder() is not None:
         raise naming.unknown("data set", base, known)
@@ -66,7 +78,7 @@ def dataset_files(name: str) -> list[Path]:
     MissingDataError
         It is not here; the message says how to get it.
     """
-    base = name.partition(":")[0]
+    base = parts_of(name)[0]
     if base in naming.names("datasets"):
         source = naming.entry("datasets", base).SOURCE
         return [] if source.is_built else list(source.require(storage.data_home()))
@@ -82,8 +94,11 @@ def dataset_digest(name: str) -> str:
 
 
 def load(name: str) -> Dataset:
-    """Read a data set: of the catalogue, a corpus file, or some classes of one (`name:one+two`)."""
-    return _load(name, _states(name))
+    """Read a data set: of the catalogue, a corpus file, or some classes of one (`name:one+two`).
+
+    All of its training documents, also where a run draws some of them: see `drawn`.
+    """
+    return _load(name.partition("@")[0], _states(name))
 
 
 def _states(name: str) -> tuple[object, ...]:
@@ -93,7 +108,7 @@ def _states(name: str) -> tuple[object, ...]:
 
 @lru_cache(maxsize=1)
 def _load(name: str, _state: object) -> Dataset:
-    base, chosen = _named(name)
+    base, chosen, _ = parts_of(name)
     if base in naming.names("datasets"):
         dataset = load_dataset(base)
     else:
@@ -116,6 +131,25 @@ def _only(dataset: Dataset, classes: list[str]) -> Dataset:
         part.part(own in classes for own in part.labels) for part in (dataset.train, dataset.test)
     )
     return Dataset(dataset.name, train, test, [*classes])
+
+
+def drawn(dataset: Dataset, name: str, seed: int) -> Dataset:
+    """Draw as many training documents per class as the name of a run's data set asks for.
+
+    Each seed draws others. A class without so many has all of its documents; one of a multilabel
+    data set may have more, with those that were drawn for other classes.
+    """
+    n_per_class = parts_of(name)[2]
+    if n_per_class is None:
+        return dataset
+    n_drawn, rows = Counter[object](), set[int]()
+    for row in np.random.default_rng(seed).permutation(len(dataset.train)).tolist():
+        own = dataset.train.labels[row]
+        labels = own if isinstance(own, list) else [own]
+        if any(n_drawn[label] < n_per_class for label in labels):
+            n_drawn.update(labels)
+            rows.add(row)
+    return replace(dataset, train=dataset.train.part(k in rows for k in range(len(dataset.train))))
 
 
 def fingerprint(dataset: Dataset) -> str:

@@ -3,28 +3,35 @@
 `make` turns a plan and its results into `Table` values; `report.experiment_tables` writes them.
 """
 
+import itertools
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import groupby
 from typing import Any, Literal
 
 from wordclass.errors import InputError, MissingDataError
 from wordclass.experiment import paper, statistics
 from wordclass.experiment.paper import Published
-from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, VARIANTS, Plan
+from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, PEER, VARIANTS, Plan
 from wordclass.experiment.runs import Results, Run, RunResult
 from wordclass.experiment.statistics import Summary, holm, randomization_test
+from wordclass.naming import unknown
 
 MEASURES = {"macro_f1": "Macro F1", "micro_f1": "Micro F1"}
-Kind = Literal["share", "seconds", "count"]
+Kind = Literal["share", "seconds", "count", "difference"]
 Row = tuple[str, ...]
 Place = tuple[Row, str]  # a row and a column
 
 IMPROVED = "Average relative improvement (networks)"
-_TITLES = {**MEASURES, "run_times": "Seconds of the processor for training and testing"}
+DIFFERENCES = "What the first adds to the second"
+_TITLES = {
+    **MEASURES,
+    "accuracy": "Accuracy",
+    "run_times": "Seconds of the processor for training and testing",
+    "all_times": "Seconds of the processor: encoding, choice of settings, training, testing",
+}
 # what is measured without training: its title, and its kind of number
 _MEASURED: Mapping[str, tuple[str, Kind]] = {
     "counts": ("Data sets", "count"),
@@ -37,8 +44,9 @@ _SEARCH = "search"  # the settings of a run that chose them
 _ALPHA = 0.05
 _MOST_PAIRS = 3  # runs of a system whose documents are compared
 _SEEDED = ("fasttext", *NETWORKS)
-_LEARNERS = ("svm", *_SEEDED, "linear", "nearest")
-_VARIANTS = ("tfidf", *VARIANTS["cnn"], "default")
+_LEARNERS = ("svm", *_SEEDED, "linear", "nearest", PEER)
+_ALL_VARIANTS = [each for own in VARIANTS.values() for each in own]
+_VARIANTS = [*dict.fromkeys(["tfidf", *VARIANTS["cnn"], "words", "default", *_ALL_VARIANTS])]
 
 
 @dataclass(frozen=True)
@@ -157,12 +165,16 @@ def make(
         if (own := [run for run in runs if run.learner == kind])
     ]
     trained = [run for run in runs if run.learner not in MEASUREMENTS]
-    if trained and not plan.is_our("run_times"):
-        scores = [_of_trainings(trained, measure, found) for measure in MEASURES]
-        made += _tested(scores, results) if tests else scores
-        made += improvements(*scores) if plan.is_our("f1", "smoke") else []
-    if trained and plan.is_our("run_times", "smoke"):
-        made.append(_of_trainings(trained, "run_times", found))
+    by_measure = {each: _of_trainings(trained, each, found) for each in plan.measures if trained}
+    scores = {each: by_measure[each] for each in MEASURES if each in by_measure}
+    if tests:
+        test = _Test(results)
+        by_measure |= {each: _tested(table, each, test) for each, table in scores.items()}
+    made += by_measure.values()
+    made += improvements(scores) if plan.is_our("f1", "smoke") else []
+    if tests and plan.pairs:
+        pairs = _checked_pairs(plan.pairs, scores, is_part=bool(only))
+        made.append(_differences(scores, pairs, test))
     name = str(plan.file or plan.name)
     start = ["wordclass", "experiment", "run", name, "-o", str(results.folder)]
     return [replace(table, start=shlex.join(start)) for table in made]
@@ -239,15 +251,19 @@ def _of_trainings(runs: Sequence[Run], what: str, found: Mapping[str, RunResult]
         )
         place = tuple(row[k] for k in used), dataset
         cells[place] = _cell(own, found, values, published)
-    kind: Kind = "seconds" if what == "run_times" else "share"
+    kind: Kind = "seconds" if what.endswith("times") else "share"
     columns = tuple(dict.fromkeys(run.dataset for run in runs))
     heads = tuple(_HEADS[k] for k in used)
     return _marked(Table(_TITLES[what], kind, heads, columns, cells))
 
 
 def _value(result: RunResult, what: str) -> float:
+    times = result.times
     if what == "run_times":  # without the choice of settings
-        return result.times["fit_cpu"] + result.times["predict_cpu"]
+        return times["fit_cpu"] + times["predict_cpu"]
+    if what == "all_times":  # the choice of settings ends with the same training
+        chosen = times.get("select_cpu", times["fit_cpu"])
+        return times.get("encode_cpu", 0.0) + chosen + times["predict_cpu"]
     return result.scores[what]
 
 
@@ -258,7 +274,7 @@ def told_apart(runs: Sequence[Run]) -> list[str]:
         return str((run.dataset, run.learner, run.variant, run.protocol, bool(run.needs)))
 
     told: dict[str, None] = {}
-    for _, same in groupby(sorted(runs, key=group), group):
+    for _, same in itertools.groupby(sorted(runs, key=group), group):
         options = [_options(run) for run in same]
         for name in sorted({name for each in options for name in each}):
             if len({json.dumps(each.get(name)) for each in options}) > 1:
@@ -314,50 +330,89 @@ def _marked(table: Table) -> Table:
     return replace(table, cells=cells)
 
 
-def _tested(tables: Sequence[Table], results: Results) -> list[Table]:
+class _Test:
+    """The paired test over documents, of the results in a folder; each is made once."""
+
+    def __init__(self, results: Results) -> None:
+        self._truth, self._predictions = cache(results.truth), cache(results.predictions)
+        self._p_values = cache(self._compare)
+
+    def __call__(self, first: Cell, second: Cell, measure: str) -> float | None:
+        """Return the p-value of two cells; None where they cannot be compared.
+
+        They need the same test texts, and the predictions of their runs.
+        """
+        cells = first, second
+        texts = [{result.data["fingerprint"] for result in cell.results} for cell in cells]
+        if not all(texts) or len(set.union(*texts)) > 1:
+            return None
+        keys = (tuple(each.key for each in cell.results[:_MOST_PAIRS]) for cell in cells)
+        try:
+            return self._p_values(second.results[0].data["multilabel"], *keys)[measure]
+        except MissingDataError:
+            return None
+
+    def _compare(self, is_multilabel: bool, *systems: tuple[str, ...]) -> dict[str, float]:
+        first, second = ([self._predictions(key) for key in keys] for keys in systems)
+        truth = self._truth(systems[0][0])
+        return randomization_test(truth, first, second, is_multilabel=is_multilabel)
+
+
+def _corrected(
+    cells: Mapping[Place, Cell], p_values: Mapping[Place, float | None]
+) -> dict[Place, Cell]:
+    """Return cells with p-values, those that there are, after Holm's correction for all of them."""
+    found = {place: p for place, p in p_values.items() if p is not None}
+    adjusted = dict(zip(found, holm([*found.values()]), strict=True))
+    return {at: replace(cell, p=adjusted.get(at, cell.p)) for at, cell in cells.items()}
+
+
+def _tested(table: Table, measure: str, test: _Test) -> Table:
     """Compare the cells of each column with its best one over the test documents."""
-    truth, predictions = cache(results.truth), cache(results.predictions)
-
-    @cache
-    def p_values(is_multilabel: bool, *systems: tuple[str, ...]) -> dict[str, float]:
-        first, second = ([predictions(key) for key in keys] for keys in systems)
-        return randomization_test(truth(systems[0][0]), first, second, is_multilabel=is_multilabel)
-
-    def p_value(cell: Cell, best: Cell, measure: str) -> float:
-        keys = (tuple(each.key for each in own.results[:_MOST_PAIRS]) for own in (cell, best))
-        return p_values(best.results[0].data["multilabel"], *keys)[measure]
-
-    tested = []
-    for table, measure in zip(tables, MEASURES, strict=True):
-        cells = dict(table.cells)
-        for column, best in [(column, cell) for (_, column), cell in cells.items() if cell.is_best]:
-            found = {
-                place: p_value(cell, best, measure)
-                for place, cell in cells.items()
-                if place[1] == column
-                and not cell.is_best
-                and _are_comparable((cell, best), predictions)
-            }
-            for place, p in zip(found, holm(list(found.values())), strict=True):
-                cells[place] = replace(cells[place], p=p)
-        tested.append(replace(table, cells=cells))
-    return tested
+    cells = dict(table.cells)
+    for (_, column), best in [each for each in cells.items() if each[1].is_best]:
+        others = {at: each for at, each in cells.items() if at[1] == column and not each.is_best}
+        cells = _corrected(cells, {at: test(each, best, measure) for at, each in others.items()})
+    return replace(table, cells=cells)
 
 
-def _are_comparable(cells: Sequence[Cell], read: Callable[[str], object]) -> bool:
-    """Whether cells have the same test texts, and the predictions of all are there."""
-    texts = [{result.data["fingerprint"] for result in cell.results} for cell in cells]
-    if not all(texts) or len(set.union(*texts)) > 1:
-        return False
-    try:
-        for result in (each for cell in cells for each in cell.results[:_MOST_PAIRS]):
-            read(result.key)
-    except MissingDataError:
-        return False
-    return True
+def _differences(scores: Mapping[str, Table], pairs: Sequence[Sequence[str]], test: _Test) -> Table:
+    """Compare pairs of rows in each column that has both of them, by each measure.
+
+    The p-values are corrected for all pairs and columns of a measure.
+    """
+    made: dict[Place, Cell] = {}
+    columns: dict[str, None] = {}
+    for measure, table in scores.items():
+        rows, p_values = _rows_by_name(table), dict[Place, float | None]()
+        columns |= dict.fromkeys(table.columns)
+        for names, column in itertools.product(pairs, table.columns):
+            new, old = (table.cells.get((rows[name], column), Cell(None)) for name in names)
+            if new.measured and old.measured:
+                place = (MEASURES[measure], *names), column
+                n_runs = min(new.measured.n_runs, old.measured.n_runs)
+                made[place] = Cell(Summary(new.measured.mean - old.measured.mean, None, n_runs))
+                p_values[place] = test(new, old, measure)
+        made = _corrected(made, p_values)
+    return Table(DIFFERENCES, "difference", ("measure", "first", "second"), (*columns,), made)
 
 
-def improvements(*tables: Table) -> list[Table]:
+def _rows_by_name(table: Table) -> dict[str, Row]:
+    return {" ".join(filter(None, row)): row for row in table.rows}
+
+
+def _checked_pairs(
+    pairs: Sequence[Sequence[str]], scores: Mapping[str, Table], *, is_part: bool
+) -> list[Sequence[str]]:
+    """Return the pairs whose rows there are; where these are rows of all runs, refuse others."""
+    rows = {name for table in scores.values() for name in _rows_by_name(table)}
+    for name in (name for pair in pairs for name in pair):
+        if name not in rows and not is_part:
+            raise unknown("row", name, rows)
+    return [pair for pair in pairs if rows.issuperset(pair)]
+
+
+def improvements(tables: Mapping[str, Table]) -> list[Table]:
     """Return the average relative improvements of the paper's text, over what was measured.
 
     Over the networks and data sets for which both variants are done, under the same protocol; their
@@ -366,7 +421,7 @@ def improvements(*tables: Table) -> list[Table]:
     cells: dict[Place, Cell] = {}
     for comparison, published in paper.numbers()["improvements"].items():
         new, old = comparison.split(" over ")
-        for table, measure in zip(tables, MEASURES, strict=True):
+        for measure, table in tables.items():
             pairs = [
                 (cell.measured.mean, other.measured.mean)
                 for (row, column), cell in table.cells.items()

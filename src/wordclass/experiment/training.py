@@ -1,7 +1,8 @@
-"""A run that trains: makes a classifier of its learner and variant, trains it, and tests it."""
+"""A run that trains: makes a classifier of its learner and variant, or a peer, and tests it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,18 @@ from wordclass.arrays import Sparse
 from wordclass.checks import is_auto
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Dataset
-from wordclass.experiment.plans import EMBEDDING_OPTIONS, NETWORKS, VARIANTS
+from wordclass.experiment import peers
+from wordclass.experiment.plans import EMBEDDING_OPTIONS, NETWORKS, PEER, VARIANTS
 from wordclass.experiment.runs import Run
 from wordclass.experiment.usage import Usage, cpu_seconds
+from wordclass.labels import encode
 from wordclass.measures import aligned, evaluate, score
+from wordclass.sentence_vectors import SentenceEncoder
 from wordclass.storage.facts import shown, storable
 from wordclass.word_vectors import WordVectors
 
 _MOST_WATCHED = 10_000  # texts whose F1 is measured while a network is trained
+_MOST_TIMED = 256  # texts that are encoded to know the seconds of all
 _MOST_RANDOM = 300  # random dimensions beside pretrained ones, as word-class ones are at most
 _CHOSEN = ("C", "ngrams", "shrinkage", "block_weight")  # where "auto", by a search in `fit`
 _F1 = ("macro_f1", "micro_f1")
@@ -41,7 +46,7 @@ def train(
     vectors : WordVectors, optional
         The pretrained ones, where the variant has some.
     usage : Usage
-        Is told of the steps "select", "fit" and "predict".
+        Is told of the steps "encode", "select", "fit" and "predict".
     checkpoint : Path
         From which the training of a network goes on.
 
@@ -52,12 +57,43 @@ def train(
     predicted, truth : sparse matrices (n, m)
         Which classes the test texts were given, and which they have.
     """
+    if run.learner == PEER:
+        asked = run.variant, dataset.train, dataset.test.texts, run.seed, options
+        labels, times, usage.versions = peers.predict(*asked)
+        usage.seconds |= times
+        facts, classes = dict[str, Any](), [*encode(dataset.train.labels).codeframe.classes]
+    else:
+        labels, facts, classes = _train_own(run, options, dataset, vectors, usage, checkpoint)
+    truth, predicted, codeframe, n_dropped = aligned(dataset.test.labels, labels, classes)
+    found = score(truth, predicted, codeframe, n_dropped)
+    measures = (*_F1, "accuracy", "macro_f1_with_positives", "n_dropped")
+    scores = {name: getattr(found, name) for name in measures} | facts.pop("validation", {})
+    counts = {
+        "names": classes,
+        "tp": found.true_positives.tolist(),
+        "fp": (found.n_predicted - found.true_positives).tolist(),
+        "fn": (found.n_true - found.true_positives).tolist(),
+    }
+    return {"scores": scores, "classes": counts, **facts}, predicted, truth
+
+
+def _train_own(
+    run: Run,
+    options: Mapping[str, Any],
+    dataset: Dataset,
+    vectors: WordVectors | None,
+    usage: Usage,
+    checkpoint: Path,
+) -> tuple[Any, dict[str, Any], list[Any]]:
+    """Train a classifier of ours; return the labels of the test texts, facts, and the classes."""
     texts, labels = dataset.train.texts, dataset.train.labels
     given = _all_options(run, options, dataset) | ({} if vectors is None else {"vectors": vectors})
     watch = _Watch(dataset)
     if run.learner in NETWORKS:
         given |= {"checkpoint": checkpoint, "on_epoch": watch}
     model = make_classifier(run.learner, **given)
+    if encoder := given.get("encoder"):
+        _encode(encoder, [*texts, *dataset.test.texts], usage)
     settings = dict(options) if run.needs else {}
     if any(is_auto(model.get_params(deep=False).get(name)) for name in _CHOSEN):
         with usage.step("select"):
@@ -71,25 +107,30 @@ def train(
         spent = sum(epoch["cpu_seconds"] for epoch in model.history_)
         usage.seconds["fit_cpu"] = spent + cpu_left
     with usage.step("predict"):
-        labels_given = model.predict(dataset.test.texts)
-    classes = model.classes_.tolist()
-    truth, predicted, codeframe, n_dropped = aligned(dataset.test.labels, labels_given, classes)
-    found = score(truth, predicted, codeframe, n_dropped)
-    measures = (*_F1, "accuracy", "macro_f1_with_positives", "n_dropped")
+        predicted = model.predict(dataset.test.texts)
     history = getattr(model, "history_", None)
     facts = {
-        "scores": {name: getattr(found, name) for name in measures} | _validation(model),
-        "classes": {
-            "names": classes,
-            "tp": found.true_positives.tolist(),
-            "fp": (found.n_predicted - found.true_positives).tolist(),
-            "fn": (found.n_true - found.true_positives).tolist(),
-        },
+        "validation": _validation(model),
         "history": None if history is None else [_as_kept(epoch) for epoch in history],
         "best_epoch": getattr(model, "best_epoch_", None),
         "settings": {name: shown(each) for name, each in storable(settings).items()},
     }
-    return facts, predicted, truth
+    return predicted, facts, model.classes_.tolist()
+
+
+def _encode(encoder: str, texts: Sequence[str], usage: Usage) -> None:
+    """Fill the cache of an encoder, so that the other steps read it, and time its work.
+
+    What was encoded before costs nothing here, so the time is that of a sample, for all texts.
+    """
+    with usage.step("encode"):
+        SentenceEncoder.of(encoder).vectors(texts)
+    uncached = replace(SentenceEncoder.of(encoder), fingerprint="")
+    uncached.vectors(texts[:1])  # which reads the model
+    sample = texts[:: -(-len(texts) // _MOST_TIMED)]
+    before = time.process_time()
+    uncached.vectors(sample)
+    usage.seconds["encode_cpu"] = (time.process_time() - before) * len(texts) / len(sample)
 
 
 def _all_options(run: Run, given: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:

@@ -20,10 +20,13 @@ class Usage:
     ----------
     seconds : dict
         Of each step that is over; those of the processor under its name and "_cpu".
+    versions : dict
+        Of packages that another process used.
     """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self.versions: dict[str, str] = {}
         with suppress(OSError):  # the peak of memory is measured anew, where the system can
             Path("/proc/self/clear_refs").write_text("5")
 
@@ -43,6 +46,7 @@ class Usage:
                 versions[package] = metadata.version(package)
         cpu = _told("/proc/cpuinfo", "model name") or platform.processor()
         machine = {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform()}
+        versions |= self.versions
         used = {"times": self.seconds, "memory": _peak_memory()}
         return {**used, "versions": versions, "machine": machine}
 

@@ -1,14 +1,16 @@
 // Tokens, dictionary and counts at the speed of the machine.
 //
-// One tokenizer used three ways: count every term of every document; count the terms of a fixed
-// vocabulary; turn documents into the row numbers of a fixed vocabulary. What a token is, is
-// specified by text/analyzer.py, and every option here is tested against it. No Python object is
-// touched while documents are read, so the GIL is released and threads share the work; what comes
-// out does not depend on their number. Portable C++17, 64-bit little-endian, no intrinsics.
+// Terms are words and their n-grams, or n-grams of characters, and used three ways: count every
+// term of every document; count the terms of a fixed vocabulary; turn documents into the row
+// numbers of a fixed vocabulary (words only). What a term is, is specified by text/analyzer.py, and
+// every option here is tested against it. No Python object is touched while documents are read, so
+// the GIL is released and threads share the work; what comes out does not depend on their number.
+// Portable C++17, 64-bit little-endian, no intrinsics.
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -25,27 +27,45 @@ constexpr size_t MAX_DOCUMENT = size_t{1} << 32;  // characters
 // Entries that lie together. So many bytes are given back to the system when they are freed,
 // which smaller pieces are not: at a million documents that is a gigabyte.
 constexpr size_t BLOCK = size_t{5} << 20;
-constexpr size_t SORTED_ROWS = 4096;  // documents whose entries fit into the cache
-constexpr size_t LONGEST_NGRAM = 3;
-constexpr size_t CHARACTER = 4;            // steps of a Watch that one takes
-constexpr size_t PAUSE = size_t{1} << 18;  // characters or words without a look up
+// Documents that are sorted together, and their entries if the columns are few: all in the cache.
+constexpr size_t SORTED_ROWS = 4096, SORTED_ENTRIES = size_t{1} << 17;
+constexpr size_t LONGEST_NGRAM = 3;        // words
+constexpr size_t LONGEST_CHARACTERS = 16;  // of an n-gram
+constexpr size_t LONGEST_REMEMBERED = 64;  // bytes of a word whose n-grams are kept at hand
+constexpr size_t MOST_REMEMBERED = size_t{1} << 22;  // such n-grams
+constexpr size_t CHARACTER = 4;                      // steps of a Watch that one takes
+constexpr size_t PAUSE = size_t{1} << 18;            // characters or words without a look up
 constexpr char NUMBER_MASK[] = "numbermask";
 constexpr size_t MASK_SIZE = sizeof(NUMBER_MASK) - 1;
 
 // --- characters ----------------------------------------------------------------------------------
 
-// Which characters are part of a word, and their lower case, as the running Python has them.
-// Entry c is the lower case of c, or 0 where c is no word character (U+0000 is none). ASCII is
-// known; the rest is told by the interpreter on first need.
+// The lower case of an ASCII character that is part of a word, or itself; 0 for all others. Written
+// without a table or a branch, so that compilers do it for many characters at once.
+template <bool lowercase>
+uint8_t folded_ascii(uint8_t c) {
+    const uint8_t lower = c | 0x20;
+    const bool is_letter = uint8_t(lower - 'a') < 26;
+    const bool is_other = uint8_t(c - '0') < 10 || c == '_';
+    const uint8_t letter = lowercase ? lower : c;
+    return uint8_t((is_letter ? letter : 0) | (is_other ? c : 0));
+}
+
+// The same of one that is visible: all but white space and U+0000.
+template <bool lowercase>
+uint8_t visible_ascii(uint8_t c) {
+    const bool is_white = c == 0 || uint8_t(c - 9) < 5 || uint8_t(c - 28) < 5;
+    const bool is_upper = uint8_t(c - 'A') < 26;
+    return uint8_t(is_white ? 0 : lowercase && is_upper ? c | 0x20 : c);
+}
+
+// Which characters count, and their lower case, as the running Python has them. Entry c is the
+// lower case of c, or 0 where c does not count (U+0000 never does). ASCII is known; the rest is
+// told by the interpreter on first need.
 class Characters {
 public:
-    Characters() : folded_(0x110000, 0) {
-        for (uint32_t c = 0; c < 128; ++c) {
-            const bool is_upper = c >= 'A' && c <= 'Z';
-            const bool is_word =
-                is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-            folded_[c] = is_word ? (is_upper ? c + 32 : c) : 0;
-        }
+    explicit Characters(uint8_t (*ascii)(uint8_t)) : folded_(0x110000, 0) {
+        for (uint8_t c = 0; c < 128; ++c) folded_[c] = ascii(c);
     }
 
     void learn(uint32_t first, const uint32_t* folded, size_t n) {
@@ -61,8 +81,15 @@ private:
     std::vector<uint32_t> folded_;
 };
 
+// Those that are part of a word.
 Characters& characters() {
-    static Characters table;
+    static Characters table(folded_ascii<true>);
+    return table;
+}
+
+// Those that are no white space.
+Characters& visible_characters() {
+    static Characters table(visible_ascii<true>);
     return table;
 }
 
@@ -85,7 +112,8 @@ bool needs_python(const Char* data, size_t n) {
 }
 
 // Texts that stay where they are; whatever owns them is kept alive. All together they must have
-// fewer than 2^33 characters, so that no term occurs 2^32 times.
+// fewer than 2^33 characters, so that no term occurs 2^32 times; half of that for n-grams of
+// characters, where a word of one character has two spaces.
 class Documents {
 public:
     Documents(const Documents&) = delete;
@@ -93,9 +121,11 @@ public:
     // The texts are held one by one, so that the list may change while they are read.
     explicit Documents(nb::list texts) : Documents(nb::tuple(texts)) {}
 
-    void check_total() const {
-        size_t total = 0;
+    void check_total(bool are_characters) const {
+        size_t total = are_characters ? documents_.size() : 0;
         for (const Document& document : documents_) total += document.length;
+        if (are_characters && total >= MAX_DOCUMENT)
+            throw nb::value_error("4 GB of text or more at once: give it in blocks (fit_blocks)");
         if (total >= 2 * MAX_DOCUMENT)
             throw nb::value_error("8 GB of text or more at once: give it in blocks (fit_blocks)");
     }
@@ -168,9 +198,10 @@ private:
 struct Options {
     bool mask_numbers = true;
     bool lowercase = true;
-    size_t shortest = 1;  // words in a term
+    size_t shortest = 1;  // words in a term, or characters
     size_t longest = 1;
     std::vector<std::string> stop_words;
+    bool are_characters = false;
 };
 
 // A word as the dictionary sees it. Up to 16 bytes, which nearly all words have, it is just two
@@ -221,40 +252,47 @@ size_t number_end(const Char* data, size_t n, size_t i, const IsWord& is_word) {
     return i;
 }
 
-// The lower case of an ASCII word character, or itself; 0 for all others. Written without a
-// table or a branch, so that compilers do it for many characters at once.
-template <bool lowercase>
-uint8_t folded_ascii(uint8_t c) {
-    const uint8_t lower = c | 0x20;
-    const bool is_letter = uint8_t(lower - 'a') < 26;
-    const bool is_other = uint8_t(c - '0') < 10 || c == '_';
-    const uint8_t letter = lowercase ? lower : c;
-    return uint8_t((is_letter ? letter : 0) | (is_other ? c : 0));
-}
-
 uint64_t eight_bytes(const uint8_t* bytes) {
     uint64_t eight;
     std::memcpy(&eight, bytes, 8);
     return eight;
 }
 
-// The number of bytes before the first zero byte of eight ASCII ones, 8 where there is none, and
-// the eight with everything from there on cleared.
+constexpr uint64_t ONES = 0x0101010101010101u, TOPS = 0x8080808080808080u;
+
+// The top bit of every byte that ends a word: a zero among ASCII ones, or a space among any. Exact
+// up to the first one.
+uint64_t zeros(uint64_t eight) { return (eight - ONES) & TOPS; }
+uint64_t spaces(uint64_t eight) {
+    const uint64_t others = eight ^ (ONES * ' ');
+    return (others - ONES) & ~others & TOPS;
+}
+
+// The number of bytes before the first end of eight, 8 where there is none, and the eight with
+// everything from there on cleared.
 struct Run {
     uint64_t kept;
     size_t size;
 
-    explicit Run(uint64_t eight) {
-        constexpr uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-        const uint64_t zeros = (eight - ones) & tops;  // exact up to the first one
-        if (zeros == 0) {
+    Run(uint64_t eight, uint64_t ends) {
+        if (ends == 0) {
             kept = eight;
             size = 8;
             return;
         }
-        const uint64_t before = (zeros & (~zeros + 1)) - 1;  // all bits below the first top
-        size = ((before & ones) * ones >> 56) - 1;
+        const uint64_t before = (ends & (~ends + 1)) - 1;  // all bits below the first top
+        size = ((before & ONES) * ONES >> 56) - 1;
         kept = eight & (before >> 7);
+    }
+
+    static Run to_zero(const uint8_t* bytes) {
+        const uint64_t eight = eight_bytes(bytes);
+        return {eight, zeros(eight)};
+    }
+
+    static Run to_space(const uint8_t* bytes) {
+        const uint64_t eight = eight_bytes(bytes);
+        return {eight, spaces(eight)};
     }
 };
 
@@ -311,7 +349,7 @@ private:
                     continue;
                 }
             }
-            const Run first(eight_bytes(folded + i));
+            const Run first = Run::to_zero(folded + i);
             if (first.size < 8) {
                 if (first.size >= 2) sink(Word{first.kept, 0, nullptr, uint32_t(first.size)});
                 i += first.size + 1;  // the byte behind the word is none of a word
@@ -323,7 +361,7 @@ private:
 
     template <typename Sink>
     size_t longer_ascii(const uint8_t* folded, size_t i, uint64_t low, Sink& sink) {
-        const Run second(eight_bytes(folded + i + 8));
+        const Run second = Run::to_zero(folded + i + 8);
         if (second.size < 8) {
             sink(Word{low, second.kept, nullptr, uint32_t(8 + second.size)});
             return i + 8 + second.size;
@@ -436,7 +474,7 @@ public:
     }
 
 private:
-    static constexpr int FIRST_SHIFT = 52;
+    static constexpr int FIRST_SHIFT = 58;
 
     std::vector<Slot> slots_;
     int shift_ = FIRST_SHIFT;  // the place of a key is the upper bits of its hash
@@ -467,6 +505,17 @@ public:
         const Id id = slot.id = add_bytes(word);
         words_.grow_if_full(word_hash);
         return id;
+    }
+
+    // Many words at a time: their slots are looked at first, see below. NO_ID for one not found.
+    void find_words(const Word* words, Id* ids, size_t n) {
+        touch_words(words, n);
+        for (size_t k = 0; k < n; ++k) ids[k] = find_word(words[k]);
+    }
+
+    void add_words(const Word* words, Id* ids, size_t n) {
+        touch_words(words, n);
+        for (size_t k = 0; k < n; ++k) ids[k] = add_word(words[k]);
     }
 
     // The n-grams that terms make with the words behind them, NO_ID for one that is not there or
@@ -556,11 +605,20 @@ private:
         });
     }
 
+    void touch_words(const Word* words, size_t n) const {
+        Id seen = 0;
+        for (size_t k = 0; k < n; ++k)
+            seen |= words[k].size <= 8 ? short_words_.first(pair_hash(words[k].low)).id
+                                       : words_.first(word_hash({words[k].low, words[k].high})).id;
+        volatile Id used = seen;  // so that no compiler leaves the look out
+        static_cast<void>(used);
+    }
+
     void touch_pairs(const Id* terms, const Id* words, size_t n) const {
         Id seen = 0;
         for (size_t k = 0; k < n; ++k)
             seen |= pairs_.first(pair_hash(pair_key(terms[k], words[k]))).id;
-        volatile Id used = seen;  // so that no compiler leaves the look out
+        volatile Id used = seen;
         static_cast<void>(used);
     }
 
@@ -628,8 +686,8 @@ class Counter {
 public:
     // Memory is set aside for what so many characters will need, as far as one can tell.
     // A block ends with the first document beyond its size, so there is room for that one, too.
-    explicit Counter(size_t n_characters)
-        : expected_(std::min(BLOCK + BLOCK / 4, n_characters / 8)) {}
+    Counter(size_t n_characters, const Options& options)
+        : expected_(std::min(BLOCK + BLOCK / 4, n_characters / (options.are_characters ? 1 : 8))) {}
 
     // `most` is the largest number of terms that the document may have.
     void begin_document(size_t most) {
@@ -710,6 +768,172 @@ private:
     Block block_;
 };
 
+// The n-grams of characters of a document: of each word, with a space on either side of it. Words
+// come back so often that the n-grams of a word are looked up once, then remembered.
+template <typename Vocabulary>
+class CharacterNgrams {
+public:
+    CharacterNgrams(Vocabulary& vocabulary, const Options& options, Watch& watch)
+        : vocabulary_(vocabulary),
+          options_(options),
+          watch_(watch) {}
+
+    template <typename Sink>
+    void operator()(const Document& text, Sink& sink) {
+        if (text.length >= MAX_TERMS - 1)  // a document has one space more than characters
+            throw std::length_error("a document of 2 GB or more: cut it into smaller ones");
+        const uint8_t* const end = fold(text);
+        for (const uint8_t* place = bytes_.get() + 1;;) {
+            while (place < end && *place == ' ') ++place;
+            if (place >= end) return;
+            const Word word = word_at(place, end);
+            if (word.size == 0) {  // too long to come back
+                const auto* behind =
+                    static_cast<const uint8_t*>(std::memchr(place, ' ', size_t(end - place) + 1));
+                each_ngram(place, behind, sink);
+                place = behind;
+                continue;
+            }
+            const Id id = words_.add_word(word);
+            if (id + 1 == ends_.size()) {
+                each_ngram(place, place + word.size, [&](Id ngram) {
+                    if (ngram != NO_ID) ngrams_.push_back(ngram);
+                });
+                ends_.push_back(ngrams_.size());
+            }
+            for (size_t k = ends_[id]; k < ends_[id + 1]; ++k) sink(ngrams_[k]);
+            watch_.did(4 * (ends_[id + 1] - ends_[id]) + 20);
+            if (ngrams_.size() > MOST_REMEMBERED) forget();
+            place += word.size + 1;
+        }
+    }
+
+private:
+    // Write the text as UTF-8, all white space one space per character, and a space before and
+    // behind it; return where that is. Sixteen bytes can be read from any character.
+    const uint8_t* fold(const Document& text) {
+        const size_t most = (text.is_ascii ? 1 : 4) * text.length + 2 + Word::SHORT;
+        if (n_bytes_ < most) {
+            bytes_.reset(new uint8_t[most + most / 2]);
+            n_bytes_ = most + most / 2;
+        }
+        uint8_t* out = bytes_.get();
+        *out++ = ' ';
+        for (size_t start = 0; start < text.length; start += PAUSE) {
+            const size_t n = std::min(PAUSE, text.length - start);
+            watch_.did(CHARACTER * n);
+            if (text.is_ascii)
+                out = fold_ascii(static_cast<const uint8_t*>(text.data) + start, n, out);
+            else if (text.width == 1)
+                out = fold_wide(static_cast<const uint8_t*>(text.data) + start, n, out, text);
+            else if (text.width == 2)
+                out = fold_wide(static_cast<const uint16_t*>(text.data) + start, n, out, text);
+            else
+                out = fold_wide(static_cast<const uint32_t*>(text.data) + start, n, out, text);
+        }
+        std::memset(out, 0, 1 + Word::SHORT);
+        *out = ' ';
+        return out;
+    }
+
+    uint8_t* fold_ascii(const uint8_t* data, size_t n, uint8_t* out) const {
+        const auto spaced = [](uint8_t c) { return c == 0 ? uint8_t(' ') : c; };
+        if (options_.lowercase)
+            for (size_t i = 0; i < n; ++i) out[i] = spaced(visible_ascii<true>(data[i]));
+        else
+            for (size_t i = 0; i < n; ++i) out[i] = spaced(visible_ascii<false>(data[i]));
+        return out + n;
+    }
+
+    template <typename Char>
+    uint8_t* fold_wide(const Char* data, size_t n, uint8_t* out, const Document& text) const {
+        const Characters& folded = visible_characters();
+        const bool lowercase = options_.lowercase && !text.is_prepared;
+        for (size_t i = 0; i < n; ++i) {
+            const uint32_t lower = folded[data[i]];
+            const uint32_t c = lower == 0 ? ' ' : lowercase ? lower : data[i];
+            out += put_utf8(reinterpret_cast<char*>(out), c);
+        }
+        return out;
+    }
+
+    // The word that starts here, empty where it is too long to be remembered.
+    static Word word_at(const uint8_t* place, const uint8_t* end) {
+        const Run first = Run::to_space(place);
+        if (first.size < 8) return {first.kept, 0, nullptr, uint32_t(first.size)};
+        const Run second = Run::to_space(place + 8);
+        if (second.size < 8) return {first.kept, second.kept, nullptr, uint32_t(8 + second.size)};
+        const size_t within = std::min(LONGEST_REMEMBERED + 1, size_t(end - place) + 1);
+        const void* behind = std::memchr(place, ' ', within);
+        if (!behind) return {0, 0, nullptr, 0};
+        return Word::of(reinterpret_cast<const char*>(place),
+                        size_t(static_cast<const uint8_t*>(behind) - place));
+    }
+
+    // The shortest ones first. A padded word that is no longer than an n-gram is taken whole, once.
+    template <typename Take>
+    void each_ngram(const uint8_t* word, const uint8_t* behind, Take&& take) {
+        const uint8_t *const first = word - 1, *const last = behind + 1;
+        bool is_whole = false;
+        for (size_t n = options_.shortest; n <= options_.longest && !is_whole; ++n) {
+            const uint8_t *start = first, *end = first;
+            for (size_t k = 0; k < n && end < last; ++k) end = next(end);
+            is_whole = end == last;
+            for (;;) {
+                cut_[n_cut_++] = ngram(start, size_t(end - start));
+                if (n_cut_ == cut_.size()) look_up(take);
+                if (end == last) break;
+                start = next(start);
+                end = next(end);
+            }
+        }
+        look_up(take);
+    }
+
+    template <typename Take>
+    void look_up(Take& take) {
+        vocabulary_.words(cut_.data(), ids_.data(), n_cut_);
+        watch_.did(20 * n_cut_);
+        for (size_t k = 0; k < n_cut_; ++k) take(ids_[k]);
+        n_cut_ = 0;
+    }
+
+    static const uint8_t* next(const uint8_t* character) {
+        do ++character;
+        while ((*character & 0xC0) == 0x80);
+        return character;
+    }
+
+    static Word ngram(const uint8_t* start, size_t size) {
+        constexpr uint64_t all = std::numeric_limits<uint64_t>::max();
+        if (size > Word::SHORT) return Word::of(reinterpret_cast<const char*>(start), size);
+        if (size <= 8)
+            return {eight_bytes(start) & (all >> (64 - 8 * size)), 0, nullptr, uint32_t(size)};
+        return {eight_bytes(start), eight_bytes(start + 8) & (all >> (128 - 8 * size)), nullptr,
+                uint32_t(size)};
+    }
+
+    void forget() {
+        words_ = Terms();
+        ngrams_.clear();
+        ends_.assign(1, 0);
+    }
+
+    static constexpr size_t TOGETHER = 128;  // n-grams that are looked up at a time
+
+    Vocabulary& vocabulary_;
+    const Options& options_;
+    Watch& watch_;
+    std::array<Word, TOGETHER> cut_;
+    std::array<Id, TOGETHER> ids_;
+    size_t n_cut_ = 0;
+    std::unique_ptr<uint8_t[]> bytes_;
+    size_t n_bytes_ = 0;
+    Terms words_;                  // those that are remembered
+    std::vector<Id> ngrams_;       // of each of them
+    std::vector<size_t> ends_{0};  // of each of them, in ngrams_
+};
+
 // From the words of a document to its terms: stop words dropped, n-grams made. `Vocabulary` says
 // what happens to a word or pair that is new: it is added, or it is NO_ID.
 template <typename Vocabulary>
@@ -719,18 +943,25 @@ public:
         : vocabulary_(vocabulary),
           shortest_(options.shortest),
           longest_(options.longest),
+          are_characters_(options.are_characters),
           n_stop_words_(n_stop_words),
           watch_(watch),
-          tokenizer_(options, watch) {}
+          tokenizer_(options, watch),
+          character_ngrams_(vocabulary, options, watch) {}
 
     // No text has more terms: a word, if it is a masked digit, takes one character and one that
-    // separates it.
+    // separates it. Of characters, such a word has three n-grams of each size.
     size_t most_terms(const Document& text) const {
-        return (text.length / 2 + 1) * (longest_ - shortest_ + 1);
+        const size_t most_words = text.length / 2 + 1;
+        return (are_characters_ ? 3 : 1) * most_words * (longest_ - shortest_ + 1);
     }
 
     template <typename Sink>
     void operator()(const Document& text, Sink&& sink) {
+        if (are_characters_) {
+            character_ngrams_(text, sink);
+            return;
+        }
         if (longest_ == 1 && n_stop_words_ == 0) {
             tokenizer_(text, [&](const Word& word) { sink(vocabulary_.word(word)); });
             return;
@@ -761,15 +992,19 @@ public:
 
 private:
     Vocabulary& vocabulary_;
-    size_t shortest_, longest_, n_stop_words_;
+    size_t shortest_, longest_;
+    bool are_characters_;
+    size_t n_stop_words_;
     Watch& watch_;
     Tokenizer tokenizer_;
+    CharacterNgrams<Vocabulary> character_ngrams_;
     std::vector<Id> words_, terms_, longer_;
 };
 
 struct Growing {
     Terms& terms;
     Id word(const Word& word) { return terms.add_word(word); }
+    void words(const Word* words, Id* found, size_t n) { terms.add_words(words, found, n); }
     void pairs(const Id* firsts, const Id* words, Id* found, size_t n) {
         terms.add_pairs(firsts, words, found, n);
     }
@@ -778,6 +1013,7 @@ struct Growing {
 struct Fixed {
     Terms& terms;
     Id word(const Word& word) { return terms.find_word(word); }
+    void words(const Word* words, Id* found, size_t n) { terms.find_words(words, found, n); }
     void pairs(const Id* firsts, const Id* words, Id* found, size_t n) {
         terms.find_pairs(firsts, words, found, n);
     }
@@ -883,9 +1119,11 @@ public:
     // The ids of the block's entries are columns; row k starts at row_starts[k] of the matrix.
     void write(Block& block, const int64_t* row_starts) {
         const size_t n_rows = block.ends.size();
-        for (size_t first = 0; first < n_rows; first += SORTED_ROWS) {
-            const size_t last = std::min(n_rows, first + SORTED_ROWS);
+        for (size_t first = 0, last = 0; first < n_rows; first = last) {
             const size_t start = first == 0 ? 0 : block.ends[first - 1];
+            const size_t most = start + std::max(n_columns_, SORTED_ENTRIES);
+            while (last < n_rows && last < first + SORTED_ROWS && block.ends[last] <= most) ++last;
+            last = std::max(last, first + 1);
             watch_.did(10 * (block.ends[last - 1] - start) + last - first);
             if (block.ends[last - 1] - start < n_columns_ / 8)
                 sort_each_row(block, first, last, start, row_starts);
@@ -1231,13 +1469,14 @@ public:
     CountedTexts(const CountedTexts&) = delete;
 
     CountedTexts(const Documents& documents, const Options& options, int64_t n_threads) {
-        documents.check_total();
+        documents.check_total(options.are_characters);
         nb::gil_scoped_release no_gil;
         n_docs_ = documents.size();
         const auto parts = parts_of(documents, n_threads);
         std::vector<Terms> terms(parts.size());
         std::vector<Counter> counters;
-        for (const auto& part : parts) counters.emplace_back(characters_of(documents, part));
+        for (const auto& part : parts)
+            counters.emplace_back(characters_of(documents, part), options);
         in_threads(parts.size(), [&](size_t part, Watch& watch) {
             const size_t n_stop_words = add_stop_words(terms[part], options);
             Growing growing{terms[part]};
@@ -1414,7 +1653,8 @@ public:
                 if (n_characters < terms_.size() / 8)
                     shares[part] = counted(documents, parts[part], FewTermsCounter(), watch);
                 else
-                    shares[part] = counted(documents, parts[part], Counter(n_characters), watch);
+                    shares[part] =
+                        counted(documents, parts[part], Counter(n_characters, options_), watch);
             });
             return write_rows(shares, n_columns_, Counts{});
         }();
@@ -1423,6 +1663,7 @@ public:
 
     // (columns int32, -1 for a token outside the vocabulary; ends int64 of the documents)
     nb::tuple index(const Documents& documents, int64_t n_threads) {
+        check(!options_.are_characters, "n-grams of characters are in no one order");
         std::vector<std::vector<int32_t>> columns;
         Output<int64_t> ends(documents.size() + 1);
         size_t total = 0;
@@ -1469,8 +1710,10 @@ private:
         return {counter.release(), column_of_};
     }
 
-    // A term with spaces is an n-gram: its words are in the dictionary too, without a column.
+    // A term of words with spaces is an n-gram: its words are in the dictionary too, without a
+    // column.
     Id add(const std::string& term) {
+        if (options_.are_characters) return terms_.add_word(Word::of(term.data(), term.size()));
         Id id = NO_ID;
         for (size_t start = 0; start <= term.size();) {
             const size_t end = std::min(term.find(' ', start), term.size());
@@ -1542,15 +1785,26 @@ Options made_options(bool mask_numbers, bool lowercase, size_t shortest, size_t 
     return {mask_numbers, lowercase, shortest, longest, stop_words};
 }
 
+Options made_character_options(bool lowercase, size_t shortest, size_t longest) {
+    if (shortest < 1 || longest < shortest || longest > LONGEST_CHARACTERS)
+        throw nb::value_error("no such n-grams");
+    return {false, lowercase, shortest, longest, {}, true};
+}
+
 }  // namespace
 
 void bind(nb::module_ module) {
     module.def("learn_characters", [](uint32_t first, Vector<uint32_t> folded) {
         characters().learn(first, folded.data(), folded.size());
     });
+    module.def("learn_visible_characters", [](uint32_t first, Vector<uint32_t> folded) {
+        visible_characters().learn(first, folded.data(), folded.size());
+    });
     nb::class_<Options>(module, "Options");
     module.def("options", &made_options, nb::arg("mask_numbers"), nb::arg("lowercase"),
                nb::arg("shortest"), nb::arg("longest"), nb::arg("stop_words"));
+    module.def("character_options", &made_character_options, nb::arg("lowercase"),
+               nb::arg("shortest"), nb::arg("longest"));
     nb::class_<Documents>(module, "Documents")
         .def(nb::init<nb::list>())
         .def("width", &Documents::width)

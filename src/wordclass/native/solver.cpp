@@ -16,6 +16,13 @@
 namespace solver {
 namespace {
 
+// Begin to load memory that is needed soon, where the compiler knows how.
+inline void prefetch([[maybe_unused]] const void* memory) {
+#if defined(__GNUC__)
+    __builtin_prefetch(memory);
+#endif
+}
+
 // --- documents -----------------------------------------------------------------------------------
 
 struct Documents {
@@ -51,11 +58,24 @@ struct Documents {
         return (a + b) + (c + d);
     }
 
-    void add(size_t doc, double factor, double* sparse_weights, double* block_weights) const {
-        for (int64_t k = starts[doc]; k < starts[doc + 1]; ++k)
-            sparse_weights[columns[k]] += factor * values[k];
-        const float* row = block + doc * n_block;
+    void add(size_t doc, double factor, double* __restrict sparse_weights,
+             double* __restrict block_weights) const {
+        const float* __restrict numbers = values, * __restrict row = block + doc * n_block;
+        const int32_t* __restrict places = columns;
+        const int64_t end = starts[doc + 1];
+        for (int64_t k = starts[doc]; k < end; ++k)
+            sparse_weights[places[k]] += factor * numbers[k];
         for (size_t j = 0; j < n_block; ++j) block_weights[j] += factor * row[j];
+    }
+
+    // Begin to load what `dot` reads.
+    void fetch(size_t doc) const {
+        const int64_t start = starts[doc], end = starts[doc + 1];
+        for (int64_t k = start; k < end; k += 16) {
+            prefetch(values + k);
+            prefetch(columns + k);
+        }
+        for (size_t j = 0; j < n_block; j += 16) prefetch(block + doc * n_block + j);
     }
 
     double squared_length(size_t doc) const {
@@ -65,6 +85,11 @@ struct Documents {
         const float* row = block + doc * n_block;
         for (size_t j = 0; j < n_block; ++j) sum += double(row[j]) * row[j];
         return sum;
+    }
+
+    // The steps that a look at a document takes, on average.
+    size_t n_steps() const {
+        return 8 + n_block + size_t(starts[n_docs]) / std::max<size_t>(n_docs, 1);
     }
 };
 
@@ -85,112 +110,73 @@ Documents documents_of(Vector<float> values, Vector<int32_t> columns, Vector<int
     return documents;
 }
 
-// The features of one class alone: a column of the table of own features, or nothing.
-class OwnColumn {
-public:
-    OwnColumn(const float* table, size_t n_docs, size_t n_classes)
-        : table_(table),
-          n_classes_(n_classes),
-          values_(table ? n_docs : 0) {}
-
-    void choose(size_t class_number) {
-        for (size_t doc = 0; doc < values_.size(); ++doc)
-            values_[doc] = table_[doc * n_classes_ + class_number];
-        weight = 0;
-    }
-    double value(size_t doc) const { return table_ ? values_[doc] : 0.0; }
-
-    double weight = 0;
-
-private:
-    const float* table_;
-    size_t n_classes_;
-    std::vector<float> values_;
-};
-
 // --- two ways to hold a solution -----------------------------------------------------------------
 
-// As weights of features: a look at a document costs its features.
+// As weights of features: a look at a document costs its features. `own` is what the document has
+// in the column that only this class sees.
 class FeatureSpace {
 public:
-    FeatureSpace(const Documents& documents, OwnColumn own)
+    explicit FeatureSpace(const Documents& documents)
         : documents_(documents),
-          own_(std::move(own)),
           weights_(documents.n_columns),
           block_weights_(documents.n_block) {}
 
-    void begin(size_t class_number) {
+    void begin() {
         std::fill(weights_.begin(), weights_.end(), 0.0);
         std::fill(block_weights_.begin(), block_weights_.end(), 0.0);
-        intercept_ = 0;
-        own_.choose(class_number);
+        own_weight = intercept = 0;
     }
-    double score(size_t doc) const {
-        return documents_.dot(doc, weights_.data(), block_weights_.data()) +
-               own_.weight * own_.value(doc) + intercept_;
+    double score(size_t doc, float own) const {
+        return documents_.dot(doc, weights_.data(), block_weights_.data()) + own_weight * own +
+               intercept;
     }
-    void add(size_t doc, double change) {
+    void add(size_t doc, float own, double change) {
         documents_.add(doc, change, weights_.data(), block_weights_.data());
-        own_.weight += change * own_.value(doc);
-        intercept_ += change;
+        own_weight += change * own;
+        intercept += change;
     }
-    double squared_length(size_t doc) const {
-        return documents_.squared_lengths[doc] + own_.value(doc) * own_.value(doc) + 1;
-    }
-    // The steps that a look at a document takes, on average.
-    size_t n_steps() const {
-        return 8 + documents_.n_block +
-               size_t(documents_.starts[documents_.n_docs]) /
-                   std::max<size_t>(documents_.n_docs, 1);
-    }
+    double squared_length(size_t doc) const { return documents_.squared_lengths[doc]; }
+    void prepare(size_t doc) const { documents_.fetch(doc); }
+    size_t n_steps() const { return documents_.n_steps(); }
     const std::vector<double>& weights() const { return weights_; }
     const std::vector<double>& block_weights() const { return block_weights_; }
-    double own_weight() const { return own_.weight; }
-    double intercept() const { return intercept_; }
+
+    double own_weight = 0, intercept = 0;
 
 private:
     const Documents& documents_;
-    OwnColumn own_;
     std::vector<double> weights_, block_weights_;
-    double intercept_ = 0;
 };
 
 // As the scores of all documents, from their n x n inner products: a look at a document costs
 // nothing, a change costs n steps side by side. For few documents with many features.
 class DocumentSpace {
 public:
-    DocumentSpace(const float* products, size_t n_docs, OwnColumn own)
-        : products_(products),
-          own_(std::move(own)),
-          scores_(n_docs) {}
+    DocumentSpace(const float* products, size_t n_docs) : products_(products), scores_(n_docs) {}
 
-    void begin(size_t class_number) {
+    void begin() {
         std::fill(scores_.begin(), scores_.end(), 0.0);
-        intercept_ = 0;
-        own_.choose(class_number);
+        own_weight = intercept = 0;
     }
-    double score(size_t doc) const {
-        return scores_[doc] + own_.weight * own_.value(doc) + intercept_;
+    double score(size_t doc, float own) const {
+        return scores_[doc] + own_weight * own + intercept;
     }
-    void add(size_t doc, double change) {
+    void add(size_t doc, float own, double change) {
         const float* row = products_ + doc * scores_.size();
         for (size_t other = 0; other < scores_.size(); ++other)
             scores_[other] += change * row[other];
-        own_.weight += change * own_.value(doc);
-        intercept_ += change;
+        own_weight += change * own;
+        intercept += change;
     }
-    double squared_length(size_t doc) const {
-        return products_[doc * scores_.size() + doc] + own_.value(doc) * own_.value(doc) + 1;
-    }
+    double squared_length(size_t doc) const { return products_[doc * scores_.size() + doc]; }
+    void prepare(size_t) const {}
     size_t n_steps() const { return 8 + scores_.size() / 8; }
-    double own_weight() const { return own_.weight; }
-    double intercept() const { return intercept_; }
+
+    double own_weight = 0, intercept = 0;
 
 private:
     const float* products_;
-    OwnColumn own_;
     std::vector<double> scores_;
-    double intercept_ = 0;
 };
 
 // --- one class -----------------------------------------------------------------------------------
@@ -213,53 +199,85 @@ struct Precision {
 
 constexpr size_t MAX_DOCS = size_t{1} << 31;
 constexpr int LAST_PASSES = 20;  // before giving up, over documents not looked at for a while too
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-// The problem of one class after the other; a solution is the start for the next value of C.
+// A document that a class learns from.
+struct Candidate {
+    double dual;  // 0, or how much it adds to the weights
+    double sign;
+    double cost;  // of an error, above 0
+    double squared_length;
+    double softness;  // for the C of the moment
+    float own;
+    int32_t doc;
+    uint32_t place;  // among the rows
+};
+
+// What came of some passes over candidates.
+struct Descent {
+    int n_passes = 0;
+    bool is_solved = false;  // the spread of gradients is within the tolerance
+    bool were_all = false;   // ... and none was left aside in the last pass
+    double first_spread = 0;
+};
+
+// The problem of one class after the other, on the documents that it is given.
 template <typename Space>
 class Problem {
 public:
-    Problem(Space space, const std::vector<int32_t>& rows)
-        : space(std::move(space)),
-          rows_(rows),
-          duals_(rows.size()),
-          signs_(rows.size()),
-          costs_(rows.size()),
-          active_(rows.size()) {}
+    explicit Problem(Space space) : space(std::move(space)) {}
 
-    // `is_positive` has one flag per document; `cost_of` gives the weight of a document's error
-    template <typename Cost>
-    void begin(size_t class_number, const std::vector<uint8_t>& is_positive, Cost cost_of) {
-        space.begin(class_number);
-        std::fill(duals_.begin(), duals_.end(), 0.0);
-        for (size_t k = 0; k < rows_.size(); ++k) {
-            signs_[k] = is_positive[rows_[k]] ? 1.0 : -1.0;
-            costs_[k] = cost_of(rows_[k], is_positive[rows_[k]] != 0);
+    void begin() {
+        space.begin();
+        candidates.clear();
+        random_ = Random{0x9E3779B97F4A7C15ull};
+    }
+
+    void take(Candidate candidate) {
+        const double own = candidate.own;
+        candidate.squared_length = space.squared_length(size_t(candidate.doc)) + own * own + 1;
+        if (candidate.dual > 0)
+            space.add(size_t(candidate.doc), candidate.own, candidate.dual * candidate.sign);
+        candidates.push_back(candidate);
+    }
+
+    // The optimum for the documents that were taken, from where it is.
+    void solve(double C, const Precision& precision, Watch& watch) {
+        random_ = Random{0x9E3779B97F4A7C15ull};
+        for (int n_passes = 0; n_passes < precision.max_passes;) {
+            const int limit = passes_before_a_look(n_passes, precision.max_passes);
+            const Descent descent = descend(C, precision.tolerance, false, limit - n_passes, watch);
+            if (descent.is_solved && descent.were_all) break;
+            n_passes += descent.n_passes;
         }
     }
 
-    void solve(double C, const Precision& precision, Watch& watch) {
+    // Passes over all candidates, then over those that may still move, until the spread of their
+    // gradients is within the tolerance. Where a look at all documents follows, it is eager: all
+    // that need not move leave at once.
+    Descent descend(double C, double tolerance, bool is_eager, int max_passes, Watch& watch) {
         const size_t n_steps = space.n_steps();
-        Random random{0x9E3779B97F4A7C15ull};
-        size_t n_active = 0;
-        for (size_t k = 0; k < rows_.size(); ++k)
-            if (costs_[k] > 0) active_[n_active++] = uint32_t(k);  // weight 0: as if not there
-        const size_t n_all = n_active;
-        const double infinity = std::numeric_limits<double>::infinity();
-        double shrink_above = infinity;
-        int n_passes = 0;
-        while (n_passes < precision.max_passes) {
-            double highest = -infinity, lowest = infinity;
+        active_.resize(candidates.size());
+        std::iota(active_.begin(), active_.end(), uint32_t(0));
+        for (Candidate& candidate : candidates) candidate.softness = 0.5 / (C * candidate.cost);
+        size_t n_active = active_.size();
+        double shrink_above = is_eager ? 0 : INFINITE;
+        Descent made;
+        size_t n_looks = 0;  // of all passes: they may be short, and many
+        while (made.n_passes < max_passes && !made.is_solved) {
+            double highest = is_eager ? 0 : -INFINITE, lowest = is_eager ? 0 : INFINITE;
             for (size_t s = 0; s < n_active; ++s)
-                std::swap(active_[s], active_[s + random.below(uint32_t(n_active - s))]);
-            size_t n_looks = 0;
+                std::swap(active_[s], active_[s + random_.below(uint32_t(n_active - s))]);
             for (size_t s = 0; s < n_active;) {
                 if ((++n_looks & 63) == 0) watch.did(64 * n_steps);  // seldom: this loop is hot
-                const size_t k = active_[s];
-                const size_t doc = size_t(rows_[k]);
-                const double softness = 0.5 / (C * costs_[k]);
-                const double gradient = signs_[k] * space.score(doc) - 1 + duals_[k] * softness;
+                if (s + 8 < n_active) prefetch(&candidates[active_[s + 8]]);
+                if (s + 4 < n_active) space.prepare(size_t(candidates[active_[s + 4]].doc));
+                Candidate& each = candidates[active_[s]];
+                const auto doc = size_t(each.doc);
+                const double gradient =
+                    each.sign * space.score(doc, each.own) - 1 + each.dual * each.softness;
                 double projected = gradient;
-                if (duals_[k] == 0) {
+                if (each.dual == 0) {
                     if (gradient > shrink_above) {  // will stay at 0: not looked at for a while
                         std::swap(active_[s], active_[--n_active]);
                         continue;
@@ -270,34 +288,33 @@ public:
                 highest = std::max(highest, projected);
                 lowest = std::min(lowest, projected);
                 if (std::abs(projected) <= 1e-12) continue;
-                const double before = duals_[k];
-                duals_[k] =
-                    std::max(before - gradient / (space.squared_length(doc) + softness), 0.0);
-                space.add(doc, (duals_[k] - before) * signs_[k]);
+                const double before = each.dual;
+                each.dual =
+                    std::max(before - gradient / (each.squared_length + each.softness), 0.0);
+                space.add(doc, each.own, (each.dual - before) * each.sign);
             }
-            ++n_passes;
             // it takes in every change, so that nothing that is no number escapes it
-            check(std::isfinite(space.intercept()), "a feature or a cost is not finite");
-            const bool is_solved = highest - lowest <= precision.tolerance;
-            if (is_solved && n_active == n_all) break;
-            if (is_solved || n_passes == precision.max_passes - LAST_PASSES) {
-                n_active = n_all;  // solved for the rest, or time is up: look at all once more
-                shrink_above = infinity;
-            } else {
-                shrink_above = highest > 0 ? highest : infinity;
-            }
+            check(std::isfinite(space.intercept), "a feature or a cost is not finite");
+            const double spread = highest - lowest;
+            if (made.n_passes++ == 0) made.first_spread = spread;
+            made.is_solved = spread <= tolerance;
+            made.were_all = n_active == active_.size();
+            if (!is_eager) shrink_above = highest > 0 ? highest : INFINITE;
         }
+        return made;
     }
 
-    // what row k adds to the weights: its dual variable, with the sign of its side
-    double coefficient(size_t k) const { return duals_[k] * signs_[k]; }
+    // After how many passes to look again at what was left aside: in time before giving up.
+    static int passes_before_a_look(int n_passes, int max_passes) {
+        return n_passes < max_passes - LAST_PASSES ? max_passes - LAST_PASSES : max_passes;
+    }
 
     Space space;
+    std::vector<Candidate> candidates;
 
 private:
-    const std::vector<int32_t>& rows_;
-    std::vector<double> duals_, signs_, costs_;
     std::vector<uint32_t> active_;
+    Random random_{0};
 };
 
 // --- all classes ---------------------------------------------------------------------------------
@@ -316,8 +333,33 @@ struct Task {
 
     size_t n_classes() const { return starts.size() - 1; }
     size_t n_docs() const { return doc_cost.size(); }
-    OwnColumn own_column() const {
-        return {own.shape(1) ? own.data() : nullptr, n_docs(), n_classes()};
+    float own_value(size_t doc, size_t class_number) const {
+        return own.shape(1) ? own.data()[doc * own.shape(1) + class_number] : 0.0f;
+    }
+    Candidate candidate(size_t place, int32_t doc, size_t class_number, bool is_positive) const {
+        const Vector<double>& costs = is_positive ? positive_cost : negative_cost;
+        Candidate made{};
+        made.sign = is_positive ? 1.0 : -1.0;
+        made.cost = doc_cost.data()[doc] * costs.data()[class_number];
+        made.own = own_value(size_t(doc), class_number);
+        made.doc = doc;
+        made.place = uint32_t(place);
+        return made;
+    }
+    // Sets a flag (n) for each document of a class.
+    void flag(size_t class_number, std::vector<uint8_t>& is_positive, uint8_t value) const {
+        for (int64_t k = starts.data()[class_number]; k < starts.data()[class_number + 1]; ++k)
+            is_positive[size_t(members.data()[k])] = value;
+    }
+    // All classes, large ones first, so that no thread begins with one when the others end.
+    std::vector<size_t> classes_by_size() const {
+        const int64_t* ends = starts.data();
+        std::vector<size_t> order(n_classes());
+        std::iota(order.begin(), order.end(), size_t(0));
+        std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+            return ends[a + 1] - ends[a] > ends[b + 1] - ends[b];
+        });
+        return order;
     }
 };
 
@@ -350,34 +392,366 @@ Task task_of(Vector<int32_t> members, Vector<int64_t> starts, Vector<double> pos
             rows,    C,      precision,     n_used};
 }
 
-// Calls work(class, problem, watch) for every class, begun with its labels; large classes first.
+// Calls work(class, problem, watch) for every class, begun with all its documents.
 template <typename MakeSpace, typename Work>
 void for_every_class(const Task& task, MakeSpace make_space, Work work) {
-    const int64_t* starts = task.starts.data();
-    const std::vector<int32_t> rows(task.rows.data(), task.rows.data() + task.rows.size());
-    std::vector<size_t> order(task.n_classes());
-    std::iota(order.begin(), order.end(), size_t(0));
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-        return starts[a + 1] - starts[a] > starts[b + 1] - starts[b];
-    });
+    const std::vector<size_t> order = task.classes_by_size();
     std::atomic<size_t> next{0};
     in_threads(task.n_threads, [&](size_t, Watch& watch) {
-        Problem problem(make_space(), rows);
+        Problem problem(make_space());
         std::vector<uint8_t> is_positive(task.n_docs());
         for (size_t place; (place = next++) < order.size();) {
             const size_t j = order[place];
-            const int32_t* members = task.members.data();
-            for (int64_t k = starts[j]; k < starts[j + 1]; ++k) is_positive[members[k]] = 1;
-            const double positive_cost = task.positive_cost.data()[j];
-            const double negative_cost = task.negative_cost.data()[j];
-            problem.begin(j, is_positive, [&](int32_t doc, bool positive) {
-                return task.doc_cost.data()[doc] * (positive ? positive_cost : negative_cost);
-            });
+            task.flag(j, is_positive, 1);
+            problem.begin();
+            for (size_t k = 0; k < task.rows.size(); ++k) {
+                const int32_t doc = task.rows.data()[k];
+                const Candidate each = task.candidate(k, doc, j, is_positive[size_t(doc)]);
+                if (each.cost > 0) problem.take(each);  // weight 0: as if not there
+            }
             work(j, problem, watch);
-            for (int64_t k = starts[j]; k < starts[j + 1]; ++k) is_positive[members[k]] = 0;
+            task.flag(j, is_positive, 0);
         }
     });
 }
+
+// --- many documents ------------------------------------------------------------------------------
+
+// Few of many documents end up with a dual variable above 0, and only these count. So a class
+// begins with its own documents and some others. When these are solved, roughly at first, a look at
+// all documents, for many classes at once, finds what is missing, until nothing is. A look is in
+// single precision; what it finds is looked at in double precision, and that ends the rounds.
+
+constexpr size_t MANY_DOCS = 2000, MANY_CLASSES = 4;  // else a look costs more than it saves
+constexpr size_t ONE_OF = 16;                         // documents of other classes, to begin with
+constexpr double TOLERANCES[] = {1, 0.1, 0.003};  // of rounds, where less is asked for in the end
+constexpr double MANY = 0.92;  // of the first documents: then nearly all of them count
+constexpr size_t MANY_OF = 4;  // ... or one of so many, where all are known
+constexpr double FOUND = 0.5;  // times the tolerance: a smaller violation is none
+constexpr size_t LANES = 16;   // classes whose weights of a feature share a line of the cache
+constexpr int64_t LINES_AHEAD = 12;
+constexpr size_t BITS = 64;
+constexpr size_t DOCS_TOGETHER = 16 * BITS;  // what a thread takes at a time
+constexpr size_t MOST_TOGETHER = 128;        // classes
+constexpr size_t GROUP_BYTES = size_t{1} << 28;
+
+struct alignas(64) Line {
+    float values[LANES];
+};
+
+inline void add_line(Line& sums, float value, const Line& weights) {
+    for (size_t j = 0; j < LANES; ++j) sums.values[j] += value * weights.values[j];
+}
+
+// Add what sparse features and block say about one document to the scores of the classes of a line.
+inline void add_scores(const Documents& documents, size_t doc, const Line* weights, Line& scores) {
+    Line sums = scores, others{};  // two sums: an addition need not wait for the one before
+    const int64_t end = documents.starts[doc + 1], n_all = documents.starts[documents.n_docs];
+    int64_t k = documents.starts[doc];
+    for (; k + 2 <= end; k += 2) {
+        // the lines are anywhere in a large table: ask for those of the next features early
+        if (k + LINES_AHEAD + 1 < n_all) {
+            prefetch(weights + documents.columns[k + LINES_AHEAD]);
+            prefetch(weights + documents.columns[k + LINES_AHEAD + 1]);
+        }
+        add_line(sums, documents.values[k], weights[documents.columns[k]]);
+        add_line(others, documents.values[k + 1], weights[documents.columns[k + 1]]);
+    }
+    if (k < end) add_line(sums, documents.values[k], weights[documents.columns[k]]);
+    const float* row = documents.block + doc * documents.n_block;
+    weights += documents.n_columns;
+    size_t t = 0;
+    for (; t + 2 <= documents.n_block; t += 2) {
+        add_line(sums, row[t], weights[t]);
+        add_line(others, row[t + 1], weights[t + 1]);
+    }
+    if (t < documents.n_block) add_line(sums, row[t], weights[t]);
+    for (size_t j = 0; j < LANES; ++j) scores.values[j] = sums.values[j] + others.values[j];
+}
+
+// The weights of some classes, side by side for every feature.
+class WeightTable {
+public:
+    WeightTable(const Documents& documents, const Task& task)
+        : documents_(documents),
+          task_(task),
+          n_lines_(documents.n_columns + documents.n_block) {}
+
+    void resize(size_t n_classes) {
+        tiles_.resize((n_classes + LANES - 1) / LANES);
+        lines_.resize(tiles_.size() * n_lines_);
+    }
+
+    void put(size_t slot, size_t class_number, const FeatureSpace& space) {
+        const size_t lane = slot % LANES;
+        Tile& tile = tiles_[slot / LANES];
+        tile.intercepts.values[lane] = float(space.intercept);
+        tile.own_weights.values[lane] = float(space.own_weight);
+        tile.classes[lane] = class_number;
+        Line* line = lines_.data() + slot / LANES * n_lines_;
+        for (const double weight : space.weights()) (line++)->values[lane] = float(weight);
+        for (const double weight : space.block_weights()) (line++)->values[lane] = float(weight);
+    }
+
+    // Calls work(place, first slot, scores of 16 slots) for some documents and the first slots, in
+    // threads; one thread has all of a word of 64 places.
+    template <typename Work>
+    void for_every_score(const int32_t* rows, size_t n_rows, size_t n_slots, Work work) const {
+        const size_t n_tiles = (n_slots + LANES - 1) / LANES;
+        const size_t n_parts = (n_rows + DOCS_TOGETHER - 1) / DOCS_TOGETHER;
+        const size_t n_threads = std::min(task_.n_threads, std::max<size_t>(n_parts * n_tiles, 1));
+        const bool has_own = task_.own.shape(1) > 0;
+        std::atomic<size_t> next{0};
+        in_threads(n_threads, [&](size_t, Watch& watch) {
+            for (size_t part; (part = next++) < n_parts * n_tiles;) {
+                const size_t t = part / n_parts, first = part % n_parts * DOCS_TOGETHER;
+                const Tile& tile = tiles_[t];
+                for (size_t k = first; k < std::min(first + DOCS_TOGETHER, n_rows); ++k) {
+                    const auto doc = size_t(rows[k]);
+                    Line scores = tile.intercepts;
+                    add_scores(documents_, doc, lines_.data() + t * n_lines_, scores);
+                    for (size_t j = 0; has_own && j < LANES; ++j)
+                        scores.values[j] +=
+                            tile.own_weights.values[j] * task_.own_value(doc, tile.classes[j]);
+                    work(k, t * LANES, scores);
+                    watch.did(documents_.n_steps() * 2);
+                }
+            }
+        });
+    }
+
+private:
+    // What the classes of a line have beside the weights of features.
+    struct Tile {
+        Line intercepts{}, own_weights{};
+        size_t classes[LANES]{};
+    };
+
+    const Documents& documents_;
+    const Task& task_;
+    size_t n_lines_;
+    std::vector<Tile> tiles_;
+    std::vector<Line> lines_;  // tile after tile
+};
+
+// A set of places among the rows, one bit each.
+using Places = std::vector<uint64_t>;
+
+inline void insert(Places& places, size_t place) {
+    places[place / BITS] |= uint64_t{1} << (place % BITS);
+}
+
+// One class of a group, between rounds.
+struct Machine {
+    size_t class_number = 0;
+    std::vector<uint32_t> own;     // places of its documents, rising
+    std::vector<uint32_t> places;  // of documents with a dual variable above 0, rising
+    std::vector<double> duals;
+    size_t slot = 0;  // in the table of weights, and among what was found
+    int n_rounds = 0, n_passes = 0;
+    size_t next_tolerance = 0;
+    double tolerance = 0;  // of the last round
+    bool is_solved = false;
+};
+
+// Classes that are solved together.
+class Group {
+public:
+    Group(const Documents& documents, const Task& task)
+        : documents_(documents),
+          task_(task),
+          looked_(documents, task),
+          solved_(documents, task) {
+        for (size_t k = 0; k < task.n_threads; ++k) problems_.emplace_back(FeatureSpace(documents));
+        for (size_t k = 0; k < task.rows.size(); ++k) {
+            const int32_t doc = task.rows.data()[k];
+            if (task.doc_cost.data()[doc] > 0) rows_.push_back(doc);
+        }
+        n_words_ = (rows_.size() + BITS - 1) / BITS;
+    }
+
+    // Calls work() for one group of classes after the other, small enough for what they need.
+    template <typename Work>
+    void for_every_group(Work work) {
+        const size_t n_features = documents_.n_columns + documents_.n_block;
+        const size_t bytes_a_class = 2 * sizeof(float) * n_features + 16 * rows_.size() + 1;
+        const size_t n_fitting = GROUP_BYTES / bytes_a_class / LANES * LANES;
+        const size_t n_together = std::min(std::max(n_fitting, LANES), MOST_TOGETHER);
+        const std::vector<size_t> order = task_.classes_by_size();
+        for (size_t first = 0; first < order.size(); first += n_together) {
+            begin(order.data() + first, std::min(n_together, order.size() - first));
+            work();
+        }
+    }
+
+    // The optimum of every class, from where it is: penalty_of(class) is its C, and
+    // keep(place in the group, class, space) is called for its weights.
+    template <typename PenaltyOf, typename Keep>
+    void solve(PenaltyOf penalty_of, Keep keep) {
+        for (Machine& machine : machines_) {
+            machine.n_rounds = machine.n_passes = 0;
+            machine.is_solved = false;
+        }
+        for (;;) {
+            std::atomic<size_t> next{0}, n_slots{0};
+            in_threads(std::min(task_.n_threads, machines_.size()), [&](size_t k, Watch& watch) {
+                for (size_t c; (c = next++) < machines_.size();) {
+                    Machine& machine = machines_[c];
+                    if (machine.is_solved) continue;
+                    const size_t j = machine.class_number;
+                    advance(machine, penalty_of(j), problems_[k], watch);
+                    if (machine.is_solved) {
+                        keep(c, j, problems_[k].space);
+                    } else {
+                        machine.slot = n_slots++;  // a score is the same in all of them
+                        looked_.put(machine.slot, j, problems_[k].space);
+                    }
+                }
+            });
+            if (n_slots == 0) return;
+            look(n_slots);
+        }
+    }
+
+    // The same for one C, then scores (rows, m) of documents, in the columns of these classes.
+    void validate(double C, const Vector<int32_t>& rows, float* scores) {
+        solved_.resize(machines_.size());
+        solve([C](size_t) { return C; },
+              [&](size_t c, size_t j, const FeatureSpace& space) { solved_.put(c, j, space); });
+        solved_.for_every_score(rows.data(), rows.size(), machines_.size(),
+                                [&](size_t place, size_t first_slot, const Line& made) {
+                                    const size_t n_slots = machines_.size() - first_slot;
+                                    float* into = scores + place * task_.n_classes();
+                                    for (size_t j = 0; j < std::min(LANES, n_slots); ++j)
+                                        into[machines_[first_slot + j].class_number] =
+                                            made.values[j];
+                                });
+    }
+
+private:
+    void begin(const size_t* classes, size_t n_classes) {
+        machines_.assign(n_classes, Machine{});
+        std::vector<uint8_t> is_positive(task_.n_docs());
+        Watch watch;
+        for (size_t c = 0; c < n_classes; ++c) {
+            machines_[c].class_number = classes[c];
+            task_.flag(classes[c], is_positive, 1);
+            for (size_t k = 0; k < rows_.size(); ++k)
+                if (is_positive[size_t(rows_[k])]) machines_[c].own.push_back(uint32_t(k));
+            task_.flag(classes[c], is_positive, 0);
+            watch.did(rows_.size());
+        }
+        looked_.resize(n_classes);
+        found_.resize((n_classes + LANES - 1) / LANES * LANES * n_words_);
+    }
+
+    // One round: passes over what was found, or what to begin with.
+    void advance(Machine& machine, double C, Problem<FeatureSpace>& problem, Watch& watch) {
+        const Precision& precision = task_.precision;
+        const bool is_first = machine.n_rounds++ == 0, is_warm = !machine.places.empty();
+        if (std::max(machine.places.size(), machine.own.size()) > rows_.size() / MANY_OF) {
+            solve_all(machine, C, problem, watch);
+            return;
+        }
+        Places chosen(n_words_);
+        if (!is_first)
+            std::copy_n(found_.data() + machine.slot * n_words_, n_words_, chosen.data());
+        else if (!is_warm)
+            for (size_t k = 0; k < rows_.size(); k += ONE_OF) insert(chosen, k);
+        for (const uint32_t place : machine.own) insert(chosen, place);
+        for (const uint32_t place : machine.places) insert(chosen, place);
+        take(machine, chosen, problem, watch);
+        if (is_first) machine.next_tolerance = is_warm ? 1 : 0;
+        machine.tolerance = precision.tolerance;
+        if (machine.next_tolerance < std::size(TOLERANCES))
+            machine.tolerance = std::max(machine.tolerance, TOLERANCES[machine.next_tolerance++]);
+        const int limit = problem.passes_before_a_look(machine.n_passes, precision.max_passes);
+        const Descent descent =
+            problem.descend(C, machine.tolerance, true, limit - machine.n_passes, watch);
+        machine.n_passes += descent.n_passes;
+        keep_duals(machine, problem);
+        // nothing that the look found had to move: it was at the solution
+        const bool was_solved = !is_first && descent.first_spread <= precision.tolerance;
+        machine.is_solved = was_solved || machine.n_passes >= precision.max_passes;
+        const auto n_duals = double(machine.places.size());
+        const bool are_many = n_duals > MANY * double(problem.candidates.size());
+        if (is_first && are_many && !machine.is_solved) solve_all(machine, C, problem, watch);
+    }
+
+    // Nearly all documents count, so that there is nothing to look for.
+    void solve_all(Machine& machine, double C, Problem<FeatureSpace>& problem, Watch& watch) {
+        take(machine, Places(n_words_, ~uint64_t{0}), problem, watch);
+        problem.solve(C, task_.precision, watch);
+        keep_duals(machine, problem);
+        machine.is_solved = true;
+    }
+
+    // Begin a problem with chosen documents, all that have dual variables among them.
+    void take(const Machine& machine, const Places& chosen, Problem<FeatureSpace>& problem,
+              Watch& watch) {
+        problem.begin();
+        size_t n_own = 0, n_duals = 0;
+        for (size_t place = 0; place < rows_.size(); ++place) {
+            const uint64_t rest = chosen[place / BITS] >> (place % BITS);
+            if (rest == 0) place |= BITS - 1;
+            if ((rest & 1) == 0) continue;
+            while (n_own < machine.own.size() && machine.own[n_own] < place) ++n_own;
+            const bool is_own = n_own < machine.own.size() && machine.own[n_own] == place;
+            Candidate each = task_.candidate(place, rows_[place], machine.class_number, is_own);
+            if (each.cost == 0) continue;  // as if not there
+            if (n_duals < machine.places.size() && machine.places[n_duals] == place)
+                each.dual = machine.duals[n_duals++];
+            problem.take(each);
+            watch.did(documents_.n_steps());
+        }
+    }
+
+    static void keep_duals(Machine& machine, const Problem<FeatureSpace>& problem) {
+        machine.places.clear();
+        machine.duals.clear();
+        for (const Candidate& each : problem.candidates) {
+            if (each.dual == 0) continue;
+            machine.places.push_back(each.place);
+            machine.duals.push_back(each.dual);
+        }
+    }
+
+    // Finds the documents that violate the margin, taking all for documents of other classes.
+    void look(size_t n_slots) {
+        std::vector<Line> limits(n_slots / LANES + 1);
+        for (const Machine& machine : machines_)
+            if (!machine.is_solved)
+                limits[machine.slot / LANES].values[machine.slot % LANES] =
+                    float(FOUND * machine.tolerance - 1);
+        std::fill(found_.begin(), found_.end(), uint64_t{0});
+        looked_.for_every_score(rows_.data(), rows_.size(), n_slots,
+                                [&](size_t place, size_t first_slot, const Line& made) {
+                                    uint64_t* word =
+                                        found_.data() + first_slot * n_words_ + place / BITS;
+                                    const Line& highest = limits[first_slot / LANES];
+                                    for (size_t j = 0; j < LANES; ++j, word += n_words_) {
+                                        // what is no number is found, and looked at once more
+                                        const bool is_right = made.values[j] <= highest.values[j];
+                                        *word |= uint64_t{!is_right} << (place % BITS);
+                                    }
+                                });
+    }
+
+    const Documents& documents_;
+    const Task& task_;
+    WeightTable looked_, solved_;
+    size_t n_words_;
+    std::vector<Problem<FeatureSpace>> problems_;  // one per thread
+    std::vector<int32_t> rows_;                    // whose errors cost something
+    std::vector<Machine> machines_;
+    std::vector<uint64_t> found_;  // the places that were found, slot after slot
+};
+
+inline bool are_worth_looks(const Task& task) {
+    return task.rows.size() >= MANY_DOCS && task.n_classes() >= MANY_CLASSES;
+}
+
+// --- solutions -----------------------------------------------------------------------------------
 
 // What every solution has: own weights (m) and intercepts (m).
 struct Ends {
@@ -386,8 +760,8 @@ struct Ends {
 
     template <typename Space>
     void take(size_t j, const Space& space) {
-        own_weights.data()[j] = float(space.own_weight());
-        intercepts.data()[j] = float(space.intercept());
+        own_weights.data()[j] = float(space.own_weight);
+        intercepts.data()[j] = float(space.intercept);
     }
 };
 
@@ -398,18 +772,28 @@ nb::tuple solve(const Documents& documents, const Task& task) {
     check(task.C.size() == m, "expected one C per class");
     Output<float> weights(v, m), block_weights(n_block, m);
     Ends ends(m);
+    const auto keep = [&](size_t j, const FeatureSpace& space) {
+        ends.take(j, space);
+        for (size_t t = 0; t < v; ++t) weights.data()[t * m + j] = float(space.weights()[t]);
+        for (size_t t = 0; t < n_block; ++t)
+            block_weights.data()[t * m + j] = float(space.block_weights()[t]);
+    };
     {
         nb::gil_scoped_release no_gil;
-        for_every_class(
-            task, [&]() { return FeatureSpace(documents, task.own_column()); },
-            [&](size_t j, Problem<FeatureSpace>& problem, Watch& watch) {
-                problem.solve(task.C.data()[j], task.precision, watch);
-                ends.take(j, problem.space);
-                for (size_t t = 0; t < v; ++t)
-                    weights.data()[t * m + j] = float(problem.space.weights()[t]);
-                for (size_t t = 0; t < n_block; ++t)
-                    block_weights.data()[t * m + j] = float(problem.space.block_weights()[t]);
+        if (!are_worth_looks(task)) {
+            for_every_class(
+                task, [&]() { return FeatureSpace(documents); },
+                [&](size_t j, Problem<FeatureSpace>& problem, Watch& watch) {
+                    problem.solve(task.C.data()[j], task.precision, watch);
+                    keep(j, problem.space);
+                });
+        } else {
+            Group group(documents, task);
+            group.for_every_group([&]() {
+                group.solve([&](size_t j) { return task.C.data()[j]; },
+                            [&](size_t, size_t j, const FeatureSpace& space) { keep(j, space); });
             });
+        }
     }
     return nb::make_tuple(weights.handed_over(), block_weights.handed_over(),
                           ends.own_weights.handed_over(), ends.intercepts.handed_over());
@@ -431,13 +815,12 @@ nb::tuple solve_products(Table<float> products, const Task& task) {
         nb::gil_scoped_release no_gil;
         std::fill_n(coefficients.data(), n * m, 0.0f);  // of documents that are in no row
         for_every_class(
-            task, [&]() { return DocumentSpace(products.data(), n, task.own_column()); },
+            task, [&]() { return DocumentSpace(products.data(), n); },
             [&](size_t j, Problem<DocumentSpace>& problem, Watch& watch) {
                 problem.solve(task.C.data()[j], task.precision, watch);
                 ends.take(j, problem.space);
-                for (size_t k = 0; k < task.rows.size(); ++k)
-                    coefficients.data()[size_t(task.rows.data()[k]) * m + j] =
-                        float(problem.coefficient(k));
+                for (const Candidate& each : problem.candidates)
+                    coefficients.data()[size_t(each.doc) * m + j] = float(each.dual * each.sign);
             });
     }
     return nb::make_tuple(coefficients.handed_over(), ends.own_weights.handed_over(),
@@ -447,36 +830,54 @@ nb::tuple solve_products(Table<float> products, const Task& task) {
 // Scores (number of C, test rows, m) of documents that were not learned from, for each C, each
 // solution the start of the next. No weights are kept.
 template <typename MakeSpace>
-Array<float> validated(const Task& task, const Vector<int32_t>& test_rows, MakeSpace make_space) {
-    check_indices(test_rows, task.n_docs());
-    const size_t m = task.n_classes(), n_values = task.C.size(), n_tests = test_rows.size();
-    Output<float> scores(n_values, n_tests, m);
-    {
-        nb::gil_scoped_release no_gil;
-        for_every_class(task, make_space, [&](size_t j, auto& problem, Watch& watch) {
-            for (size_t c = 0; c < n_values; ++c) {
-                problem.solve(task.C.data()[c], task.precision, watch);
-                float* into = scores.data() + c * n_tests * m + j;
-                for (size_t k = 0; k < n_tests; ++k) {
-                    into[k * m] = float(problem.space.score(size_t(test_rows.data()[k])));
-                    watch.did(problem.space.n_steps());
-                }
+void validate_each(const Task& task, const Vector<int32_t>& test_rows, MakeSpace make_space,
+                   float* scores) {
+    const size_t m = task.n_classes(), n_tests = test_rows.size();
+    for_every_class(task, make_space, [&](size_t j, auto& problem, Watch& watch) {
+        for (size_t c = 0; c < task.C.size(); ++c) {
+            problem.solve(task.C.data()[c], task.precision, watch);
+            float* into = scores + c * n_tests * m + j;
+            for (size_t k = 0; k < n_tests; ++k) {
+                const auto doc = size_t(test_rows.data()[k]);
+                into[k * m] = float(problem.space.score(doc, task.own_value(doc, j)));
+                watch.did(problem.space.n_steps());
             }
-        });
-    }
-    return scores.handed_over();
+        }
+    });
 }
 
 Array<float> validate(const Documents& documents, const Task& task, Vector<int32_t> test_rows) {
     check(documents.n_docs == task.n_docs(), "the task is about other documents");
-    return validated(task, test_rows, [&]() { return FeatureSpace(documents, task.own_column()); });
+    check_indices(test_rows, task.n_docs());
+    const size_t m = task.n_classes(), n_tests = test_rows.size();
+    Output<float> scores(task.C.size(), n_tests, m);
+    {
+        nb::gil_scoped_release no_gil;
+        if (!are_worth_looks(task)) {
+            validate_each(
+                task, test_rows, [&]() { return FeatureSpace(documents); }, scores.data());
+        } else {
+            Group group(documents, task);
+            group.for_every_group([&]() {
+                for (size_t c = 0; c < task.C.size(); ++c)
+                    group.validate(task.C.data()[c], test_rows, scores.data() + c * n_tests * m);
+            });
+        }
+    }
+    return scores.handed_over();
 }
 
 Array<float> validate_products(Table<float> products, const Task& task, Vector<int32_t> test_rows) {
     check_products(products, task);
-    return validated(task, test_rows, [&]() {
-        return DocumentSpace(products.data(), task.n_docs(), task.own_column());
-    });
+    check_indices(test_rows, task.n_docs());
+    Output<float> scores(task.C.size(), test_rows.size(), task.n_classes());
+    {
+        nb::gil_scoped_release no_gil;
+        validate_each(
+            task, test_rows, [&]() { return DocumentSpace(products.data(), task.n_docs()); },
+            scores.data());
+    }
+    return scores.handed_over();
 }
 
 // --- prediction ----------------------------------------------------------------------------------

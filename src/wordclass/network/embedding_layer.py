@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wordclass.checks import check_number
+from wordclass.checks import check_int, check_number
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 
-BLOCKS = ("pretrained", "word_class", "random")  # those that a matrix can have
+CONTEXT = "context"  # the block of vectors that are not in a matrix: each batch brings its own
+BLOCKS = ("pretrained", "word_class", "random", CONTEXT)  # those that a layer can have
 _PAPER = MappingProxyType({"word_class": 0.5})
 _Value = TypeVar("_Value")
 
@@ -29,6 +30,8 @@ Rates: TypeAlias = float | Mapping[str, float]
 def trained_blocks(blocks: Collection[str], trainable: Trainable) -> dict[str, bool]:
     """Return for each block whether it is trained: one answer for all, or {block: answer}."""
     named = _by_block("trainable", blocks, trainable)
+    if isinstance(trainable, Mapping) and trainable.get(CONTEXT):
+        raise InputError(f"trainable names {CONTEXT!r}, but vectors of an encoder are not trained")
     if not all(isinstance(value, bool | np.bool_) for value in named.values()):
         expected = "True, False or {block: True or False}"
         raise InputError(f"trainable is {trainable!r}; expected {expected}")
@@ -46,7 +49,7 @@ def dropout_rates(option: str, blocks: Collection[str], rates: Rates) -> dict[st
 def _by_block(
     option: str, blocks: Collection[str], given: _Value | Mapping[str, _Value]
 ) -> dict[str, _Value]:
-    """Return values by block. A block that a matrix can have but this one lacks is no mistake."""
+    """Return values by block. A block that a layer can have but this one lacks is no mistake."""
     named = {**given} if isinstance(given, Mapping) else dict.fromkeys(blocks, given)
     if unknown := [name for name in named if name not in blocks and name not in BLOCKS]:
         raise _no_block(option, unknown[0], blocks)
@@ -136,6 +139,9 @@ class EmbeddingLayer(nn.Module):
     dropout : float or dict, optional
         The rate of supervised dropout of each block, {block: rate}, or one rate of all columns;
         None or 0: none. By default that of the paper. A block that E does not have is ignored.
+    context : int, default=0
+        How many columns of vectors that depend on a token's context, and so are no rows of E, there
+        are beside it: the block "context". They come as the `shift` of this block.
 
     Attributes
     ----------
@@ -154,13 +160,18 @@ class EmbeddingLayer(nn.Module):
     """
 
     def __init__(
-        self, E: EmbeddingMatrix, trainable: Trainable = False, dropout: Rates | None = _PAPER
+        self,
+        E: EmbeddingMatrix,
+        trainable: Trainable = False,
+        dropout: Rates | None = _PAPER,
+        context: int = 0,
     ) -> None:
         super().__init__()
         if not isinstance(E, EmbeddingMatrix):
             raise InputError(f"E is a {type(E).__name__}; expected an EmbeddingMatrix")
+        check_int("context", context, 0)
         self.blocks = dict(E.blocks)
-        self.num_embeddings, self.embedding_dim = E.matrix.shape
+        self.num_embeddings, self.embedding_dim = len(E), E.n_dims + context
         self.padding_idx = E.padding
         is_trained = trained_blocks(self.blocks, trainable)
         # a view keeps, and saves, all of the memory it is a part of: views of all blocks, or none
@@ -170,6 +181,9 @@ class EmbeddingLayer(nn.Module):
         for name, place in self.blocks.items():
             weight = rows[:, place] if is_shared else rows[:, place].clone()
             self.vectors[name] = _Block(weight, is_trained[name], self.padding_idx)
+        if context:
+            self.blocks[CONTEXT] = slice(E.n_dims, self.embedding_dim)
+            self.vectors[CONTEXT] = _NoRows(context)
         self.dropout = SupervisedDropout(self.blocks, dropout)
 
     def forward(self, ids: Ids, shift: Shift | None = None) -> Tensor:
@@ -187,7 +201,7 @@ class EmbeddingLayer(nn.Module):
         ------
         InputError
             An id is no row of E. Not checked in compiled code, where torch raises its own error.
-            Or a shift is of no block, or of another shape.
+            Or a shift is of no block, or of another shape, or that of the context is missing.
         """
         ids = self.checked_ids(ids)
         shift = self.checked_shift(shift, ids.shape)
@@ -220,6 +234,8 @@ class EmbeddingLayer(nn.Module):
 
     def checked_shift(self, shift: Shift | None, shape: Sequence[int]) -> Shift:
         """Return the shift of tokens of a shape, {} for None; refuse what `forward` refuses."""
+        if CONTEXT in self.blocks and CONTEXT not in (shift or {}):
+            raise InputError(f"the vectors of {CONTEXT!r} come with the texts: give them as shift")
         for name, added in (shift or {}).items():
             if name not in self.blocks:
                 raise _no_block("shift", name, self.blocks)
@@ -288,6 +304,19 @@ class _Block(nn.Module):
     def extra_repr(self) -> str:
         kind = "trainable" if self.is_trainable else "frozen"
         return f"{self.weight.shape[1]} columns, {kind}"
+
+
+class _NoRows(nn.Module):
+    """A block without rows of its own: zeros, to which a batch adds its vectors."""
+
+    zeros: Tensor
+
+    def __init__(self, n_dims: int) -> None:
+        super().__init__()
+        self.register_buffer("zeros", torch.zeros(n_dims), persistent=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.zeros.expand(*ids.shape, -1)
 
 
 def _shared(array: NDArray[Any]) -> Tensor:

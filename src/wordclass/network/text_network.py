@@ -1,5 +1,6 @@
 """A network that classifies texts: vectors of tokens, one vector per text, scores of classes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from wordclass.checks import check_int, check_number
 from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, is_token
 from wordclass.errors import InputError
 from wordclass.network import word_by_word
-from wordclass.network.embedding_layer import Ids, Shift
+from wordclass.network.embedding_layer import CONTEXT, Ids, Shift
 from wordclass.storage.parts import Parts, layout_of
 from wordclass.text.sequences import Sequences, Side
 
@@ -90,7 +91,7 @@ class TextNetwork(nn.Module):
         if word_by_word.serves(self.layer, self.encoder):
             parts = (self.layer, self.encoder)  # whose classes it has looked at
             encoded = word_by_word.encode(*parts, ids, lengths, shift)  # type: ignore[arg-type]
-        elif shift is None:
+        elif not shift:
             encoded = self.encoder(self.layer(ids), lengths)
         else:
             is_text = is_token(lengths, ids.shape[1])
@@ -107,12 +108,20 @@ class TextNetwork(nn.Module):
         added: Tensor = nothing if own is None else own(self.head, is_multilabel)
         return added
 
-    def scores(self, texts: Sequences, *, padding: int, pad: Side = "right") -> Floats32:
+    def scores(
+        self,
+        texts: Sequences,
+        *,
+        padding: int,
+        pad: Side = "right",
+        context: Sequence[NDArray[Any]] | None = None,
+    ) -> Floats32:
         """Return logits (n, m), without training anything.
 
         Texts of similar length are read together, which leaves no trace in the scores. Padding on
         the left is read as text, as in the paper's runs; so there the texts are read in their
-        order, 250 at a time.
+        order, 250 at a time. `context` has the vectors (t, d) of each text's tokens in their
+        context, where the layer has a block for them.
         """
         made = np.zeros((len(texts), self.head.out_features), np.float32)
         was_training, device = self.training, self.head.weight.device
@@ -122,7 +131,9 @@ class TextNetwork(nn.Module):
                 for rows in progress.over(_batches(texts.lengths, pad), "scoring texts"):
                     batch = texts.part(rows).padded(padding, pad)
                     ids, lengths = torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths)
-                    made[rows] = self(ids.to(device), lengths.to(device)).float().cpu().numpy()
+                    shift = {k: each.to(device) for k, each in brought(context, rows).items()}
+                    logits = self(ids.to(device), lengths.to(device), shift)
+                    made[rows] = logits.float().cpu().numpy()
         finally:
             self.train(was_training)
         return made
@@ -143,6 +154,13 @@ class TextNetwork(nn.Module):
         found = parts.take(**{name: layout_of(array) for name, array in self.packed().items()})
         weights = {k.removeprefix(_START): torch.from_numpy(each) for k, each in found.items()}
         self.load_state_dict(weights, strict=False)  # nothing but the vectors is missing
+
+
+def brought(context: Sequence[NDArray[Any]] | None, rows: Ints) -> dict[str, Tensor]:
+    """Return the vectors of the tokens of some texts in their context, as a layer wants them."""
+    if context is None:
+        return {}
+    return {CONTEXT: torch.from_numpy(np.concatenate([context[row] for row in rows]))}
 
 
 def _batches(lengths: Ints, pad: Side) -> list[Ints]:

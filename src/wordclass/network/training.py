@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn, optim
 from torch.nn import functional
 
@@ -20,7 +21,7 @@ from wordclass.errors import InputError
 from wordclass.measures import Scores, Target
 from wordclass.network.checkpoint import Checkpoint, Epoch, State, Weights, copied, load, trained
 from wordclass.network.machine import Processes, threads
-from wordclass.network.text_network import TextNetwork, in_order
+from wordclass.network.text_network import TextNetwork, brought, in_order
 from wordclass.text.sequences import Sequences, Side
 
 _BATCHES_A_POOL = 20  # texts of similar length are looked for among so many batches
@@ -65,14 +66,16 @@ class Batch:
 
     ids: Tensor  # (b, l)
     lengths: Tensor  # (b,)
-    shift: Tensor | None  # (tokens, r): what is added to the word-class rows, text after text
+    shift: dict[str, Tensor]  # by block: what is added to its rows (tokens, width), text after text
     truth: Tensor  # (b,) the class, or (b, m) 0/1
     weights: Tensor | None  # (b,)
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch elsewhere."""
-        moved = {name: each.to(device) for name, each in vars(self).items() if each is not None}
-        return replace(self, **moved)
+        tensors = {name: each for name, each in vars(self).items() if isinstance(each, Tensor)}
+        moved = {name: each.to(device) for name, each in tensors.items()}
+        shift = {name: each.to(device) for name, each in self.shift.items()}
+        return replace(self, **moved, shift=shift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +98,8 @@ class LabelledSequences:
         How much each text counts; None: all the same.
     fold_vectors : FoldVectors, optional
         Vectors of the word-class block by fold; None: those of E.
+    context : sequence of arrays of shape (t, d), optional
+        The vectors of each text's tokens in their context; None: there are none.
     """
 
     texts: Sequences
@@ -104,6 +109,7 @@ class LabelledSequences:
     pad: Side = "right"
     weights: Floats | None = None
     fold_vectors: FoldVectors | None = None
+    context: Sequence[NDArray[Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -116,14 +122,16 @@ class LabelledSequences:
             Y=self.Y[rows],
             weights=None if self.weights is None else self.weights[rows],
             fold_vectors=fold_vectors,
+            context=None if self.context is None else [self.context[row] for row in rows],
         )
 
     def batch(self, rows: Ints) -> Batch:
         """Put some texts together."""
         texts = self.texts.part(rows)
         padded = texts.padded(self.padding, self.pad)
-        folds = self.fold_vectors
-        shift = None if folds is None else torch.from_numpy(folds.of(texts, rows))
+        shift = brought(self.context, rows)
+        if self.fold_vectors is not None:
+            shift["word_class"] = torch.from_numpy(self.fold_vectors.of(texts, rows))
         ids, lengths = torch.from_numpy(padded.ids), torch.from_numpy(padded.lengths)
         return Batch(ids, lengths, shift, *self.truth(rows))
 
@@ -423,10 +431,9 @@ class Training:
     def _take_step(self, batch: Batch, n_texts: int) -> float:
         """Change the weights a little; return the loss summed over the texts of all processes."""
         self._optimizer.zero_grad(set_to_none=True)
-        shift = None if batch.shift is None else {"word_class": batch.shift}
         is_rough = self._device.type == "cuda" and not self.schedule.full_precision
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_rough):
-            logits = self._parallel(batch.ids, batch.lengths, shift)
+            logits = self._parallel(batch.ids, batch.lengths, batch.shift)
         losses = _losses(logits.float(), batch.truth, batch.weights)
         # the mean over processes of these is the mean over the texts of the batch
         loss = losses.sum() * self.processes.size / n_texts
@@ -449,10 +456,12 @@ class Training:
 
     def _scores(self, texts: LabelledSequences) -> Floats32:
         """Return the logits (n, m) of texts, each process making its share."""
-        own = texts.texts.part(self.processes.share(np.arange(len(texts))))
+        own = texts.part(self.processes.share(np.arange(len(texts))))
         # else the bar of the training would go and come
         with progress.on_progress(progress.nobody):
-            scores = self.network.scores(own, padding=texts.padding, pad=texts.pad)
+            scores = self.network.scores(
+                own.texts, padding=own.padding, pad=own.pad, context=own.context
+            )
         return self.processes.gathered(scores, len(texts))
 
     def _best_scores(self, texts: LabelledSequences) -> Floats32:

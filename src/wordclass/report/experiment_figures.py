@@ -62,7 +62,7 @@ _CURVES = {
 # plans whose curves would be those of other plans once more: they are about the end of training
 _NO_CURVES = {
     *("f1", "run_times", "correlations", "vectors"),
-    *("binary", "cross_fitting", "unseen_terms"),
+    *("binary", "cross_fitting", "encoders", "unseen_terms"),
 }
 _ACROSS = 4  # panels of a row, at most
 _LETTER, _SIZE = 25, 5.5  # height of a letter on a map: units, and points
@@ -132,7 +132,9 @@ def figures_of(
     for name, title, lines in _curve_groups(plan, done):
         yield name, draw_curves(title, lines)
     for table in tables:
-        if table.kind != "count" and any(cell.measured for cell in table.cells.values()):
+        if table.kind not in ("count", "difference") and any(
+            cell.measured for cell in table.cells.values()
+        ):
             short = "-".join(re.findall(r"\w+", table.title.lower())[:4])
             yield f"{plan.name}-{short}", draw_dots(table)
 

@@ -30,6 +30,11 @@ _EQUAL = (
     "improvement, by a paired t-test"
 )
 _COMPARED = "in brackets: the paper's number, and the difference from it (=: none in these digits)"
+_PAIRED = (
+    "p: of a paired randomization test over test documents, of at most three runs each, with "
+    "Holm's correction for all cells of the measure"
+)
+_LEAST_P = 0.001  # that is written as a number
 _LEFT_OUT = "rows of which nothing was run are left out"
 
 
@@ -150,10 +155,14 @@ class _Content:
             main = style.best.format(main)
         if cell.is_best_of_learner:
             main = style.shaded.format(main)
-        main += style.dagger * cell.n_daggers + style.equal * cell.is_equal
+        main += style.dagger * cell.n_daggers + style.equal * self._is_marked(cell)
         if cell.missing:
             main += style.reference.format(self.learners.index(cell.missing[0].learner) + 1)
         return f"{main} {compared}".rstrip()
+
+    def _is_marked(self, cell: Cell) -> bool:
+        """Whether a cell is marked as equal to another; differences have their p instead."""
+        return cell.is_equal and self.shown.kind != "difference"
 
     def _legend(self) -> list[str]:
         """Explain the marks that occur."""
@@ -163,8 +172,9 @@ class _Content:
             (style.shaded.format(_SHADED), any(cell.is_best_of_learner for cell in cells)),
             (style.escape(_RUNS), any("±" in _numbers(kind, cell)[0] for cell in cells)),
             (f"{style.dagger}: {style.escape(_DAGGER)}", any(cell.n_daggers for cell in cells)),
-            (f"{style.equal}: {style.escape(_EQUAL)}", any(cell.is_equal for cell in cells)),
+            (f"{style.equal}: {style.escape(_EQUAL)}", any(map(self._is_marked, cells))),
             (style.escape(_COMPARED), any(cell.published for cell in cells)),
+            (style.escape(_PAIRED), kind == "difference"),
         ]
         return [note for note, occurs in marks if occurs]
 
@@ -175,6 +185,9 @@ def _numbers(kind: Kind, cell: Cell) -> tuple[str, str]:
     if cell.measured is None:
         return "-", f"({published})" if published else ""
     measured, compared = written_number(kind, cell.measured.mean), ""
+    if kind == "difference" and cell.p is not None:
+        least = written_number("share", max(cell.p, _LEAST_P))
+        compared = f"(p {'<' if cell.p < _LEAST_P else '='} {least})"
     if published == measured:
         compared = "(=)"
     elif cell.difference is not None:
@@ -186,9 +199,11 @@ def _numbers(kind: Kind, cell: Cell) -> tuple[str, str]:
 
 
 def written_number(kind: Kind, value: float, *, signed: bool = False) -> str:
-    """Write a number: .706 for shares, 5m 58s for seconds, 17,184 for counts."""
+    """Write a number: .706 for shares, +.012 for differences, 5m 58s, 17,184 for counts."""
     sign = "-" if value < 0 else "+" if signed else ""
     size = abs(value)
+    if kind == "difference":
+        return written_number("share", value, signed=True)
     if kind == "share":
         return sign + f"{size:.3f}".removeprefix("0")
     if kind == "count":

@@ -79,6 +79,21 @@ def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterato
         raise FormatError(path, None, f"{problem}: {reason}") from error
 
 
+@contextmanager
+def refusing(path: Path, problem: str = "damaged or cut short") -> Iterator[None]:
+    """Turn whatever another package raises over a file, or a folder, into a `FormatError`."""
+    try:
+        yield
+    except (WordClassError, MemoryError):
+        raise
+    except BaseException as error:
+        is_panic = type(error).__name__ == "PanicException"  # where Rust gives up
+        if not isinstance(error, Exception) and not is_panic:
+            raise
+        reason = " ".join(str(error).strip().partition("\n")[0].split())
+        raise FormatError(path, None, f"{problem}: {reason or type(error).__name__}") from error
+
+
 def is_there(path: Path) -> bool:
     """Return whether a file or folder has this name; a name that cannot be is refused."""
     with accessing(path):

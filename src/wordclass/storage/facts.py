@@ -40,6 +40,8 @@ def _storable(value: Any) -> Any:  # noqa: ANN401 - any option of anybody's
         return {"number": repr(value)}
     if value is None or isinstance(value, str | int | float | bool):
         return value
+    if isinstance(value, PathLike):
+        return str(value)
     if isinstance(value, WordVectors):
         return {"vectors": {"n_terms": len(value), "n_dims": value.n_dims}}
     if hasattr(value, "get_params"):

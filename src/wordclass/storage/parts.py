@@ -111,7 +111,19 @@ class Parts:
     def __or__(self, other: "Parts") -> "Parts":
         return Parts({**self.facts, **other.facts}, {**self.arrays, **other.arrays})
 
+    def under(self, name: str) -> "Parts":
+        """Return the same with a name, and a dot, before all others; `below` takes it away."""
+        facts = {f"{name}.{key}": fact for key, fact in self.facts.items()}
+        return Parts(facts, {f"{name}.{key}": array for key, array in self.arrays.items()})
+
     # --- taking out ------------------------------------------------------------------------
+
+    def below(self, name: str) -> "Parts":
+        """Return what `under` put below a name; the size of the codeframe stays known."""
+        start = f"{name}."
+        facts = {k.removeprefix(start): v for k, v in self.facts.items() if k.startswith(start)}
+        arrays = {k.removeprefix(start): v for k, v in self.arrays.items() if k.startswith(start)}
+        return Parts(facts, arrays, {k: v for k, v in self.sizes.items() if k == "classes"})
 
     def take(self, **layout: str) -> dict[str, Any]:
         """Return what is stored under these names, each checked against its layout.

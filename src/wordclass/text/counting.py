@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,15 @@ from wordclass.arrays import Flags, Ints, Sparse
 from wordclass.checks import n_threads, told_as_input_errors
 from wordclass.counts import WordClassCounts, fits_dense_table, index_arrays
 from wordclass.errors import InputError
-from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, mask_and_lower
+from wordclass.text.analyzer import (
+    CHARACTERS,
+    TOKEN_PATTERN,
+    VISIBLE_PATTERN,
+    Analyze,
+    Analyzer,
+    CharacterAnalyzer,
+    mask_and_lower,
+)
 from wordclass.vocabulary import Vocabulary, damped_counts
 from wordclass.weightings import tfidf
 
@@ -38,7 +46,7 @@ _STEP = "counting words"
 
 def count(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> "Counted":
     """Count every term of every text."""
-    if isinstance(analyze, Analyzer) and serves(analyze):
+    if serves(analyze):
         # the engine says nothing on the way; a bar shows at least that it is at work
         progress.report(_STEP, 0, 1)
         counted = NativeCountedTexts(texts, analyze, n_jobs)
@@ -50,7 +58,7 @@ def count(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> "Cou
 
 def term_counter(analyze: Analyze, n_jobs: int | None) -> "TermCounter":
     """Return a counter of terms for texts that are not all at hand at once."""
-    if isinstance(analyze, Analyzer) and serves(analyze):
+    if serves(analyze):
         return NativeTermCounter(analyze, n_jobs)
     native.warn_if_missing()
     return PythonTermCounter(analyze)
@@ -66,7 +74,7 @@ def count_known(
     occurrences : sparse int32 matrix of shape (n, v)
         Rows sorted.
     """
-    if isinstance(analyze, Analyzer) and serves(analyze):
+    if serves(analyze):
         with told_as_input_errors():
             documents = _documents(texts, analyze)
             parts = _fixed(vocabulary, analyze).count(documents, n_threads(n_jobs))
@@ -87,16 +95,19 @@ def index_texts(
     ends : int64 array of shape (n + 1,)
         The first is 0.
     """
-    if isinstance(analyze, Analyzer):
-        if analyze.ngrams != (1, 1):  # n-grams of a text are in no one order
-            raise InputError(f"texts are sequences of single words, not of ngrams={analyze.ngrams}")
-        if serves(analyze):
-            with told_as_input_errors():
-                documents = _documents(texts, analyze)
-                indexed: tuple[NDArray[np.int32], Ints] = _fixed(vocabulary, analyze).index(
-                    documents, n_threads(n_jobs)
-                )
-            return indexed
+    if isinstance(analyze, CharacterAnalyzer):
+        raise InputError(
+            f"texts are sequences of words, which analyzer={CHARACTERS!r} does not cut"
+        )
+    if isinstance(analyze, Analyzer) and analyze.ngrams != (1, 1):  # they are in no one order
+        raise InputError(f"texts are sequences of single words, not of ngrams={analyze.ngrams}")
+    if serves(analyze):
+        with told_as_input_errors():
+            documents = _documents(texts, analyze)
+            indexed: tuple[NDArray[np.int32], Ints] = _fixed(vocabulary, analyze).index(
+                documents, n_threads(n_jobs)
+            )
+        return indexed
     native.warn_if_missing()
     return index_in_python(texts, analyze, vocabulary.index)
 
@@ -279,18 +290,27 @@ def _over_blocks(
 
 # --- the native engine --------------------------------------------------------------------------
 
-_LONGEST_NGRAM = 3
-_WORD = re.compile(r"\w")
+OurAnalyzer = Analyzer | CharacterAnalyzer
+
+_LONGEST_NGRAM = 3  # words
+_LONGEST_CHARACTERS = 16
 _WIDTH_ENDS = {1: 0x100, 2: 0x10000, 4: 0x110000}  # the characters of texts, by bytes of each
-_learned = 0x80  # ASCII is known to the engine
+_LEARNED_BY: dict[type[OurAnalyzer], tuple[str, str]] = {  # which characters, and by what function
+    Analyzer: ("learn_characters", r"\w+"),
+    CharacterAnalyzer: ("learn_visible_characters", VISIBLE_PATTERN),
+}
+_learned = dict.fromkeys(_LEARNED_BY, 0x80)  # ASCII is known to the engine
 _learning = Lock()
 
 
-def serves(analyze: Analyzer) -> bool:
-    """Whether the engine gives the same tokens as this analyzer."""
+def serves(analyze: Analyze) -> TypeGuard[OurAnalyzer]:
+    """Whether the engine gives the same terms as this analyzer."""
+    if native.engine is None:
+        return False
+    if type(analyze) is CharacterAnalyzer:  # a subclass may cut texts in another way
+        return analyze.strip_accents is None and analyze.ngrams[1] <= _LONGEST_CHARACTERS
     return (
-        native.engine is not None
-        and type(analyze) is Analyzer  # a subclass may cut texts in another way
+        type(analyze) is Analyzer
         and analyze.token_pattern == TOKEN_PATTERN
         and analyze.strip_accents is None
         and analyze.ngrams[1] <= _LONGEST_NGRAM
@@ -303,7 +323,7 @@ class NativeCountedTexts:
     What the texts contain is handed over once: by `occurrences_of`, `weigh` or `sums`.
     """
 
-    def __init__(self, texts: list[str], analyze: Analyzer, n_jobs: int | None) -> None:
+    def __init__(self, texts: list[str], analyze: OurAnalyzer, n_jobs: int | None) -> None:
         with told_as_input_errors():
             self._counted = native.engine.CountedTexts(  # type: ignore[union-attr]
                 _documents(texts, analyze), _options(analyze), n_threads(n_jobs)
@@ -362,7 +382,7 @@ class NativeCountedTexts:
 class NativeTermCounter:
     """Counts the terms of texts that come block by block, and forgets the texts."""
 
-    def __init__(self, analyze: Analyzer, n_jobs: int | None) -> None:
+    def __init__(self, analyze: OurAnalyzer, n_jobs: int | None) -> None:
         self._analyze = analyze
         self._counter = native.engine.TermCounter(_options(analyze), n_threads(n_jobs))  # type: ignore[union-attr]
 
@@ -389,48 +409,49 @@ Counted = CountedTexts | NativeCountedTexts
 TermCounter = PythonTermCounter | NativeTermCounter
 
 
-def _documents(texts: list[str], analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+def _documents(texts: list[str], analyze: OurAnalyzer) -> Any:  # noqa: ANN401 - of the engine
     documents = native.engine.Documents(texts)  # type: ignore[union-attr]
-    _learn_characters(_WIDTH_ENDS[documents.width()])
+    _learn_characters(type(analyze), _WIDTH_ENDS[documents.width()])
     if analyze.lowercase:
         # their lower case is not made character by character: only Python knows
+        masks = isinstance(analyze, Analyzer) and analyze.mask_numbers
         for k in documents.special():
-            documents.replace(k, mask_and_lower(texts[k], analyze.mask_numbers))
+            documents.replace(k, mask_and_lower(texts[k], masks))
     return documents
 
 
-def _learn_characters(end: int) -> None:
-    """Tell the engine which characters make words, and their lower case, up to `end`."""
-    global _learned
-    if end > _learned:
+def _learn_characters(kind: type[OurAnalyzer], end: int) -> None:
+    """Tell the engine which characters make terms, and their lower case, up to `end`."""
+    if end > _learned[kind]:
         with _learning:  # each range is written once, before anybody reads it
-            if end > _learned:
-                folded = folded_characters(_learned, end)
-                native.engine.learn_characters(_learned, folded)  # type: ignore[union-attr]
-                _learned = end
+            if end > (first := _learned[kind]):
+                name, pattern = _LEARNED_BY[kind]
+                getattr(native.engine, name)(first, folded_characters(first, end, pattern))
+                _learned[kind] = end
 
 
-def folded_characters(first: int, end: int) -> NDArray[np.uint32]:
-    """Return the lower case of each character as this Python has it; 0 for no word character.
+def folded_characters(first: int, end: int, pattern: str) -> NDArray[np.uint32]:
+    """Return the lower case, as this Python has it, of characters that match; 0 for all others.
 
-    The two characters without a lower case of their own stay what they are.
+    For the two characters without a lower case of their own it is any character.
     """
     everything = "".join(map(chr, range(first, end)))
+    lower = everything.replace("\u0130", "i").lower().encode("utf-32-le", "surrogatepass")
     folded = np.zeros(end - first, np.uint32)
-    for match in _WORD.finditer(everything):
-        lower = match[0].lower()
-        folded[match.start()] = ord(lower) if len(lower) == 1 else ord(match[0])
+    for match in re.finditer(pattern, everything):
+        folded[slice(*match.span())] = np.frombuffer(lower, np.uint32)[slice(*match.span())]
     return folded
 
 
-def _options(analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+def _options(analyze: OurAnalyzer) -> Any:  # noqa: ANN401 - of the engine
+    engine: Any = native.engine
+    if isinstance(analyze, CharacterAnalyzer):
+        return engine.character_options(analyze.lowercase, *analyze.ngrams)
     stop_words = sorted(word for word in analyze.stop_words if _can_be_met(word))
-    return native.engine.options(  # type: ignore[union-attr]
-        analyze.mask_numbers, analyze.lowercase, *analyze.ngrams, stop_words
-    )
+    return engine.options(analyze.mask_numbers, analyze.lowercase, *analyze.ngrams, stop_words)
 
 
-def _fixed(vocabulary: Vocabulary, analyze: Analyzer) -> Any:  # noqa: ANN401 - of the engine
+def _fixed(vocabulary: Vocabulary, analyze: OurAnalyzer) -> Any:  # noqa: ANN401 - of the engine
     """Return the engine's form of a vocabulary, made once."""
     if analyze not in vocabulary.native_forms:
         # the column of a term that is never met stays empty
@@ -441,7 +462,7 @@ def _fixed(vocabulary: Vocabulary, analyze: Analyzer) -> Any:  # noqa: ANN401 - 
 
 
 def _can_be_met(term: str) -> bool:
-    """Whether the engine could meet a term: no token has a NUL or a lone surrogate."""
+    """Whether the engine could meet a term: none has a NUL or a lone surrogate."""
     try:
         return b"\0" not in term.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,5 +1,6 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
+import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -16,10 +17,20 @@ from wordclass.checks import list_texts
 from wordclass.counts import WordClassCounts
 from wordclass.errors import InputError
 from wordclass.text import counting
-from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, choose_analyzer
+from wordclass.text.analyzer import (
+    TOKEN_PATTERN,
+    Analyze,
+    Analyzer,
+    choose_analyzer,
+    lacks_spaces,
+)
 from wordclass.text.counting import Counted, TermCounter, Weight
 from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
+
+
+class ScriptWarning(UserWarning):
+    """Texts are in a script that the way of cutting them into terms does not serve."""
 
 
 class TextEstimator:
@@ -49,7 +60,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     No drop-in: `min_docs` is its `min_df`, `ngrams` its `ngram_range` and `max_terms` its
     `max_features`. With `min_docs=1, mask_numbers=False` the weights are those of
-    `TfidfVectorizer(sublinear_tf=True)`.
+    `TfidfVectorizer(sublinear_tf=True)`, and with `analyzer="characters"` those of its "char_wb".
 
     Parameters
     ----------
@@ -63,13 +74,15 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     max_terms : int, optional
         Keep only so many terms, those with most occurrences.
     ngrams : (int, int), default=(1, 1)
-        Shortest and longest run of words that makes a term.
+        Shortest and longest run of words, or of characters, that makes a term.
     mask_numbers : bool, default=True
-        Replace each number by the one word `numbermask`.
-    analyzer : callable, optional
-        A function from a text to its terms, in place of all options on words.
+        Replace each number by the one word `numbermask`; not among characters.
+    analyzer : "characters" or callable, optional
+        What terms are made of: "characters" of words, one space before and behind each word
+        included, as scikit-learn's "char_wb"; `ngrams=(2, 5)` are usual. Or a function from a text
+        to its terms, in place of all options on words. None: whole words.
     stop_words : str or collection of str, optional
-        "english", or a collection of words to leave out.
+        "english", or a collection of words to leave out; for whole words only.
     lowercase : bool, default=True
     token_pattern : str, default=TOKEN_PATTERN
     strip_accents : str, optional
@@ -78,7 +91,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         Of the weights.
     n_jobs : int, optional
         Number of threads; None is one, -1 all cores. The result does not depend on it. (Where words
-        are not counted by native code, as with an `analyzer`, these are processes.)
+        are not counted by native code, as with a function as `analyzer`, these are processes.)
 
     Attributes
     ----------
@@ -90,7 +103,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
-    analyzer: Analyze | None = None
+    analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
     max_df: int | float = 1.0
     max_terms: int | None = None
@@ -127,7 +140,16 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     def count(self, texts: list[str]) -> Counted:
         """Count all terms of texts, unweighted, whatever their frequency."""
-        return counting.count(texts, self.build_analyzer(), self.n_jobs)
+        analyze = self.build_analyzer()
+        if isinstance(analyze, Analyzer) and lacks_spaces(texts):
+            warnings.warn(
+                "most texts are in a script without spaces between words: whole sentences become "
+                "one term each; use analyzer='characters' (the classifier 'linear' adds characters "
+                "by itself)",
+                ScriptWarning,
+                stacklevel=3,
+            )
+        return counting.count(texts, analyze, self.n_jobs)
 
     def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
@@ -179,7 +201,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         return self
 
     def build_analyzer(self) -> Analyze:
-        """Return the function from a text to its terms; an `Analyzer`, unless it is the user's."""
+        """Return the function from a text to its terms: the user's own, or one of ours."""
         return choose_analyzer(
             self.analyzer,
             ngrams=self.ngrams,

@@ -1,0 +1,134 @@
+"""The commands `cache` and `distill`; `run` is in conftest."""
+
+import json
+
+import numpy as np
+import pytest
+from made_up import corpus
+from small_encoders import N_DIMS, static_folder
+
+import wordclass as wc
+from wordclass import sentence_cache
+from wordclass.sentence_vectors import SentenceEncoder
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("WORDCLASS_CACHE_BYTES", raising=False)
+    return tmp_path / "home" / "cache"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return static_folder(tmp_path / "model")
+
+
+@pytest.fixture
+def data(tmp_path):
+    texts, labels = corpus(90)
+    rows = [
+        {"text": text, "labels": [label], "split": "test" if k >= 60 else "train"}
+        for k, (text, label) in enumerate(zip(texts, labels, strict=True))
+    ]
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_an_empty_cache_is_shown_with_its_limit(run, home):
+    assert run("cache") == (0, f"0.0 MB of at most 5.0 GB in {home}\n", "")
+    status, out, _ = run("cache", "--json")
+    assert (status, json.loads(out)) == (
+        0, {"home": str(home), "limit_bytes": 5_000_000_000, "files": [], "total_bytes": 0},
+    )  # fmt: skip
+
+
+def test_each_file_is_shown(run, home, folder, monkeypatch):
+    SentenceEncoder.of(folder).vectors([f"moon {k}" for k in range(1500)])
+    (home / "abc.tokens").write_bytes(bytes(2_000_000))
+    monkeypatch.setenv("WORDCLASS_CACHE_BYTES", "90000000")
+    status, out, err = run("cache")
+    head, *rows, last = out.splitlines()
+    assert (status, err) == (0, "")
+    assert head.split() == ["encoder", "vectors", "size", "last", "use", "file"]
+    assert rows[0].split()[:2] == [str(folder), "1,500"]
+    assert rows[1].split()[:3] == ["-", "2.0", "MB"]
+    assert rows[1].endswith("abc.tokens")
+    assert last.endswith(f"of at most 90.0 MB in {home}")
+    told = json.loads(run("cache", "--json")[1])
+    assert [each["n_vectors"] for each in told["files"]] == [1500, None]
+    assert told["total_bytes"] == sum(each["n_bytes"] for each in told["files"])
+
+
+def test_clearing_removes_everything_and_says_how_much(run, home, folder):
+    SentenceEncoder.of(folder).vectors([f"moon {k}" for k in range(100)])
+    (home / "abc.tokens").write_bytes(bytes(2_000_000))
+    n_bytes = sum(path.stat().st_size for path in home.iterdir())
+    shown = f"{home}: 2 files removed, {n_bytes / 1e6:.1f} MB\n"
+    assert run("cache", "--clear") == (0, shown, "")
+    assert sentence_cache.files() == []
+    told = json.loads(run("cache", "--clear", "--json")[1])
+    assert (told["removed_bytes"], told["files"]) == (0, [])
+
+
+def test_what_cannot_be_removed_is_told(run, home):
+    (home / "folder.tokens" / "inside").mkdir(parents=True)
+    status, _, err = run("cache", "--clear")
+    assert status == 1
+    assert err == f"wordclass: {home}/folder.tokens: cannot be removed\n"
+
+
+def test_a_limit_that_is_no_number_is_one_line(run, monkeypatch):
+    monkeypatch.setenv("WORDCLASS_CACHE_BYTES", "lots")
+    status, out, err = run("cache")
+    assert (status, out) == (1, "")
+    assert err == "wordclass: WORDCLASS_CACHE_BYTES is 'lots'; expected a number of bytes\n"
+
+
+def test_distill_makes_the_vectors_of_the_training_part(run, folder, data, tmp_path):
+    output = tmp_path / "small.vec"
+    status, out, err = run("distill", folder, data, "-o", output, "--dims", "5", "--min-docs", "2")
+    assert (status, out) == (0, "")
+    texts = corpus(90)[0][:60]
+    expected = wc.distill(folder, texts, 5, min_docs=2)
+    assert f"{len(expected)} terms by 5 dimensions, by {folder}, from 60 documents" in err
+    made = wc.WordVectors.load(output)
+    assert list(made.terms) == list(expected.terms)
+    np.testing.assert_allclose(made.matrix, expected.matrix, atol=1e-6)
+
+
+def test_distill_takes_the_options_on_words_and_tells_as_json(run, folder, data, tmp_path):
+    output = tmp_path / "small.npz"
+    status, out, _ = run(
+        "distill", folder, data, "-o", output, "--split", "all", "--max-terms", "20", "--ngrams",
+        "1,2", "--stop-words", "english", "--smoothing", "0", "--min-docs", "1", "--json",
+    )  # fmt: skip
+    told = json.loads(out)
+    assert status == 0
+    assert {name: told[name] for name in ("n_docs", "n_terms", "n_dims", "encoder")} == {
+        "n_docs": 90, "n_terms": 20, "n_dims": N_DIMS, "encoder": str(folder),
+    }  # fmt: skip
+    assert "the" not in wc.WordVectors.load(output)
+    status, out, _ = run("nearest", output, "moon", "-n", "1")
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nothing", "{data}", "-o", "{out}.npz"), "nothing: no such encoder"),
+        (("{data}", "{data}", "-o", "{out}.npz"), "holds no encoder"),
+        (("{folder}", "{data}", "-o", "{out}.xyz"), "its ending names no vector format"),
+        (("{folder}", "{data}", "-o", "{out}.npz", "--dims", "0"), "n_dims is 0"),
+        (("{folder}", "{data}", "-o", "{out}.npz", "--min-docs", "900"), "no term is left"),
+        (("{folder}", "{folder}/no.csv", "-o", "{out}.npz"), "no such file"),
+        (("{folder}", "{data}", "-o", "{data}"), "--force overwrites it"),
+    ],
+)
+def test_what_distill_cannot_do_is_one_line(run, folder, data, tmp_path, arguments, told):
+    places = {"data": data, "folder": folder, "out": tmp_path / "out"}
+    status, out, err = run("distill", *(each.format(**places) for each in arguments))
+    assert (status, out) == (1, "")
+    assert told in err
+    assert err.count("\n") == 1
