@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,6 +103,15 @@ def test_an_empty_file_is_as_good_as_none(cache):
     cache.path.write_bytes(b"")
     assert cache.find(KEYS) == {}
     assert cache.keep(KEYS, VECTORS)
+
+
+def test_a_file_that_another_process_has_begun_is_no_damage(cache):
+    new = replace(cache, fingerprint="another model")
+    with closing(sqlite3.connect(new.path)) as other:
+        other.executescript(sentence_cache._SETUP)
+        assert new.find(KEYS) == {}
+    assert new.keep(KEYS, VECTORS)
+    assert same(new.find(KEYS))
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,13 @@ TOKENS = ".tokens"  # the ending of files that `wordclass.token_vectors` keeps h
 _ENDINGS = (".sqlite", TOKENS)
 _SETUP = """
     PRAGMA synchronous = OFF;
+    BEGIN;
     PRAGMA auto_vacuum = FULL;
-    BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT);
     CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB, used INTEGER);
-"""  # nothing waits for the disk: a file that was damaged when the power failed is made again
+"""  # nothing waits for the disk: a file that was damaged when the power failed is made again.
+# auto_vacuum writes the head of a new file: inside the transaction, as a file with a head and no
+# tables would look damaged to another process
 # what tells of the disk, of permissions or of other processes; all else is damage
 _NO_DAMAGE = {
     sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
