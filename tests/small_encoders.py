@@ -1,7 +1,7 @@
 """Encoders of texts small enough for tests to make: a BERT of one layer, and a table of sub-words.
 
-`bert_folder`, `static_folder` and `onnx_folder` fill a folder and return it; the numbers are
-random, and the same every time.
+`letters` is a function; `bert_folder`, `static_folder` and `onnx_folder` fill a folder and return
+it; the numbers are random, and the same every time.
 """
 
 import json
@@ -17,6 +17,11 @@ LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 KNOWN = sorted({*COMMON, *(word for words in WORDS.values() for word in words)} - set(LETTERS))
 VOCABULARY = [*SPECIALS, *LETTERS, *(f"##{letter}" for letter in LETTERS), *KNOWN]
 TEXTS = ["the orbit and the moon", "rose", "Often a MELODY of nothing known: éé 42", "", "?? ??"]
+
+
+def letters(texts):
+    """Return how often each letter occurs in texts (n, 26): the smallest encoder there is."""
+    return np.array([[text.count(letter) for letter in LETTERS] for text in texts])
 
 
 def write_json(path, facts):

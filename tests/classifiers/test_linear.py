@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from made_up import corpus, multilabel_corpus
 from sklearn.svm import LinearSVC
+from small_encoders import letters
 
 import wordclass as wc
 from wordclass import progress
 from wordclass.classifiers import linear
 from wordclass.embedding.cross_fit import cross_fit
 from wordclass.embedding.vectors import Recipe
+from wordclass.errors import InputError
 from wordclass.folds import stratified_folds
 from wordclass.labels import encode
 from wordclass.search import Documents, Trial
@@ -25,10 +27,6 @@ FIXED = {
 def vectors(seed=0):
     words = sorted({word for text in TEXTS for word in text.split()})
     return wc.WordVectors.of(words, np.random.default_rng(seed).normal(size=(len(words), 6)))
-
-
-def counts_of_letters(texts):
-    return np.array([[text.count(letter) for letter in "aeiou"] for text in texts])
 
 
 def linear_corpus(documents, folds):
@@ -126,10 +124,10 @@ def test_what_is_best_on_documents_held_out_is_chosen(best, judged_by):
         return is_as_wished + 0.001 * is_plain - 0.01 * distance
 
     judged_by(quality)
-    options = {"vectors": vectors(), "encoder": counts_of_letters, "probabilities": False}
+    options = {"vectors": vectors(), "encoder": letters, "probabilities": False}
     model = wc.classifier("linear", **options).fit(TEXTS, LABELS)
     first = {"ngrams": (1, 1), "vector_weight": 0.5, "encoder_weight": 2.0, "block_weight": 0.1}
-    first |= {"shrinkage": 5.0, "characters": None}
+    first |= {"shrinkage": 5.0, "characters": None, "loss": "squared_hinge"}
     assert model.settings_ == {**first, "C": 0.3, **best}
 
 
@@ -166,7 +164,8 @@ def test_progress_of_the_search_is_told_to_its_end(judged_by):
 @pytest.mark.parametrize(("n_docs", "n_trials"), [(19, 0), (20, 21)])
 def test_twenty_documents_are_enough_to_search(n_docs, n_trials, judged_by):
     judged_by(lambda settings: settings["C"] == 0.3)
-    model = wc.classifier("linear", probabilities=False).fit(TEXTS[:n_docs], LABELS[:n_docs])
+    options = {"probabilities": False, "loss": "squared_hinge"}
+    model = wc.classifier("linear", **options).fit(TEXTS[:n_docs], LABELS[:n_docs])
     assert len(model.trials_) == n_trials
     assert model.settings_["C"] == (0.3 if n_trials else 1.0)
 
@@ -232,7 +231,7 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
     texts = [f"{text} own{k}" for k, text in enumerate(TEXTS)]
     documents = Documents(texts, encode(LABELS))
     folds = stratified_folds(texts, documents.labels.Y, 10, 0)
-    settings = {**FIXED, "vector_weight": 0.0, "encoder_weight": 0.0}
+    settings = {**FIXED, "vector_weight": 0.0, "encoder_weight": 0.0, "loss": "squared_hinge"}
 
     def scores(labels, many):
         given = Documents(texts, encode(labels))
@@ -258,7 +257,8 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
 
 def test_settings_are_chosen_and_told_and_can_be_fixed():
     model = wc.classifier("linear").fit(TEXTS, LABELS)
-    assert set(model.settings_) == {*linear.GRID, "encoder_weight", "vector_weight"} - {"min_docs"}
+    more = {"encoder_weight", "vector_weight", "loss"}
+    assert set(model.settings_) == {*linear.GRID, *more} - {"min_docs"}
     tried = [{name: trial[name] for name in model.settings_} for trial in model.trials_]
     assert model.settings_ in tried
     assert {trial["block_weight"] for trial in tried} >= {0.0, 0.1}
@@ -398,7 +398,7 @@ def joint_features(texts, new_texts, weight):
     parts = [[v.fit_transform(texts), v.transform(new_texts)] for v in (words, ngrams)]
     sides = []
     for side, some in enumerate((texts, new_texts)):
-        vectors = counts_of_letters(some)
+        vectors = letters(some)
         units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         sides.append(np.hstack([*(part[side].toarray() for part in parts), weight * units]))
     return sides
@@ -406,7 +406,7 @@ def joint_features(texts, new_texts, weight):
 
 def test_characters_and_an_encoder_stand_beside_words():
     options = {**FIXED, "characters": (2, 3), "block_weight": 0.0, "class_weight": None}
-    options |= {"encoder": counts_of_letters, "encoder_weight": 0.7}
+    options |= {"encoder": letters, "encoder_weight": 0.7}
     model = wc.classifier("linear", **options).fit(TEXTS[:60], LABELS[:60])
     features, new = joint_features(TEXTS[:60], TEXTS[60:], 0.7)
     machine = LinearSVC(C=1.0, tol=1e-7, max_iter=100_000).fit(features, LABELS[:60])
@@ -420,7 +420,7 @@ def test_word_class_scores_are_those_of_words():
     np.testing.assert_allclose(model.decision_function(TEXTS[60:]), expected, atol=2e-3)
 
 
-@pytest.mark.parametrize("options", [{"characters": (2, 4)}, {"encoder": counts_of_letters}])
+@pytest.mark.parametrize("options", [{"characters": (2, 4)}, {"encoder": letters}])
 def test_what_is_beside_words_is_saved_and_explained(options, tmp_path):
     model = wc.classifier("linear", **FIXED | options, encoder_weight=1.0).fit(TEXTS, LABELS)
     model.save(tmp_path / "model")
@@ -446,18 +446,19 @@ def test_what_is_beside_words_is_saved_and_explained(options, tmp_path):
 
 
 def test_an_encoder_of_another_dimension_is_refused_on_loading(tmp_path):
-    options = FIXED | {"encoder": counts_of_letters, "encoder_weight": 1.0}
+    options = FIXED | {"encoder": letters, "encoder_weight": 1.0}
     model = wc.classifier("linear", **options).fit(TEXTS, LABELS)
     model.save(tmp_path / "model")
     with pytest.raises(wc.InputError, match="give it again: load"):
         wc.load(tmp_path / "model")
     other = wc.load(tmp_path / "model", encoder=lambda texts: np.ones((len(texts), 3)))
-    with pytest.raises(wc.InputError, match=r"returned an array \(90, 3\) for .* \(90, 5\)"):
+    with pytest.raises(wc.InputError, match=r"returned an array \(90, 3\) for .* \(90, 26\)"):
         other.predict(TEXTS)
 
 
 def test_long_texts_are_not_read_by_characters_unless_asked():
-    long = [" ".join([text] * 10) for text in TEXTS]
+    long = [" ".join([text] * 100) for text in TEXTS]
+    assert sum(map(len, long)) > 300_000
     model = wc.classifier("linear").fit(long, LABELS)
     assert {trial["characters"] for trial in model.trials_} == {None}
     options = FIXED | {"characters": [3, 4]}
@@ -523,7 +524,7 @@ def test_a_saved_model_keeps_settings_and_trials(tmp_path):
         ({"characters": 3}, "characters is 3"),
         ({"encoder": 5}, "encoder is 5; expected 'minilm', the folder of a model"),
         ({"encoder": "no/such/folder"}, "no such encoder"),
-        ({"encoder": counts_of_letters, "encoder_weight": -1}, "encoder_weight is -1"),
+        ({"encoder": letters, "encoder_weight": -1}, "encoder_weight is -1"),
         ({"encoder": lambda texts: np.full((len(texts), 2), np.nan)}, "returned a NaN"),
         (
             {"encoder": lambda texts: np.ones((3, 2))},
@@ -570,7 +571,10 @@ def test_it_beats_the_best_result_of_the_paper_on_reuters(shared_data):
 def test_a_handful_of_documents_is_learned_from_without_a_search(texts, labels):
     model = wc.classifier("linear", min_docs=1).fit(texts, labels)
     assert model.trials_ == []
-    assert model.settings_["C"] == 1.0
+    is_multilabel = isinstance(labels[0], list)
+    assert (model.settings_["C"], model.settings_["loss"]) == (
+        (1.0, "squared_hinge") if is_multilabel else (3.0, "softmax")
+    )
     assert len(model.predict(texts)) == len(texts)
     assert np.isfinite(model.predict_proba(texts)).all()
 
@@ -585,3 +589,77 @@ def test_an_explanation_cuts_texts_as_training_did():
     before = model.explain("moon and some roses")
     model.set_params(stop_words=["moon"], ngrams=(1, 2))
     assert model.explain("moon and some roses") == before
+
+
+# --- few documents per class --------------------------------------------------------------------
+
+
+def few(n_per_class):
+    rows = [
+        k
+        for label in sorted(set(LABELS))
+        for k in np.flatnonzero(np.array(LABELS) == label)[:n_per_class]
+    ]
+    return [TEXTS[k] for k in rows], [LABELS[k] for k in rows]
+
+
+@pytest.mark.parametrize(("n_per_class", "loss"), [(16, "softmax"), (17, "squared_hinge")])
+def test_few_documents_per_class_have_another_loss(n_per_class, loss):
+    model = wc.classifier("linear", probabilities=False).fit(*few(n_per_class))
+    assert model.settings_["loss"] == loss
+    assert bool(model.trials_) == (loss == "squared_hinge")
+
+
+def test_few_documents_have_settings_of_their_own_unless_given():
+    texts, labels = few(8)
+    model = wc.classifier("linear", encoder=letters).fit(texts, labels)
+    assert model.settings_ == {
+        "ngrams": (1, 1), "vector_weight": 0.0, "encoder_weight": 3.0, "block_weight": 0.0,
+        "shrinkage": 5.0, "characters": (2, 5), "C": 3.0, "loss": "softmax",
+    }  # fmt: skip
+    again = wc.classifier("linear", encoder=letters, **model.settings_).fit(texts, labels)
+    np.testing.assert_array_equal(again.decision_function(TEXTS), model.decision_function(TEXTS))
+    assert model.score(TEXTS, LABELS) > 0.8
+    given = {"ngrams": (1, 2), "characters": None, "block_weight": 0.0}
+    settings = wc.classifier("linear", **given).fit(texts, labels).settings_
+    assert settings["loss"] == "softmax"
+    assert {name: settings[name] for name in given} == given
+
+
+@pytest.mark.parametrize(
+    "given", [{"C": 1.0}, {"block_weight": 0.1}, {"loss": "squared_hinge"}], ids=str
+)
+def test_few_documents_have_the_loss_that_what_is_given_is_for(given):
+    settings = wc.classifier("linear", probabilities=False, **given).fit(*few(8)).settings_
+    assert settings["loss"] == "squared_hinge"
+    assert settings.items() >= given.items()
+
+
+def test_very_many_classes_of_few_documents_are_solved_one_by_one(monkeypatch):
+    monkeypatch.setattr(linear, "_MOST_AT_ONCE", 71)
+    assert wc.classifier("linear").fit(*few(8)).settings_["loss"] == "squared_hinge"
+    monkeypatch.setattr(linear, "_MOST_AT_ONCE", 72)
+    assert wc.classifier("linear").fit(*few(8)).settings_["loss"] == "softmax"
+
+
+def test_a_model_of_few_documents_is_exact_to_explain_and_the_same_when_loaded(tmp_path):
+    texts, labels = few(8)
+    model = wc.classifier("linear", encoder=letters).fit(texts, labels)
+    _, added, intercept = model.scorer_.contributions(TEXTS[0])
+    (scores,) = model.decision_function(TEXTS[:1])
+    np.testing.assert_allclose(added.sum(axis=0) + intercept, scores, atol=1e-5)
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model", encoder=letters)
+    assert loaded.settings_ == model.settings_
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
+
+
+def test_losses_that_are_not_for_the_task_are_refused():
+    with pytest.raises(InputError, match="loss='softmax' is for one label per text"):
+        wc.classifier("linear", loss="softmax").fit(
+            TEXTS, [[label] for label in LABELS[:-1]] + [[]]
+        )
+    with pytest.raises(InputError, match="without word-class scores"):
+        wc.classifier("linear", loss="softmax", block_weight=0.1).fit(TEXTS, LABELS)
+    with pytest.raises(InputError, match="loss is 'hinge'"):
+        wc.classifier("linear", loss="hinge").fit(TEXTS, LABELS)

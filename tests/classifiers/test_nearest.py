@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from made_up import corpus, multilabel_corpus
+from small_encoders import letters
 
 import wordclass as wc
 
@@ -83,3 +84,71 @@ def test_a_rare_class_is_improbable_and_texts_that_are_all_alike_have_the_shares
     assert rare.predict_proba(texts)[:, 0].max() < 0.05
     alike = wc.classifier("nearest", min_docs=1).fit(["the same"] * 80, list("aaab") * 20)
     np.testing.assert_allclose(alike.predict_proba(["the same"]), [[0.75, 0.25]], atol=0.01)
+
+
+# --- beside an encoder --------------------------------------------------------------------------
+
+
+def similarities(texts, labels, others):
+    """Return, slowly, how similar other texts are to classes, measured from the mean of texts."""
+
+    def unit_rows(vectors):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.where(lengths > 0, lengths, 1)
+
+    vectors, tested = unit_rows(letters(texts)), unit_rows(letters(others))
+    mean, directions = vectors.mean(axis=0), []
+    for name in sorted({name for own in labels for name in np.atleast_1d(own)}):
+        members = [name in np.atleast_1d(own) for own in labels]
+        directions.append(vectors[members].mean(axis=0) - mean)
+    return (tested - mean) @ unit_rows(np.array(directions)).T
+
+
+@pytest.mark.parametrize("make", [corpus, multilabel_corpus])
+def test_similarity_to_a_class_is_added_to_what_words_say(make, tmp_path):
+    texts, labels = make()
+    options = {"min_docs": 2, "encoder": letters}
+    model = wc.classifier("nearest", **options, encoder_weight=2.0).fit(texts, labels)
+    words = wc.classifier("nearest", min_docs=2).fit(texts, labels).decision_function(texts)
+    added, expected = model.decision_function(texts) - words, similarities(texts, labels, texts)
+    factor = np.vdot(added, expected) / np.vdot(expected, expected)
+    np.testing.assert_allclose(added, factor * expected, atol=1e-4)
+    half = wc.classifier("nearest", **options, encoder_weight=1.0).fit(texts, labels)
+    np.testing.assert_allclose(half.decision_function(texts) - words, added / 2, atol=1e-4)
+
+    _, contributions, intercept = model.scorer_.contributions(texts[0])
+    (scores,) = model.decision_function(texts[:1])
+    np.testing.assert_allclose(contributions.sum(axis=0) + intercept, scores, atol=1e-4)
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model", encoder=letters)
+    np.testing.assert_array_equal(loaded.decision_function(texts), model.decision_function(texts))
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+
+
+def test_the_weight_of_an_encoder_is_chosen_by_cross_fitted_scores():
+    texts, labels = corpus()
+    columns = {name: j for j, name in enumerate(sorted(set(labels)))}
+
+    def knows(texts):  # the label, but for a few texts
+        made = np.zeros((len(texts), len(columns)))
+        for k, text in enumerate(texts):
+            made[k, columns[answers[text]]] = 1.0
+        return made
+
+    answers = dict(zip(texts, labels, strict=True))
+    options = {"min_docs": 2, "encoder": knows}
+    model = wc.classifier("nearest", **options).fit(texts, labels)
+    tried = [
+        wc.classifier("nearest", **options, encoder_weight=weight).fit(texts, labels)
+        for weight in (1.0, 2.0, 4.0, 8.0, 16.0)
+    ]
+    assert any(
+        np.array_equal(model.decision_function(texts), each.decision_function(texts))
+        for each in tried
+    )
+    assert model.score(texts, labels) == 1.0
+
+
+def test_a_weight_that_is_no_number_is_refused():
+    with pytest.raises(wc.InputError, match="encoder_weight"):
+        wc.classifier("nearest", encoder=letters, encoder_weight="much").fit(*corpus())

@@ -6,6 +6,7 @@ from made_up import corpus, multilabel_corpus
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
+from small_encoders import letters
 
 import wordclass as wc
 from wordclass import native, progress
@@ -397,3 +398,41 @@ def test_each_class_is_validated_with_its_own_penalty():
 def test_one_penalty_per_class_fits_the_classes(options, data):
     with pytest.raises(wc.InputError, match=r"C (has shape|is 0\.0)"):
         wc.classifier("svm", **options).fit(*data)
+
+
+# --- beside an encoder --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [corpus, multilabel_corpus])
+@pytest.mark.parametrize("features", ["encoder", "tfidf+encoder", "wce+encoder"])
+def test_an_encoder_stands_beside_other_features(make, features, tmp_path):
+    texts, labels = make()
+    options = {"features": features, "C": 1.0, "min_docs": 2}
+    model = wc.classifier("svm", encoder=letters, **options).fit(texts, labels)
+    _, added, intercept = model.scorer_.contributions(texts[0])
+    (scores,) = np.reshape(model.decision_function(texts[:1]), (1, -1))
+    np.testing.assert_allclose((added.sum(axis=0) + intercept)[-len(scores) :], scores, atol=1e-4)
+    assert any(
+        word == "(encoder)" for words in model.explain(texts[0]).values() for word, _ in words
+    )
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model", encoder=letters)
+    np.testing.assert_array_equal(loaded.decision_function(texts), model.decision_function(texts))
+
+
+def test_the_vectors_of_an_encoder_alone_are_those_of_scikit_learn():
+    texts, labels = corpus()
+    model = wc.classifier("svm", features="encoder", encoder=letters, C=1.0, probabilities=False)
+    vectors = letters(texts) / np.maximum(
+        np.linalg.norm(letters(texts), axis=1, keepdims=True), 1e-9
+    )
+    reference = LinearSVC(C=1.0, class_weight="balanced", tol=1e-6, max_iter=100_000, dual=True)
+    reference.fit(vectors, labels)
+    expected = reference.decision_function(vectors)
+    found = model.fit(texts, labels).decision_function(texts)
+    np.testing.assert_allclose(found, expected, atol=5e-3)
+
+
+def test_features_of_an_encoder_need_one():
+    with pytest.raises(wc.InputError, match=r"features='tfidf\+encoder' needs an encoder"):
+        wc.classifier("svm", features="tfidf+encoder").fit(*corpus())

@@ -406,7 +406,7 @@ class JointScorer:
     words
         Of the words, with the intercept.
     characters
-        Of the n-grams of their characters, if any.
+        Of the n-grams of their characters, if any; without an intercept.
     encoder
         Of the vectors that an encoder makes, if any.
     """
@@ -451,8 +451,8 @@ class JointScorer:
             own = words_of_characters(text, analyze, ngrams, dict(zip(found, parts, strict=True)))
             added |= {word: added.get(word, np.float32(0)) + share for word, share in own.items()}
         if self.encoder is not None:
-            (name,), (share,), _ = self.encoder.contributions(text)
-            added[name] = share
+            (name,), (share,), own_intercept = self.encoder.contributions(text)
+            added[name], intercept = share, intercept + own_intercept
         table = np.array([*added.values()], np.float32).reshape(len(added), len(intercept))
         return [*added], table, intercept
 

@@ -25,6 +25,7 @@ from wordclass.errors import InputError
 from wordclass.folds import stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features, OneVsRest
+from wordclass.linear_solver.softmax import Softmax
 from wordclass.measures import checked_target
 from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.sentence_vectors import Encode, SentenceEncoder
@@ -57,6 +58,20 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 _CHARACTERS_WITHOUT_SPACES = (1, 3)  # where no spaces tell words apart
 _LEVEL = 0.002  # where characters lose no more they are kept: they can read words with mistakes
 _SHORT = 300  # characters: in longer texts words tell as much, and characters cost too much
+_LITTLE = 300_000  # characters of all texts, which cost nothing
+_LOSSES = ("squared_hinge", "softmax")
+# documents per class: so few tell nothing of settings; these were good on other documents of
+# Banking77 and 20 Newsgroups
+_FEW = 16
+_OF_FEW: dict[str, tuple[Any, ...]] = {
+    "ngrams": ((1, 1),),
+    "vector_weight": (0.5,),
+    "encoder_weight": (3.0,),
+    "block_weight": (0.0,),
+    "shrinkage": (5.0,),
+    "C": (3.0,),
+}
+_MOST_AT_ONCE = 500_000  # documents times classes that have one model of all classes
 _BEYOND = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried where the best C is at an end
 
 _TOLERANCE = 1e-3  # of the final weights; tighter ones change no decision
@@ -85,8 +100,9 @@ class LinearClassifier(TextClassifier):
     sparse product and explanations are exact.
 
     The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
-    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes. Fewer than
-    20 documents are not worth a search: the first value of each setting is taken, and C = 1.
+    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes. Where
+    classes have few documents, or there are fewer than 20 in all, there is too little for a search:
+    each setting has a fixed value then.
 
     Parameters
     ----------
@@ -115,6 +131,11 @@ class LinearClassifier(TextClassifier):
     C : float or "auto", default="auto"
         How much errors weigh against small weights; "auto" tries .1, .3 and 1, and more
         beyond the end that is best.
+    loss : "squared_hinge", "softmax" or "auto", default="auto"
+        A support vector machine per class, or multinomial logistic regression, which is better
+        where classes have few documents: "auto" takes it for at most 16 per class on average, in a
+        single-label task and where neither `C` nor `block_weight` is given. It has no word-class
+        scores, and settings of its own in the place of a search.
     min_docs : int or float, default=2
     mask_numbers : bool, default=True
     analyzer : callable or "characters", optional
@@ -152,6 +173,7 @@ class LinearClassifier(TextClassifier):
     encoder: str | PathLike[str] | Encode | None = None
     encoder_weight: float | Literal["auto"] = "auto"
     C: float | Literal["auto"] = "auto"
+    loss: Literal["squared_hinge", "softmax", "auto"] = "auto"
     min_docs: int | float = 2
     mask_numbers: bool = True
     analyzer: Analyze | str | None = None
@@ -165,13 +187,14 @@ class LinearClassifier(TextClassifier):
     name = "linear"
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        choices = self._choices(texts)
+        loss = self._chosen_loss(labels)
+        choices = self._choices(texts, loss)
         encoder = None if self.encoder is None else SentenceEncoder.of(self.encoder)
         documents = Documents(texts, labels, sample_weight)
         folds = stratified_folds(texts, labels.Y, _N_FOLDS, self.seed)
         features: LinearFeatures | None = None
         settings, trials = _unsearched(choices), []
-        is_fixed = all(len(values) == 1 for values in choices.values())
+        is_fixed = loss == "softmax" or all(len(values) == 1 for values in choices.values())
         if not is_fixed and len(texts) >= _FEWEST_SEARCHED:
             searched = self._corpus(*self._searched(documents, folds), encoder)
             settings, tried, features = self._search(searched, choices)
@@ -185,7 +208,9 @@ class LinearClassifier(TextClassifier):
         self.scorer_ = features.solve(settings)
         self.settings_, self.trials_ = settings, trials
 
-    def _choices(self, texts: Sequence[str] = ()) -> dict[str, tuple[Any, ...]]:
+    def _choices(
+        self, texts: Sequence[str] = (), loss: str = _LOSSES[0]
+    ) -> dict[str, tuple[Any, ...]]:
         """Check the options, and list the values that each setting may take for some texts."""
         checked_target(self.target)
         check_int("seed", self.seed)
@@ -194,8 +219,9 @@ class LinearClassifier(TextClassifier):
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, as "
                 "WordVectors.load returns them"
             )
-        choices = {**_CHOICES, "characters": self._sizes_to_try(texts)}
-        for name in choices.keys() - {"characters"}:
+        choices = _CHOICES | _OF_FEW if loss == "softmax" else {**_CHOICES}
+        choices |= {"characters": self._sizes_to_try(texts), "loss": (loss,)}
+        for name in _CHOICES.keys() - {"characters"}:
             given = getattr(self, name)
             if is_auto(given):
                 continue
@@ -204,10 +230,8 @@ class LinearClassifier(TextClassifier):
             else:
                 above = 0.0 if name == "C" else None
                 choices[name] = (check_number(name, given, above=above),)
-        if self.vectors is None:
-            choices["vector_weight"] = (0.0,)
-        if self.encoder is None:
-            choices["encoder_weight"] = (0.0,)
+        absent = {"vector_weight": self.vectors is None, "encoder_weight": self.encoder is None}
+        choices |= {name: (0.0,) for name, is_absent in absent.items() if is_absent}
         if self.analyzer is not None and is_auto(self.ngrams):
             # terms of a function of the user's have no n-grams of ours
             is_characters = self.analyzer == CHARACTERS
@@ -222,8 +246,23 @@ class LinearClassifier(TextClassifier):
             return (None,)
         if lacks_spaces(texts):
             return (_CHARACTERS_WITHOUT_SPACES,)
-        is_short = sum(map(len, texts)) <= _SHORT * len(texts)
+        is_short = sum(map(len, texts)) <= max(_SHORT * len(texts), _LITTLE)
         return _CHOICES["characters"] if is_short else (None,)
+
+    def _chosen_loss(self, labels: EncodedLabels) -> str:
+        """Return the loss: that of one model of all classes where each has few documents."""
+        check_one_of("loss", self.loss, ("auto", *_LOSSES))
+        is_multilabel = labels.codeframe.is_multilabel
+        has_block = not is_auto(self.block_weight) and self.block_weight != 0
+        if not is_auto(self.loss):
+            if self.loss == "softmax" and (is_multilabel or has_block):
+                what = "for one label per text, and without word-class scores (block_weight=0)"
+                raise InputError(f"loss='softmax' is {what}")
+            return self.loss
+        n_docs, n_classes = labels.Y.shape
+        is_few = n_docs <= _FEW * n_classes and n_docs * n_classes <= _MOST_AT_ONCE
+        is_free = is_auto(self.C) and not has_block and not is_multilabel
+        return _LOSSES[is_few and is_free]
 
     def _searched(self, documents: Documents, folds: Ints) -> tuple[Documents, Ints]:
         """Return the documents on which settings are chosen, all or a fair sample; their folds."""
@@ -378,6 +417,7 @@ def _completed(stored: Mapping[str, Any]) -> Settings:
     settings = {**stored}
     settings.setdefault("encoder_weight", 0.0)
     settings.setdefault("characters", None)
+    settings.setdefault("loss", _LOSSES[0])
     for name in ("ngrams", "characters"):
         settings[name] = None if settings[name] is None else tuple(settings[name])
     return settings
@@ -542,13 +582,15 @@ class LinearFeatures:
             encoder = EncoderScorer(self.corpus.encoder, own, nothing, self.corpus.n_jobs)
         return JointScorer.of(words, characters, encoder)
 
-    def _problem(self, settings: Settings, rows: Ints) -> tuple[OneVsRest, float]:
+    def _problem(self, settings: Settings, rows: Ints) -> tuple[OneVsRest | Softmax, float]:
         """Return the problem to solve, and the factor that made word-class scores its features.
 
         The documents outside the rows are seen by nothing that was learned from labels.
         """
         labels, factor = self.documents.labels, 0.0
         features = self._beside_vectors(settings["vector_weight"], settings["encoder_weight"])
+        if settings["loss"] == "softmax":
+            return Softmax(features, labels.Y, self._costs(rows)), factor
         if settings["block_weight"]:
             own = self._own(settings["shrinkage"], rows)
             size = float(np.sqrt(np.sum(own[rows] ** 2) / max(own[rows].size, 1)))
