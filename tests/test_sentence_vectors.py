@@ -333,12 +333,36 @@ def test_a_cache_that_cannot_be_written_is_told_once(folder, tmp_path):
 def test_the_encoder_of_a_saved_model_must_be_the_same(folder, tmp_path):
     encoder = SentenceEncoder.of(folder)
     encoder.vectors(["moon"])
-    again = SentenceEncoder.of(folder)
-    again.check_same(encoder.facts(), "model/")
-    assert again.n_dims == N_DIMS
-    other = SentenceEncoder.of(static_folder(tmp_path / "other", seed=1))
-    with pytest.raises(InputError, match=r"model/ was made with another encoder than .*other"):
-        other.check_same(encoder.facts(), "model/")
-    assert other.n_dims is None
+    facts = encoder.facts()
+    assert SentenceEncoder.found_again(folder, facts, "encoder").n_dims == N_DIMS
+    assert SentenceEncoder.found_again(None, facts, "encoder").fingerprint == encoder.fingerprint
+    other = static_folder(tmp_path / "other", seed=1)
+    with pytest.raises(InputError, match=r"made with another encoder than .*other"):
+        SentenceEncoder.found_again(other, facts, "encoder")
     with pytest.raises(InputError, match="not a function"):
-        SentenceEncoder.of(letters).check_same(encoder.facts(), "model/")
+        SentenceEncoder.found_again(letters, facts, "encoder")
+
+
+def test_a_relative_folder_is_found_again_from_elsewhere(tmp_path, monkeypatch):
+    place = static_folder(tmp_path / "here" / "model")
+    monkeypatch.chdir(tmp_path / "here")
+    facts = SentenceEncoder.of("model").facts()
+    monkeypatch.chdir(tmp_path)
+    found = SentenceEncoder.found_again("model", facts, "encoder")
+    np.testing.assert_array_equal(
+        found.vectors(["moon"]), SentenceEncoder.of(place).vectors(["moon"])
+    )
+    place.rename(tmp_path / "moved")
+    told = r"the encoder '.*here/model', which is not here \(model: no such encoder.*context=FOLDER"
+    with pytest.raises(MissingDataError, match=told):
+        SentenceEncoder.found_again("model", facts, "context")
+
+
+def test_files_that_change_before_they_are_read_are_refused(tmp_path):
+    place = static_folder(tmp_path / "model")
+    encoder = SentenceEncoder.of(place)
+    shutil.rmtree(place)
+    static_folder(place, seed=1)
+    with pytest.raises(InputError, match=r"files of the encoder .* have changed"):
+        encoder.vectors(MANY)
+    assert len(SentenceCache(encoder.fingerprint)) == 0

@@ -14,6 +14,10 @@ class InputError(WordClassError, ValueError):
     """Something the user gave cannot be used; the message says what came and what to do."""
 
 
+class NoTermError(InputError):
+    """No term is left of the documents that were to be learned from."""
+
+
 class FormatError(InputError):
     """A file does not hold what its format promises.
 

@@ -13,7 +13,7 @@ from wordclass.labels import Codeframe
 from wordclass.text.analyzer import Analyze, Analyzer, CharacterAnalyzer, leftovers
 
 _ACCOUNT = ("score", "intercept", "sum")
-ENCODER = "(encoder)"  # stands for what an encoder reads in the whole text; no term looks like it
+ENCODER = "(encoder)"  # stands for what an encoder reads in the whole text
 
 
 class WordShare(NamedTuple):
@@ -114,8 +114,12 @@ class Explanation:
         between = [each for each in leftovers(self.text, tokens) if each.token in added]
         cut = self.analyze.terms([each.token for each in tokens])
         occurrences = [(term, places) for term, places in cut if term in added]
+        whole = {term for term, _ in occurrences}
+        # words that are no term by themselves may add something by their characters
         occurrences += [
-            (each.token, range(k, k + 1)) for k, each in enumerate(between, start=len(tokens))
+            (each.token, range(k, k + 1))
+            for k, each in enumerate([*tokens, *between])
+            if each.token in added and (k >= len(tokens) or each.token not in whole)
         ]
         n_occurrences = Counter(term for term, _ in occurrences)
         pieces, shares = [*tokens, *between], np.zeros(len(tokens) + len(between))

@@ -1,7 +1,7 @@
 """An encoder of texts as the classifiers use it: opened by name, checked, in batches, cached."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -103,7 +103,7 @@ class SentenceEncoder:
             for kind in naming.names(_CATALOGUE):
                 entry = naming.entry(_CATALOGUE, kind)
                 if entry.recognizes(path):
-                    return cls(str(given), kind, _fingerprint(entry.files(path)), _path=path)
+                    return cls(str(given), kind, _fingerprint(kind, path), _path=path.absolute())
         raise InputError(
             f"{path} holds no encoder; expected a folder of sentence-transformers (modules.json), "
             "an ONNX model with its tokenizer.json, or a table of sub-words (*.safetensors) with it"
@@ -189,6 +189,9 @@ class SentenceEncoder:
     @property
     def _model(self) -> Any:  # noqa: ANN401 - whatever the catalogue's entry makes
         if "model" not in self._loaded:
+            # the cache must not hold the vectors of other files under this one's name
+            if self._path is None or self.fingerprint != _fingerprint(self.kind, self._path):
+                raise InputError(f"the files of the encoder {self.name} have changed meanwhile")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what other packages deprecate is no news to users
                 self._loaded["model"] = naming.entry(_CATALOGUE, self.kind).make(self._path)
@@ -206,26 +209,45 @@ class SentenceEncoder:
     # --- what a saved model knows of it ---------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        """Return what is kept of it in a saved model: which one it was."""
-        return {name: getattr(self, name) for name in ("name", "kind", "fingerprint", "n_dims")}
+        """Return what is kept of it in a saved model: which one it was, and where."""
+        own = {name: getattr(self, name) for name in ("name", "kind", "fingerprint", "n_dims")}
+        is_elsewhere = self._path is not None and self.name not in _PACKAGED
+        return own | ({"name": str(self._path)} if is_elsewhere else {})
 
-    def check_same(self, facts: dict[str, Any], place: str) -> None:
-        """Refuse to take the place of the encoder that a model was made with.
+    @classmethod
+    def found_again(
+        cls, given: str | PathLike[str] | Encode | None, facts: Mapping[str, Any], option: str
+    ) -> "SentenceEncoder":
+        """Return the encoder that a saved model was made with, and no other.
 
         Parameters
         ----------
-        facts : dict
-            What `facts` told of that one.
-        place : str
-            The model, for the message.
+        given : str, path, callable or None
+            The model's option; where it is no longer there, or None, the place that was noted.
+        facts : mapping
+            What `facts` told of it.
+        option : str
+            The option's name, for the message.
         """
-        if self.fingerprint != facts["fingerprint"]:
+        try:
+            encoder = cls.of(facts["name"] if given is None else given)
+        except (MissingDataError, MissingExtraError) as error:
+            if isinstance(given, str | PathLike) and is_there(Path(facts["name"])):
+                return cls.found_again(None, facts, option)
+            raise type(error)(
+                f"the model was made with the encoder {facts['name']!r}, which is not here "
+                f"({error}); where it is elsewhere: --encoder FOLDER, or load(path, "
+                f"{option}=FOLDER)"
+            ) from error
+        if encoder.fingerprint != facts["fingerprint"]:
             raise InputError(
-                f"{place} was made with another encoder than {self.name}: {facts['name']}, of "
+                f"the model was made with another encoder than {encoder.name}: {facts['name']}, of "
                 f"{facts['n_dims']} dimensions, whose files have the checksum "
-                f"{facts['fingerprint'] or 'of a function'}, not {self.fingerprint or 'a function'}"
+                f"{facts['fingerprint'] or 'of a function'}, not "
+                f"{encoder.fingerprint or 'a function'}"
             )
-        self.n_dims = facts["n_dims"]
+        encoder.n_dims = facts["n_dims"]
+        return encoder
 
 
 def _packaged(name: str) -> Path:
@@ -239,10 +261,10 @@ def _packaged(name: str) -> Path:
     return Path(found.submodule_search_locations[0]) / folder
 
 
-def _fingerprint(files: Iterable[Path]) -> str:
-    """Return a checksum of the files that make a model."""
+def _fingerprint(kind: str, path: Path) -> str:
+    """Return a checksum of the files that make a model of some kind."""
     checksum = blake2b(digest_size=16)
-    for file in sorted(files):
+    for file in sorted(naming.entry(_CATALOGUE, kind).files(path)):
         checksum.update(f"{file.name} ".encode("utf-8", "surrogateescape"))
         checksum.update(_checksum(file, state_of(file)))
     return checksum.hexdigest()

@@ -171,6 +171,8 @@ class Calibration:
 
 def _softmax_slope(scores: Floats, truth: Flags) -> float:
     """Return the factor of the scores with which the softmax makes the labels most likely."""
+    if not len(scores):
+        return 1.0
     doubt = 1 / (len(scores) + 2)  # as in Platt's targets: a few documents make nobody certain
     aim = (1 - doubt) * scores[truth] + doubt * scores.mean(axis=1)  # (n,)
 

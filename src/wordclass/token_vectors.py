@@ -12,7 +12,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +37,8 @@ _STEP = "encoding tokens"
 _HEADER, _CHECKSUM = 8, 16  # bytes
 
 
-def open_encoder(given: str | PathLike[str]) -> SentenceEncoder:
-    """Find an encoder as `SentenceEncoder.of` does; refuse one that has no vectors of tokens."""
-    encoder = SentenceEncoder.of(given)
+def checked_for_tokens(encoder: SentenceEncoder) -> SentenceEncoder:
+    """Return an encoder, or refuse one that has no vectors of tokens."""
     if not encoder.sees_tokens:
         raise InputError(
             f"context is {encoder.name}, a {encoder.kind}, which has no vectors of tokens in their "
@@ -61,7 +59,7 @@ def token_vectors(
     Parameters
     ----------
     encoder : SentenceEncoder
-        One that `open_encoder` returned.
+        One that `checked_for_tokens` returned.
     analyze : Analyzer
         What cuts texts into tokens.
     texts : sequence of str

@@ -9,7 +9,7 @@ import numpy as np
 
 from wordclass.arrays import Flags, Floats, Ints
 from wordclass.checks import check_int
-from wordclass.errors import InputError
+from wordclass.errors import InputError, NoTermError
 from wordclass.storage.parts import Parts
 
 _LAYOUT = {
@@ -59,7 +59,7 @@ class Vocabulary(Mapping[str, int]):
 
         Raises
         ------
-        InputError
+        NoTermError
             No term is left; or the documents had no token to begin with.
         """
         kept = kept_terms(counted.n_docs, counted.doc_freq, min_docs, max_df)
@@ -72,6 +72,11 @@ class Vocabulary(Mapping[str, int]):
             terms, places = [terms[j] for j in chosen], places[chosen]
         doc_freq, term_freq = counted.doc_freq[places], counted.term_freq[places]
         return cls(terms, doc_freq, term_freq, counted.n_docs), places
+
+    @classmethod
+    def empty(cls, n_docs: int) -> "Vocabulary":
+        """Return a vocabulary of documents none of whose terms is kept."""
+        return cls([], np.zeros(0, np.int64), np.zeros(0, np.int64), n_docs)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "native_forms": {}}
@@ -134,12 +139,12 @@ def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int |
         raise InputError("the corpus is empty: there are no texts")
     n_terms = int((doc_freq > 0).sum())
     if not n_terms:
-        raise InputError(f"all {n_docs} documents are empty: none has a single token")
+        raise NoTermError(f"all {n_docs} documents are empty: none has a single token")
     lowest = bound_in_docs(min_docs, n_docs, "min_docs")
     highest = bound_in_docs(max_df, n_docs, "max_df")
     kept: Flags = (doc_freq >= max(lowest, 1)) & (doc_freq <= highest)
     if not kept.any():
-        raise InputError(
+        raise NoTermError(
             f"no term is left of {n_terms}: none occurs in at least {lowest:g} and at most "
             f"{highest:g} of the {n_docs} documents; lower min_docs or raise max_df"
         )

@@ -243,16 +243,16 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
     assert sorted(rows) == list(range(90))
     assert first.shape == (2, 90, 3)
     # other labels of the documents of the first fifth leave their own scores as they are
-    wrong = [LABELS[(k + 1) % 90] if folds[k] < 2 else LABELS[k] for k in range(90)]
+    wrong = [LABELS[(k + 1) % 90] if folds[k] % 5 == 0 else LABELS[k] for k in range(90)]
     again, second = scores(wrong, 1000)
-    own = folds[rows] < 2
+    own = folds[rows] % 5 == 0
     assert again.tolist() == rows.tolist()
     np.testing.assert_array_equal(second[:, own], first[:, own])
     assert (second[:, ~own] != first[:, ~own]).any()
     rows, _ = scores(LABELS, 1)
-    assert set(folds[rows]) == {0, 1}
+    assert set(folds[rows]) == {0, 5}
     rows, _ = scores(LABELS, 180)
-    assert set(folds[rows]) == {0, 1, 2, 3}
+    assert set(folds[rows]) == {0, 1, 5, 6}
 
 
 def test_settings_are_chosen_and_told_and_can_be_fixed():
@@ -636,10 +636,113 @@ def test_few_documents_have_the_loss_that_what_is_given_is_for(given):
 
 
 def test_very_many_classes_of_few_documents_are_solved_one_by_one(monkeypatch):
-    monkeypatch.setattr(linear, "_MOST_AT_ONCE", 71)
-    assert wc.classifier("linear").fit(*few(8)).settings_["loss"] == "squared_hinge"
-    monkeypatch.setattr(linear, "_MOST_AT_ONCE", 72)
-    assert wc.classifier("linear").fit(*few(8)).settings_["loss"] == "softmax"
+    texts, labels = few(8)
+    size = 3 * sum(map(len, texts))
+    monkeypatch.setattr(linear, "_MOST_AT_ONCE", size - 1)
+    assert wc.classifier("linear").fit(texts, labels).settings_["loss"] == "squared_hinge"
+    monkeypatch.setattr(linear, "_MOST_AT_ONCE", size)
+    assert wc.classifier("linear").fit(texts, labels).settings_["loss"] == "softmax"
+
+
+@pytest.mark.parametrize("loss", ["softmax", "squared_hinge"])
+@pytest.mark.parametrize("n_per_class", [1, 2])
+def test_probabilities_of_next_to_no_documents_tell_something(loss, n_per_class):
+    texts, labels = few(n_per_class)
+    model = wc.classifier("linear", loss=loss, min_docs=1).fit(texts, labels)
+    sure = model.predict_proba(texts)[
+        range(len(texts)), [model.classes_.tolist().index(x) for x in labels]
+    ]
+    assert sure.min() > 0.4  # of three classes
+    assert sure.max() < 0.9999
+
+
+def test_documents_that_count_nothing_have_no_part_in_probabilities():
+    texts, labels = few(8)
+    weights = np.ones(24)
+    wrong = [*labels]
+    for k in (0, 1, 2):
+        weights[k], wrong[k] = 0.0, labels[(k + 8) % 24]
+    options = {"loss": "softmax", "characters": None, "min_docs": 1}
+    found = wc.classifier("linear", **options).fit(texts, wrong, sample_weight=weights)
+    documents = Documents(texts, encode(wrong), weights)
+    folds = stratified_folds(texts, documents.labels.Y, 10, 0)
+    settings = {**found.settings_}
+    features = linear_corpus(documents, folds).features(settings)
+    fair = features.are_fair(np.arange(24))
+    assert np.flatnonzero(~fair).tolist() == [0, 1, 2]
+
+
+def test_a_class_that_is_held_out_whole_is_not_fair():
+    labels = encode(["a"] * 10 + ["b"])
+    documents = Documents([f"text {k}" for k in range(11)], labels)
+    folds = np.arange(11) % 10
+    settings = {**FIXED, "vector_weight": 0.0, "encoder_weight": 0.0, "loss": "squared_hinge"}
+    features = linear_corpus(documents, folds).features(settings)
+    assert features.are_fair(np.arange(11)).tolist() == [True] * 10 + [False]
+
+
+# --- texts without terms ------------------------------------------------------------------------
+
+CHINESE = [
+    "我的卡丢了",
+    "怎么取消转账",
+    "卡在哪里丢的",
+    "转账怎么失败了",
+    "丢了银行卡",
+    "取消我的转账吧",
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"encoder": letters}, {"loss": "squared_hinge"}])
+def test_words_that_are_all_rare_are_left_out_where_there_are_characters(options, tmp_path):
+    texts = [f"{text}{mark}" for text in CHINESE for mark in "吗呢啊吧"]
+    labels = [label for label in ("card", "transfer") * 3 for _ in range(4)]
+    with pytest.warns(ScriptWarning):
+        model = wc.classifier("linear", **options).fit(texts, labels)
+    assert model.settings_["characters"] == (1, 3)
+    assert model.predict(["我丢了卡", "转账取消"]).tolist() == ["card", "transfer"]
+    _, added, intercept = model.scorer_.contributions("我丢了卡")
+    scores = model.scorer_.scores(["我丢了卡"])[0]
+    np.testing.assert_allclose(added.sum(axis=0) + intercept, scores, atol=1e-5)
+    model.save(tmp_path / "model")
+    loaded = wc.load(tmp_path / "model", **({"encoder": letters} if "encoder" in options else {}))
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+
+
+def test_an_encoder_needs_no_words():
+    texts, labels = ["aaa", "bbb", "aab", "bba"], ["a", "b", "a", "b"]
+    model = wc.classifier("linear", encoder=letters, characters=None).fit(texts, labels)
+    assert model.predict(["aaaab", "bbbba"]).tolist() == ["a", "b"]
+    with pytest.raises(wc.InputError, match="no term is left"):
+        wc.classifier("linear", characters=None).fit(texts, labels)
+
+
+# --- what explanations sum to -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2), (2, 2), (2, 3)])
+def test_words_sum_to_the_score_whatever_the_terms(ngrams):
+    options = FIXED | {"ngrams": ngrams, "characters": (2, 5), "encoder": letters}
+    model = wc.classifier("linear", **options, encoder_weight=1.0).fit(TEXTS, LABELS)
+    for text in (TEXTS[0], "moon (encoder) moon, unheard!"):
+        found = model.explanation(text)
+        for j, label in enumerate(model.classes_):
+            total = found.intercept[j] + sum(share.contribution for share in found.per_word(label))
+            assert total == pytest.approx(float(found.scores[j]), abs=1e-4)
+
+
+def test_a_term_may_look_like_the_name_of_the_encoder():
+    texts = [f"{text} (encoder)" for text in TEXTS]
+    options = FIXED | {"encoder": letters, "encoder_weight": 1.0, "analyzer": str.split}
+    model = wc.classifier("linear", **options).fit(texts, LABELS)
+    _, added, intercept = model.scorer_.contributions(texts[0])
+    scores = model.scorer_.scores(texts[:1])[0]
+    np.testing.assert_allclose(added.sum(axis=0) + intercept, scores, atol=1e-4)
+
+
+def test_characters_beside_characters_are_refused():
+    with pytest.raises(InputError, match="whose n-grams are characters already"):
+        wc.classifier("linear", analyzer="characters", characters=(2, 5)).fit(TEXTS, LABELS)
 
 
 def test_a_model_of_few_documents_is_exact_to_explain_and_the_same_when_loaded(tmp_path):

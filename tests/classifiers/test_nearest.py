@@ -152,3 +152,12 @@ def test_the_weight_of_an_encoder_is_chosen_by_cross_fitted_scores():
 def test_a_weight_that_is_no_number_is_refused():
     with pytest.raises(wc.InputError, match="encoder_weight"):
         wc.classifier("nearest", encoder=letters, encoder_weight="much").fit(*corpus())
+
+
+def test_texts_in_one_fold_tell_nothing_of_similarity(tmp_path):
+    texts, labels = ["moon orbit"] * 4, ["a", "a", "b", "b"]
+    model = wc.classifier("nearest", min_docs=1, encoder=letters).fit(texts, labels)
+    assert np.isfinite(model.decision_function(["moon", "rose"])).all()
+    assert np.isfinite(model.predict_proba(["moon", "rose"])).all()
+    model.save(tmp_path / "model")
+    wc.load(tmp_path / "model", encoder=letters)

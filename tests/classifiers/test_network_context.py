@@ -181,7 +181,7 @@ def test_a_model_finds_its_encoder_or_tells_which_it_lacks(make, folder, tmp_pat
     assert facts["n_dims"] == N_DIMS
     assert facts["name"] == str(place)
     place.rename(tmp_path / "moved")
-    with pytest.raises(wc.errors.MissingDataError, match=r"encoder, which is not here: .*FOLDER"):
+    with pytest.raises(wc.errors.MissingDataError, match=r"which is not here .*context=FOLDER"):
         wc.load(tmp_path / "model")
     again = wc.load(tmp_path / "model", context=tmp_path / "moved")
     np.testing.assert_array_equal(again.decision_function(LONG), scores)

@@ -436,3 +436,10 @@ def test_the_vectors_of_an_encoder_alone_are_those_of_scikit_learn():
 def test_features_of_an_encoder_need_one():
     with pytest.raises(wc.InputError, match=r"features='tfidf\+encoder' needs an encoder"):
         wc.classifier("svm", features="tfidf+encoder").fit(*corpus())
+
+
+def test_an_encoder_that_is_not_used_is_refused():
+    with pytest.raises(
+        wc.InputError, match=r"features='tfidf' does not use the encoder .*'tfidf\+enc"
+    ):
+        wc.classifier("svm", encoder=letters).fit(*corpus())

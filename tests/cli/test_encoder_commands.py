@@ -1,6 +1,7 @@
 """The commands `cache` and `distill`; `run` is in conftest."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -132,3 +133,21 @@ def test_what_distill_cannot_do_is_one_line(run, folder, data, tmp_path, argumen
     assert (status, out) == (1, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_a_model_is_told_where_its_encoder_was_moved(run, folder, data, tmp_path):
+    place = shutil.copytree(folder, tmp_path / "encoder")
+    options = ("--set", f"encoder={place}", "--set", "encoder_weight=1", "--set", "C=1")
+    status, _, err = run("train", data, "-o", tmp_path / "trained", *options)
+    assert status == 0, err
+    status, expected, _ = run("evaluate", tmp_path / "trained", data, "--json")
+    assert status == 0
+    place.rename(tmp_path / "moved")
+    status, out, err = run("evaluate", tmp_path / "trained", data, "--json")
+    assert (status, out) == (1, "")
+    assert err.count("\n") == 1
+    assert "--encoder FOLDER" in err
+    moved = ("--encoder", tmp_path / "moved")
+    assert run("evaluate", tmp_path / "trained", data, "--json", *moved)[1] == expected
+    assert run("predict", tmp_path / "trained", data, *moved)[0] == 0
+    assert run("explain", tmp_path / "trained", "the moon", *moved)[0] == 0

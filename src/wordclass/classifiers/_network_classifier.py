@@ -21,7 +21,7 @@ from wordclass.checks import check_int, check_number, check_one_of, is_auto, lis
 from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
-from wordclass.errors import InputError, MissingDataError, MissingExtraError
+from wordclass.errors import InputError
 from wordclass.folds import (
     fingerprint_texts,
     paper_split,
@@ -49,7 +49,7 @@ from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyz
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.thresholds import best_thresholds, decide, decided, tuned_thresholds
-from wordclass.token_vectors import Halves, open_encoder, token_vectors
+from wordclass.token_vectors import Halves, checked_for_tokens, token_vectors
 from wordclass.word_vectors import WordVectors
 
 _RANDOM_DIMS = 200  # where there are no other vectors: what the paper chose for 20 Newsgroups
@@ -323,7 +323,9 @@ class NetworkClassifier(TextClassifier):
     def _data(
         self, texts: list[str], labels: EncodedLabels, weights: Floats | None
     ) -> TrainingTexts:
-        encoder = None if self.context is None else open_encoder(self.context)
+        encoder = None
+        if self.context is not None:
+            encoder = checked_for_tokens(SentenceEncoder.of(self.context))
         trained, validated = self._parts(texts, labels)
         wce = own_embeddings(self)
         fold_vectors = None
@@ -660,16 +662,7 @@ class NetworkClassifier(TextClassifier):
     def _found_again(self, facts: Mapping[str, Any]) -> SentenceEncoder:
         """Return the encoder that a saved model was trained with, and no other."""
         check_int("n_dims", facts["n_dims"], 1)
-        given: Any = self.context
-        try:
-            encoder = open_encoder(given)
-        except (MissingDataError, MissingExtraError) as error:
-            raise type(error)(
-                f"the model reads texts with the encoder {facts['name']}, which is not here: "
-                f"{error}; where its folder is elsewhere: load(path, context=FOLDER)"
-            ) from error
-        encoder.check_same(dict(facts), "the model")
-        return encoder
+        return checked_for_tokens(SentenceEncoder.found_again(self.context, facts, "context"))
 
 
 def _n_dims(encoder: SentenceEncoder | None) -> int:

@@ -21,7 +21,7 @@ from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.checks import list_texts
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
-from wordclass.errors import InputError, MissingDataError, MissingExtraError
+from wordclass.errors import InputError
 from wordclass.explanation import ENCODER, Explanation, words_of_characters
 from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
@@ -381,17 +381,11 @@ class EncoderScorer:
 
     @classmethod
     def from_parts(
-        cls, given: str | PathLike[str] | Encode, n_jobs: int | None, parts: Parts
+        cls, given: str | PathLike[str] | Encode | None, n_jobs: int | None, parts: Parts
     ) -> "EncoderScorer":
         """Return the scorer that was stored, with the encoder that it was made with."""
         found = parts.take(**_ENCODER_LAYOUT)
-        try:
-            encoder = SentenceEncoder.of(given)
-        except (MissingDataError, MissingExtraError) as error:
-            told = f"the model was made with the encoder {parts.facts['name']!r}, which is not here"
-            hint = "or tell where it is: load(path, encoder=FOLDER)"
-            raise type(error)(f"{told} ({error}); {hint}") from error
-        encoder.check_same(parts.facts, "the model")
+        encoder = SentenceEncoder.found_again(given, parts.facts, "encoder")
         if len(found["weights"]) != encoder.n_dims:
             raise ValueError("the weights of the encoder are not those of its dimensions")
         return cls(encoder, **found, n_jobs=n_jobs)
@@ -452,7 +446,9 @@ class JointScorer:
             added |= {word: added.get(word, np.float32(0)) + share for word, share in own.items()}
         if self.encoder is not None:
             (name,), (share,), own_intercept = self.encoder.contributions(text)
-            added[name], intercept = share, intercept + own_intercept
+            # a term of the text that looks like the name has its share added
+            added[name] = added.get(name, np.float32(0)) + share
+            intercept = intercept + own_intercept
         table = np.array([*added.values()], np.float32).reshape(len(added), len(intercept))
         return [*added], table, intercept
 

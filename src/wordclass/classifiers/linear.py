@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of, check_table, is_auto, n_threads
 from wordclass.classifiers._text_classifier import (
     EncoderScorer,
@@ -21,7 +21,7 @@ from wordclass.classifiers._text_classifier import (
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
 from wordclass.embedding.matrix import EmbeddingMatrix
-from wordclass.errors import InputError
+from wordclass.errors import InputError, NoTermError
 from wordclass.folds import stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.one_vs_rest import ROUGH_TOLERANCE, Costs, Features, OneVsRest
@@ -33,6 +33,7 @@ from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import CHARACTERS, Analyze, checked_ngrams, lacks_spaces
 from wordclass.text.vectorizer import DocumentVectorizer, shared_options
 from wordclass.thresholds import Calibration, decided, tuned_thresholds
+from wordclass.vocabulary import Vocabulary
 from wordclass.word_vectors import WordVectors
 
 GRID = {
@@ -71,7 +72,7 @@ _OF_FEW: dict[str, tuple[Any, ...]] = {
     "shrinkage": (5.0,),
     "C": (3.0,),
 }
-_MOST_AT_ONCE = 500_000  # documents times classes that have one model of all classes
+_MOST_AT_ONCE = 50_000_000  # characters times classes that have one model: 1 GB
 _BEYOND = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried where the best C is at an end
 
 _TOLERANCE = 1e-3  # of the final weights; tighter ones change no decision
@@ -187,7 +188,7 @@ class LinearClassifier(TextClassifier):
     name = "linear"
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        loss = self._chosen_loss(labels)
+        loss = self._chosen_loss(texts, labels)
         choices = self._choices(texts, loss)
         encoder = None if self.encoder is None else SentenceEncoder.of(self.encoder)
         documents = Documents(texts, labels, sample_weight)
@@ -240,27 +241,33 @@ class LinearClassifier(TextClassifier):
 
     def _sizes_to_try(self, texts: Sequence[str]) -> tuple[tuple[int, int] | None, ...]:
         """Return which n-grams of characters to try; None: only words."""
-        if self.characters is not None and self.characters != "auto":
-            return (checked_ngrams(self.characters, "characters", (2, 5)),)
-        if self.characters is None or self.analyzer is not None:
+        given: Any = self.characters
+        if given is not None and not is_auto(given):
+            if self.analyzer == CHARACTERS:
+                told = f"characters is {given!r} beside analyzer='characters'"
+                raise InputError(f"{told}, whose n-grams are characters already: leave one out")
+            return (checked_ngrams(given, "characters", (2, 5)),)
+        if given is None or self.analyzer is not None:
             return (None,)
         if lacks_spaces(texts):
             return (_CHARACTERS_WITHOUT_SPACES,)
         is_short = sum(map(len, texts)) <= max(_SHORT * len(texts), _LITTLE)
         return _CHOICES["characters"] if is_short else (None,)
 
-    def _chosen_loss(self, labels: EncodedLabels) -> str:
+    def _chosen_loss(self, texts: Sequence[str], labels: EncodedLabels) -> str:
         """Return the loss: that of one model of all classes where each has few documents."""
         check_one_of("loss", self.loss, ("auto", *_LOSSES))
         is_multilabel = labels.codeframe.is_multilabel
-        has_block = not is_auto(self.block_weight) and self.block_weight != 0
+        given = self.block_weight
+        has_block = not is_auto(given) and check_number("block_weight", given) > 0
         if not is_auto(self.loss):
             if self.loss == "softmax" and (is_multilabel or has_block):
                 what = "for one label per text, and without word-class scores (block_weight=0)"
                 raise InputError(f"loss='softmax' is {what}")
             return self.loss
         n_docs, n_classes = labels.Y.shape
-        is_few = n_docs <= _FEW * n_classes and n_docs * n_classes <= _MOST_AT_ONCE
+        is_small = sum(map(len, texts)) * n_classes <= _MOST_AT_ONCE
+        is_few = n_docs <= _FEW * n_classes and is_small
         is_free = is_auto(self.C) and not has_block and not is_multilabel
         return _LOSSES[is_few and is_free]
 
@@ -342,11 +349,14 @@ class LinearClassifier(TextClassifier):
         if is_multilabel:
             # the documents that were held out together, unless all were
             folds = features.folds[rows]
-            groups = folds // 2 if features.n_rotations(many) > 1 else folds
+            groups = folds % _N_FIFTHS if features.n_rotations(many) > 1 else folds
             target = checked_target(self.target)
             self.thresholds_ = tuned_thresholds(scores, Y, groups, target)
         if self.probabilities:
-            self.calibration_ = Calibration.fit(scores, Y, is_single_label=not is_multilabel)
+            fair = np.ones(len(rows), np.bool_) if is_multilabel else features.are_fair(rows)
+            self.calibration_ = Calibration.fit(
+                scores[fair], Y[fair], is_single_label=not is_multilabel
+            )
 
     def _corpus(
         self, documents: Documents, folds: Ints, encoder: SentenceEncoder | None
@@ -393,8 +403,7 @@ class LinearClassifier(TextClassifier):
             vectorizer = self._vectorizer(self.settings_, of_words=False)
             characters = LinearScorer.from_parts(vectorizer, parts.below("characters"))
         if self.settings_["encoder_weight"]:
-            given = self.encoder if self.encoder is not None else facts["encoder.name"]
-            encoder = EncoderScorer.from_parts(given, self.n_jobs, parts.below("encoder"))
+            encoder = EncoderScorer.from_parts(self.encoder, self.n_jobs, parts.below("encoder"))
         self.scorer_ = JointScorer.of(words, characters, encoder)
 
 
@@ -493,18 +502,36 @@ class LinearFeatures:
         self.vectorizers = [corpus.vectorizer(settings)]
         if settings["characters"] is not None:
             self.vectorizers.append(corpus.vectorizer(settings, of_words=False))
-        parts = [each.fit_transform(self.documents.texts) for each in self.vectorizers]
+        parts = self._weighted_terms()
         self.n_words = parts[0].shape[1]
         self.X: Sparse = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
         n_classes = self.documents.labels.Y.shape[1]
         doc_freq = np.concatenate([each.vocabulary_.doc_freq for each in self.vectorizers])
         what = f"the weights of {len(doc_freq):,} terms by {n_classes:,} classes"
-        check_table(what, doc_freq, 8 * n_classes)  # and what is added to them
+        # and what is added to them; or all that is kept of the steps to them
+        bytes_each = 200 if settings["loss"] == "softmax" else 8
+        check_table(what, doc_freq, bytes_each * n_classes)
         self.n_weights = len(doc_freq) * n_classes
         self._with_vectors = {(0.0, 0.0): Features.of(self.X)}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
         self._held_out: dict[object, tuple[Ints, Floats32]] = {}  # what was tried last
+
+    def _weighted_terms(self) -> list[Sparse]:
+        """Return X of the words, and of their characters; without columns where no term is left.
+
+        Rare words need not be there where characters or an encoder are.
+        """
+        texts, parts, missing = self.documents.texts, [], None
+        for each in self.vectorizers:
+            try:
+                parts.append(each.fit_transform(texts))
+            except NoTermError as error:
+                missing, each.vocabulary_ = error, Vocabulary.empty(len(texts))
+                parts.append(sparse.csr_matrix((len(texts), 0)))
+        if missing and self.corpus.encoder is None and not any(part.shape[1] for part in parts):
+            raise missing
+        return parts
 
     # --- documents held out -------------------------------------------------------------------
 
@@ -532,7 +559,7 @@ class LinearFeatures:
             rows, scores = self._held_out[asked[0]]
             return rows, scores[None]
         rising = np.array(sorted(penalties))
-        fifths = self.folds // 2
+        fifths = self.folds % _N_FIFTHS
         splits = [
             (np.flatnonzero(fifths != fifth), np.flatnonzero(fifths == fifth))
             for fifth in range(n_rotations)
@@ -545,6 +572,21 @@ class LinearFeatures:
         rows, made = held_out_scores(validate, progress.over(splits, "validating"))
         self._held_out |= {key: (rows, each) for key, each in zip(asked, made, strict=True)}
         return rows, made
+
+    def are_fair(self, rows: Ints) -> Flags:
+        """Tell of documents held out, of one label each, whether others of their class were not.
+
+        What is said of a document of a class never seen tells nothing of probabilities; nor does
+        one that counts nothing.
+        """
+        Y, fifths = self.documents.labels.Y, self.folds % _N_FIFTHS
+        held_out = np.zeros((_N_FIFTHS, Y.shape[1]))
+        weights = self.documents.weights
+        counted = np.ones(len(fifths)) if weights is None else weights
+        np.add.at(held_out, (fifths, Y.indices), counted)
+        others = held_out.sum(axis=0) - held_out
+        fair: Flags = (others[fifths, Y.indices] > 0) & (counted > 0)
+        return fair[rows]
 
     def forget_others(self, settings: Settings) -> None:
         """Forget the scores of all settings but some."""

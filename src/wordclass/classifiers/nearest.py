@@ -133,6 +133,8 @@ class NearestClassifier(TextClassifier):
         folds = fold_numbers(texts, self.folds, self.seed)
         for fold in range(self.folds):
             rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            if not len(others):
+                continue  # all texts are in one fold: nothing is known of any
             directions, intercept = _directions(vectors[others], Y[others])
             made[rows] = vectors[rows] @ directions + intercept
         size = _root_mean_square(scores) / max(_root_mean_square(made), 1e-12)
@@ -170,7 +172,7 @@ class NearestClassifier(TextClassifier):
     def _from_parts(self, parts: Parts) -> None:
         self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
         encoder = None
-        if self.encoder is not None:
+        if "encoder.name" in parts.facts:
             encoder = EncoderScorer.from_parts(self.encoder, self.n_jobs, parts.below("encoder"))
         self.scorer_ = self._joined(self.embeddings_, encoder)
 

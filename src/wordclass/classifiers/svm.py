@@ -251,6 +251,9 @@ class SvmClassifier(TextClassifier):
             )
         if self._has_encoder and self.encoder is None:
             raise InputError(f"features={self.features!r} needs an encoder, such as 'minilm'")
+        if self.encoder is not None and not self._has_encoder:
+            told = f"features={self.features!r} does not use the encoder that is given"
+            raise InputError(f"{told}; '{self.features}+encoder' does")
 
     @classmethod
     def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
@@ -271,8 +274,7 @@ class SvmClassifier(TextClassifier):
         self._check_options()
         encoder = None
         if self._has_encoder:
-            given = self.encoder if self.encoder is not None else parts.facts["encoder.name"]
-            encoder = EncoderScorer.from_parts(given, self.n_jobs, parts.below("encoder"))
+            encoder = EncoderScorer.from_parts(self.encoder, self.n_jobs, parts.below("encoder"))
         if self._of_words == "encoder":
             self.scorer_ = encoder
         else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wordclass.folds import Holdout
 
 Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
+Encoder = Annotated[str | None, "Where the encoder of the model is, if it was moved."]
 
 _FOR, _AGAINST = (0, 130, 60), (190, 40, 40)  # red, green and blue of a word at its strongest
 _GRAY = 140  # of each, where a word adds nothing
@@ -46,6 +47,7 @@ def evaluate(
     errors: Annotated[
         Path | None, "Write what was wrong, and why: a .csv, .jsonl, .parquet."
     ] = None,
+    encoder: Encoder = None,
 ) -> None:
     """Measure a model on labelled texts.
 
@@ -56,14 +58,13 @@ def evaluate(
     settings.check_output(confusion)
     settings.check_output(errors)
 
-    from wordclass import persistence
     from wordclass.report.evaluation import evaluate_model, write_errors
     from wordclass.report.row_files import check_ending
 
     if errors is not None:
         check_ending(errors)
     aside = _kept_aside(model) if holdout else None
-    loaded = persistence.load(model)
+    loaded = _loaded(model, encoder)
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
@@ -101,6 +102,16 @@ def _kept_aside(model: Path) -> "Holdout":
     return Holdout(aside["share"], aside["seed"])
 
 
+def _loaded(model: Path, encoder: str | None) -> Any:  # noqa: ANN401 - by its name
+    """Return a model, maybe with its encoder from another place."""
+    from wordclass import persistence
+
+    if encoder is None:
+        return persistence.load(model)
+    is_network = "context" in persistence.read_manifest(model)["settings"]
+    return persistence.load(model, **{"context" if is_network else "encoder": encoder})
+
+
 @command
 def predict(
     settings: Settings,
@@ -118,6 +129,7 @@ def predict(
         typer.Option(min=0.0, max=1.0, help="Labels are the classes at least so probable."),
     ] = None,
     holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
+    encoder: Encoder = None,
 ) -> None:
     """Predict the labels of texts: one JSON object per text, or a row of a table.
 
@@ -126,14 +138,13 @@ def predict(
     """
     settings.check_output(output)
 
-    from wordclass import persistence
     from wordclass.report.predictions import beside, predictions
     from wordclass.report.row_files import check_ending, rows_to
 
     if output is not None:
         check_ending(output)
     aside = _kept_aside(model) if holdout else None
-    loaded = persistence.load(model)
+    loaded = _loaded(model, encoder)
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
@@ -200,15 +211,15 @@ def explain(
     name: Annotated[str | None, "--class", "Explain this class, predicted or not."] = None,
     n: Annotated[int, "-n", "How many terms per label."] = 10,
     color: Annotated[bool | None, "--color/--no-color", "By default on a terminal only."] = None,
+    encoder: Encoder = None,
 ) -> None:
     """Show which words made the labels of a text.
 
     What the terms add and the intercept sum to the score; a probability is made of all scores.
     """
-    from wordclass import persistence
     from wordclass.report.predictions import shown_scores
 
-    loaded = persistence.load(model)
+    loaded = _loaded(model, encoder)
     if text == "-":
         text = "\n".join(line for block in _input_lines(settings.encoding) for line in block)
     found = loaded.explanation(text)

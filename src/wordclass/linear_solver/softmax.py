@@ -84,6 +84,6 @@ def _minimum(X: Sparse, block: Floats32, truth: Floats, costs: Floats, tolerance
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": _MOST_STEPS, "gtol": tolerance * size, "ftol": 0.0},
+            options={"maxiter": _MOST_STEPS, "gtol": tolerance * size, "ftol": 0.0, "maxcor": 5},
         )
     return np.asarray(found.x).reshape(shape)

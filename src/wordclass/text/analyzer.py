@@ -1,5 +1,6 @@
 """From a text to its terms: words and their n-grams, or n-grams of characters."""
 
+import operator
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -310,7 +311,7 @@ def checked_ngrams(
 ) -> tuple[int, int]:
     """Return the fewest and most tokens, or characters, of a term, or refuse them."""
     try:
-        shortest, longest = (int(size) for size in ngrams)
+        shortest, longest = (operator.index(size) for size in ngrams)
     except (TypeError, ValueError, OverflowError):
         shortest = longest = 0
     if not 1 <= shortest <= longest <= _LONGEST:
