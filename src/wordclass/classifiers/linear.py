@@ -326,9 +326,9 @@ class LinearClassifier(TextClassifier):
             features = corpus.features(settings)
             if features.n_weights > _MOST_WEIGHTS:
                 continue
-            # without word-class scores, errors need to weigh as much, or more
-            higher = [C for C in choices["C"] if settings["C"] < C and not settings["block_weight"]]
-            tried = features.trials(settings, [settings["C"], *higher])
+            # without word-class scores, another C may be best
+            others = () if settings["block_weight"] else choices["C"]
+            tried = features.trials(settings, sorted({settings["C"], *others}))
             search.trials += tried
             found = max(tried, key=lambda trial: trial.score(search.target))
             margin = _LEVEL if chosen is best else 0.0
