@@ -929,6 +929,44 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
     return product.handed_over();
 }
 
+// X W + intercept (rows x m) of some rows of X, where W is sparse: `terms` are those of its rows
+// that have weights, rising, and the weights of the k-th begin at ends[k].
+Array<float> multiply_sparse(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
+                             Vector<int32_t> rows, Vector<int32_t> terms, Vector<int64_t> ends,
+                             Vector<int32_t> classes, Vector<float> weights,
+                             Vector<float> intercept, size_t n_columns) {
+    const size_t m = intercept.size();
+    check_csr(starts, columns, n_columns);
+    check_csr(ends, classes, m);
+    check(values.size() == columns.size(), "expected one value per column index");
+    check(weights.size() == classes.size(), "expected one weight per class index");
+    check(ends.size() == terms.size() + 1, "expected one term per row of weights");
+    check_indices(rows, starts.size() - 1);
+    check_indices(terms, n_columns);
+    Output<float> product(rows.size(), m);
+    {
+        nb::gil_scoped_release no_gil;
+        Watch watch;
+        std::vector<int32_t> places(n_columns, -1);
+        for (size_t k = 0; k < terms.size(); ++k) places[size_t(terms.data()[k])] = int32_t(k);
+        for (size_t r = 0; r < rows.size(); ++r) {
+            float* __restrict row = product.data() + r * m;
+            std::copy_n(intercept.data(), m, row);
+            const auto doc = size_t(rows.data()[r]);
+            for (int64_t k = starts.data()[doc]; k < starts.data()[doc + 1]; ++k) {
+                const int32_t place = places[size_t(columns.data()[k])];
+                if (place < 0) continue;
+                const auto value = float(values.data()[k]);
+                const int64_t end = ends.data()[place + 1];
+                for (int64_t j = ends.data()[place]; j < end; ++j)
+                    row[classes.data()[j]] += value * weights.data()[j];
+                watch.did(size_t(end - ends.data()[place]) + 4);
+            }
+        }
+    }
+    return product.handed_over();
+}
+
 }  // namespace
 
 void bind(nb::module_ module) {
@@ -941,6 +979,7 @@ void bind(nb::module_ module) {
     module.def("validate", &validate);
     module.def("validate_products", &validate_products);
     module.def("multiply", &multiply);
+    module.def("multiply_sparse", &multiply_sparse);
 }
 
 }  // namespace solver
