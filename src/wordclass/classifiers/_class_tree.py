@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse, special
 
 from wordclass import native, progress
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, rows_of
 from wordclass.checks import check_table, list_texts
 from wordclass.classifiers._text_classifier import Contributions, best_of_rows
 from wordclass.corpus import Label
@@ -39,7 +39,6 @@ _MANY_HELD_OUT = 4_000  # documents: so many tell enough of probabilities and th
 _ENOUGH = 30  # documents of a node that tell how to stretch its scores
 _FEW, _PULL = 3, 10.0  # positives a threshold of its own needs; what the common one counts for
 _STRETCH = np.array([1.0, 0.0])
-_BLOCK = 8192  # documents scored at once
 _CELLS = 1 << 24  # of dense tables that are made at once
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(48)  # for integrals over [-1, 1]
 
@@ -474,14 +473,13 @@ def sparse_thresholds(columns: Ints, scores: Floats32, Y: Sparse) -> Floats:
     known = columns >= 0
     classes, values = columns[known], scores[known].astype(np.float64)
     documents = np.repeat(np.arange(n_docs), known.sum(axis=1))
-    places = sparse.csr_matrix((np.arange(1, Y.nnz + 1), Y.indices, Y.indptr), shape=Y.shape)
-    truth = np.asarray(places[documents, classes]).ravel() > 0
+    truth = np.isin(documents * n_classes + classes, rows_of(Y) * n_classes + Y.indices)
     n_positive = np.bincount(Y.indices, minlength=n_classes)
     shared = _best_cuts(np.zeros_like(classes), values, truth, np.array([Y.nnz]))[0]
     own = _best_cuts(classes, values, truth, n_positive)
-    own = np.where(np.isfinite(own), own, shared)
-    pulled = (n_positive * own + _PULL * shared) / (n_positive + _PULL)
-    made: Floats = np.where(n_positive >= _FEW, pulled, shared)
+    has_own = (n_positive >= _FEW) & np.isfinite(own)
+    share = np.where(has_own, n_positive / (n_positive + _PULL), 0.0)
+    made: Floats = shared + share * np.subtract(own, shared, where=has_own, out=np.zeros_like(own))
     return made
 
 
@@ -489,21 +487,19 @@ def _best_cuts(groups: Ints, scores: Floats, truth: Flags, n_positive: Ints) -> 
     """Return for each group where to cut its scores for the best F1; infinite: nowhere."""
     order = np.lexsort((-scores, groups))
     groups, scores, truth = groups[order], scores[order], truth[order]
-    n_groups = len(n_positive)
-    starts = np.searchsorted(groups, np.arange(n_groups))
+    starts = np.searchsorted(groups, np.arange(len(n_positive)))
     hits = np.cumsum(truth)
-    before = np.concatenate([[0], hits])[starts]
-    rank = np.arange(1, len(groups) + 1) - starts[groups]
-    f1 = 2 * (hits - before[groups]) / (rank + n_positive[groups])
-    is_last = np.append(groups[:-1] != groups[1:], True) if len(groups) else np.zeros(0, np.bool_)
-    next_score = np.where(is_last, scores - 1.0, np.append(scores[1:], 0.0))
-    f1 = np.where(scores > next_score, f1, -1.0)
-    cuts = np.full(n_groups, np.inf)
-    # of each group the best comes first, and of equals the highest
-    best = np.lexsort((np.arange(len(f1)), -f1, groups))
-    firsts = best[starts[np.diff(np.append(starts, len(groups))) > 0]] if len(groups) else best
-    firsts = firsts[f1[firsts] > 0]
-    cuts[groups[firsts]] = (scores[firsts] + next_score[firsts]) / 2
+    n_hits = hits - np.append(0, hits)[starts][groups]
+    n_given = np.arange(1, len(groups) + 1) - starts[groups]
+    is_last = np.diff(groups, append=-1) != 0
+    below = np.where(is_last, scores - 1.0, np.append(scores[1:], 0.0))
+    # scores that are equal are on the same side
+    f1 = np.where(scores > below, 2 * n_hits / (n_given + n_positive[groups]), 0.0)
+    best = np.lexsort((-f1, groups))  # of equals the highest score stays first
+    first = best[np.diff(groups, prepend=-1) != 0]
+    first = first[f1[first] > 0]
+    cuts = np.full(len(n_positive), np.inf)
+    cuts[groups[first]] = (scores[first] + below[first]) / 2
     return cuts
 
 
@@ -660,7 +656,7 @@ class TreeScorer:
         """Return the scores (n, m) of texts for all classes: no beam, and so no quicker."""
         listed, places = list_texts(texts), self.model.tree.class_places
         scores = np.empty((len(listed), len(places)), np.float32)
-        for rows, X in self._blocks(listed):
+        for rows, X in self._blocks(listed, max(1, _CELLS // len(self.model.tree.targets))):
             scores[rows] = self.model.everywhere(X)[:, places]
         return scores
 
@@ -675,7 +671,7 @@ class TreeScorer:
             np.empty((len(listed), k), np.int64),
             np.empty((len(listed), k), np.float32),
         )
-        for rows, X in self._blocks(listed):
+        for rows, X in self._blocks(listed, max(1, _CELLS // (2 * _BEAM * k))):
             columns[rows], scores[rows] = self.model.candidates(X, k)
         if len(short := np.flatnonzero(columns[:, -1] < 0)):
             all_scores = self.scores([listed[row] for row in short])
@@ -695,8 +691,7 @@ class TreeScorer:
         made = self.model.everywhere(self.vectorizer.transform([text]))[0]
         return Paths(self.model.tree, [*map(str, classes)], made)
 
-    def _blocks(self, texts: list[str]) -> Iterator[tuple[slice, Sparse]]:
-        n_together = max(1, min(_BLOCK, _CELLS // len(self.model.tree.targets)))
+    def _blocks(self, texts: list[str], n_together: int) -> Iterator[tuple[slice, Sparse]]:
         for start in range(0, len(texts), n_together):
             rows = slice(start, start + n_together)
             yield rows, self.vectorizer.transform(texts[rows])

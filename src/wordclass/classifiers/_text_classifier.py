@@ -164,9 +164,10 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         return self.calibrated(self.class_scores(X))
 
     def scored_classes(self, X: Iterable[str], k: int = 1) -> tuple[Ints, Floats32]:
-        """Return the columns of classes, and their scores (n, c): all (1, m), or at least k (n, c).
+        """Return columns of classes, and their scores: of all, (1, m) and (n, m).
 
-        Where classes are very many, a classifier need not look at all of them.
+        Where classes are very many, a classifier may look at some only, at least k: (n, c) and
+        (n, c), the best first.
         """
         del k
         scores = self.class_scores(X)

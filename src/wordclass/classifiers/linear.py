@@ -263,6 +263,14 @@ class LinearClassifier(TextClassifier):
             return super().scored_classes(X, k)
         return self.scorer_.candidates(X, k)
 
+    def top_classes(self, X: Iterable[str], k: int = 5) -> tuple[Ints, Floats32]:
+        """Return the classes with the highest scores, best first; a tree follows a beam."""
+        if not isinstance(getattr(self, "scorer_", None), TreeScorer):
+            return super().top_classes(X, k)
+        check_int("k", k, 1)
+        columns, scores = self.scorer_.candidates(X, k)
+        return columns[:, :k], scores[:, :k]
+
     def calibrated(self, scores: Floats | Floats32) -> Floats:
         """Turn scores into probabilities; those of a tree are their logarithms."""
         if not self.probabilities or not isinstance(self.scorer_, TreeScorer):
