@@ -16,13 +16,6 @@
 namespace solver {
 namespace {
 
-// Begin to load memory that is needed soon, where the compiler knows how.
-inline void prefetch([[maybe_unused]] const void* memory) {
-#if defined(__GNUC__)
-    __builtin_prefetch(memory);
-#endif
-}
-
 // --- documents -----------------------------------------------------------------------------------
 
 struct Documents {
