@@ -276,15 +276,18 @@ def test_more_classes_than_documents_are_learned():
     assert wc.evaluate(labels, model.predict(texts), names).micro_f1 > 0.3
 
 
-def test_documents_without_weight_are_as_if_not_there():
+def test_nothing_is_learned_from_documents_without_weight():
     texts, labels = many_classes(200, 12)
     strange = [[(own + 6) % 12 for own in each] for each in labels]
     weights = np.repeat([1.0, 0.0], 200)
-    options = {"classes": {k: f"group {k // 4}" for k in range(12)}}
-    with_strange = wc.classifier("linear", **options).fit(
+    with_strange = wc.classifier("linear", classes="tree").fit(
         texts * 2, labels + strange, sample_weight=weights
     )
-    assert wc.evaluate(labels, with_strange.predict(texts)).micro_f1 > 0.9
+    without = wc.classifier("linear", classes="tree").fit(texts, labels)
+    trees = [each.scorer_.model.tree for each in (with_strange, without)]
+    assert trees[0].targets.tolist() == trees[1].targets.tolist()
+    best = with_strange.top_classes(texts, 2)[0].tolist()
+    assert np.mean([{*own} == {*true} for own, true in zip(best, labels, strict=True)]) > 0.95
 
 
 def test_class_weights_move_the_decisions_of_a_node():
@@ -383,6 +386,18 @@ def test_the_number_of_threads_changes_nothing():
         wc.classifier("linear", classes="tree", n_jobs=n).fit(texts, labels) for n in (1, 2)
     )
     np.testing.assert_array_equal(one.class_scores(texts), two.class_scores(texts))
+
+
+def test_labels_are_given_some_texts_at_a_time(monkeypatch):
+    texts, labels = many_classes(100, 12)
+    Y = np.array([[int(j in own) for j in range(12)] for own in labels])
+    for given in (labels, Y, [own[0] for own in labels]):
+        model = wc.classifier("linear", classes="tree").fit(texts, given)
+        together = model.predict(texts)
+        with monkeypatch.context() as patch:
+            patch.setattr(linear, "_MOST_DECISIONS", 36)
+            np.testing.assert_array_equal(np.array(model.predict(texts), object), together)
+        assert len(model.predict([])) == 0
 
 
 def test_small_weights_are_left_out_and_change_little(monkeypatch):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from os import PathLike
 from typing import Any, Literal
 
@@ -80,6 +81,7 @@ _MANY_FOR_SEARCH = 4_000
 _MANY_FOR_THRESHOLDS = 30_000
 _MANY_FOR_PROBABILITIES = 2_000  # in a single-label task
 _MANY_CLASSES = 5_000  # from here on, "auto" makes a tree of them
+_MOST_DECISIONS = 1 << 24  # of a tree, made at once
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -236,7 +238,8 @@ class LinearClassifier(TextClassifier):
         if isinstance(self.classes, Mapping):
             tree = ClassTree.of_hierarchy(self.classes, codeframe.classes)
         else:
-            vectors = rows_of_length_one(labels.Y.T @ X)
+            Y = labels.Y if sample_weight is None else sparse.diags(sample_weight) @ labels.Y
+            vectors = rows_of_length_one(Y.T @ X)
             tree = ClassTree.of_vectors(vectors, vectorizer.vocabulary_.terms, self.seed)
         problem = TreeProblem(
             *(tree, X, labels.Y, not codeframe.is_multilabel, settings["C"]),
@@ -253,15 +256,21 @@ class LinearClassifier(TextClassifier):
             return super().predict(X)
         columns, scores = self.scored_classes(X)
         given = decide(scores, None if self.thresholds_ is None else self.thresholds_[columns])
-        decisions = np.zeros((len(scores), len(self.classes_)), np.bool_)
-        decisions[np.nonzero(given)[0], columns[given]] = True
-        return self.codeframe_.to_labels(decisions)
+        made, n_classes = [], len(self.classes_)
+        n_together = max(1, _MOST_DECISIONS // n_classes)
+        for start in range(0, max(len(given), 1), n_together):
+            rows = slice(start, start + n_together)
+            decisions = np.zeros((len(given[rows]), n_classes), np.bool_)
+            decisions[np.nonzero(given[rows])[0], columns[rows][given[rows]]] = True
+            made.append(self.codeframe_.to_labels(decisions))
+        return [*chain(*made)] if isinstance(made[0], list) else np.concatenate(made)
 
     def scored_classes(self, X: Iterable[str], k: int = 1) -> tuple[Ints, Floats32]:
         """Return classes and their scores: those that a tree's beam meets, at least k; or all."""
-        if not isinstance(self.scorer_, TreeScorer):
+        scorer = getattr(self, "scorer_", None)
+        if not isinstance(scorer, TreeScorer):
             return super().scored_classes(X, k)
-        return self.scorer_.candidates(X, k)
+        return scorer.candidates(X, k)
 
     def top_classes(self, X: Iterable[str], k: int = 5) -> tuple[Ints, Floats32]:
         """Return the classes with the highest scores, best first; a tree follows a beam."""
