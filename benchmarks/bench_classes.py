@@ -32,11 +32,11 @@ OURS = {
         **{"shrinkage": 5.0, "block_weight": 0.1, "C": 0.3},
     },
 }
-PACKAGES = {
-    "pecos": "libpecos",
-    "omikuji": "omikuji",
-    "liblinear": "scikit-learn",
-    "fasttext": "fasttext-community",
+PACKAGES = {  # and what is imported of them
+    "pecos": ("libpecos", "pecos"),
+    "omikuji": ("omikuji", "omikuji"),
+    "liblinear": ("scikit-learn", "sklearn"),
+    "fasttext": ("fasttext-community", "fasttext"),
 }
 N_TESTED = 2_000
 _EURLEX = measuring.DATA / "eurlex_triples_eurovoc_1504.jsonl.zst"
@@ -101,13 +101,15 @@ def our(name: str, train: Corpus, test: Corpus, n_jobs: int) -> dict[str, object
 
 def peer(name: str, train: Corpus, test: Corpus) -> dict[str, object]:
     """Measure a peer in a process of its own, or tell why it cannot be."""
-    python = _ENVIRONMENT / "bin" / "python"
+    python, (package, module) = _ENVIRONMENT / "bin" / "python", PACKAGES[name]
     if not python.exists():
         venv.create(_ENVIRONMENT, with_pip=True)
-    install = [python, "-m", "pip", "install", "--quiet", "scikit-learn", PACKAGES[name]]
-    done = subprocess.run(install, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {"not_installed": last_line(done.stderr)}
+    known = [python, "-c", f"import sklearn, {module}"]
+    if subprocess.run(known, capture_output=True, check=False).returncode:
+        install = [python, "-m", "pip", "install", "--quiet", "scikit-learn", package]
+        done = subprocess.run(install, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return {"not_installed": last_line(done.stderr)}
     asked = {"peer": name, "texts": train[0], "labels": train[1], "test_texts": test[0]}
     with tempfile.TemporaryDirectory(prefix="peer-") as folder:
         question, answer = Path(folder, "question.json"), Path(folder, "answer.json")

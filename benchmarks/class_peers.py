@@ -89,7 +89,7 @@ def train_liblinear(texts: Sequence[str], Y: Any) -> Top:  # noqa: ANN401
 
 
 def train_fasttext(texts: Sequence[str], Y: Any) -> Top:  # noqa: ANN401
-    """Train fastText's classifier, one sigmoid per class."""
+    """Train fastText's classifier by its softmax: one sigmoid per class met a NaN."""
     import fasttext
 
     with open("train.txt", "w", encoding="utf-8") as file:
@@ -97,7 +97,7 @@ def train_fasttext(texts: Sequence[str], Y: Any) -> Top:  # noqa: ANN401
             marks = " ".join(f"__label__{j}" for j in Y[k].indices.tolist())
             file.write(f"{marks} {' '.join(text.split())}\n")
     model = fasttext.train_supervised(
-        "train.txt", loss="ova", epoch=10, lr=0.5, minCount=2, thread=1, verbose=0
+        "train.txt", epoch=25, lr=0.5, minCount=2, thread=1, verbose=0
     )
 
     def predict(tested: Sequence[str]) -> Any:  # noqa: ANN401
