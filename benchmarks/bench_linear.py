@@ -19,7 +19,6 @@ from pathlib import Path
 import fasttext
 import measuring
 import numpy as np
-from results_rows import CORPORA, DATA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -34,7 +33,7 @@ PARTS = ("commands", "solver", "one_text", "prediction")
 VALUES_OF_C = np.array([0.03, 0.1, 0.3, 1.0, 3.0])  # those that `linear` would try
 N_FOLDS = 5
 _HOME = measuring.ROOT / ".cache" / "tests-home"
-_ARXIV = DATA / CORPORA["arxiv"].file
+_ARXIV = measuring.DATA / "arxiv_abstracts_120k.jsonl.zst"
 
 
 def main() -> None:

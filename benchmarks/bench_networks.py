@@ -18,7 +18,6 @@ from functools import partial
 import measuring
 import numpy as np
 import torch
-from results_rows import CORPORA, DATA
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -32,7 +31,7 @@ N_DIMS = 300
 CHANNELS, WINDOWS = 128, (3, 5, 7)
 BATCH, MAX_LENGTH = 100, 500
 LEARNING_RATE, CLIP, DROPOUT = 1e-3, 0.1, 0.5
-_CORPUS = DATA / CORPORA["20ng"].file
+_CORPUS = measuring.DATA / "20ng_bydate_stripped.jsonl.zst"
 _MADE_UP = {"n_docs": 2_000, "n_classes": 20, "tokens": 126, "spread": 1.1, "exponent": 1.25}
 
 

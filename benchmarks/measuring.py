@@ -18,6 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import wordclass as wc
 
 ROOT = Path(__file__).parents[1]
+DATA = ROOT / os.environ.get("WORDCLASS_DATA", "../shared/data")
 _NUMBER = re.compile(r"\b[0-9][0-9.,-]*\b")
 
 

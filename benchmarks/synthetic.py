@@ -1,4 +1,7 @@
-"""Large corpora made of a small one: real passages, and rare words as real corpora have them."""
+"""Large corpora made of a small one: real passages, and rare words as real corpora have them.
+
+And corpora of very many classes, made of nothing.
+"""
 
 from collections.abc import Iterator
 
@@ -9,6 +12,8 @@ CHARACTERS_A_DOCUMENT = 1_300
 RARE_WORDS_A_DOCUMENT = 4
 ZIPF_EXPONENT = 1.15  # the vocabulary then grows about as the number of documents to the 0.87
 _BATCH = 10_000
+WORDS_OF_A_CLASS, WORDS_OF_A_GROUP, COMMON_WORDS = 12, 60, 20_000
+COMMON_IN_A_DOCUMENT = 40
 _LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
 
 
@@ -41,6 +46,53 @@ def rare_word(rank: int) -> str:
         rank, letter = divmod(rank, len(_LETTERS))
         letters.append(_LETTERS[letter])
     return "".join(letters)
+
+
+def class_documents(
+    n_docs: int, n_classes: int, draw: int = 0, seed: int = 0
+) -> tuple[list[str], list[list[str]]]:
+    """Make documents of one to about six classes, and their labels.
+
+    A class has words of its own, which a few other classes share, and is in a group, which has
+    words too; most words of a document are common ones. A third of a document's classes come from
+    anywhere, the others from the group of the first. Frequencies of classes and words fall as
+    those of real ones.
+
+    Parameters
+    ----------
+    n_docs, n_classes : int
+    draw : int, default=0
+        Another draw has other documents of the same classes.
+    seed : int, default=0
+        Of the classes.
+    """
+    made = np.random.default_rng([seed, n_classes])
+    n_groups = max(2, round(n_classes**0.5))
+    group_of = made.integers(n_groups, size=n_classes)
+    own_words = made.integers(5 * n_classes, size=(n_classes, WORDS_OF_A_CLASS))
+    group_words = made.integers(30 * n_groups, size=(n_groups, WORDS_OF_A_GROUP))
+    by_group = [np.flatnonzero(group_of == group) for group in range(n_groups)]
+    share = np.cumsum(np.arange(1, n_classes + 1) ** -0.5)
+    share /= share[-1]
+    random = np.random.default_rng([seed, n_classes, draw + 1])
+    texts, labels = [], []
+    for _ in range(n_docs):
+        classes = np.searchsorted(share, random.random(1 + random.poisson(2)))
+        beside = by_group[group_of[classes[0]]]
+        is_beside = random.random(len(classes)) < 0.6
+        is_beside[0] = False
+        classes[is_beside] = beside[random.integers(len(beside), size=is_beside.sum())]
+        classes = np.unique(classes)
+        places = random.integers(WORDS_OF_A_CLASS, size=(len(classes), 2))
+        ranks = np.minimum(random.zipf(1.5, (len(classes), 4)), WORDS_OF_A_GROUP) - 1
+        common = np.minimum(random.zipf(1.3, COMMON_IN_A_DOCUMENT), COMMON_WORDS)
+        words = [f"c{word}" for word in own_words[classes[:, None], places].ravel().tolist()]
+        words += [f"g{word}" for word in group_words[group_of[classes][:, None], ranks].flat]
+        words += [f"x{word}" for word in common.tolist()]
+        random.shuffle(words)
+        texts.append(" ".join(words))
+        labels.append([f"class {name}" for name in classes.tolist()])
+    return texts, labels
 
 
 def _passages(text: str) -> Iterator[str]:

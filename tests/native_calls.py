@@ -314,6 +314,27 @@ def _solver_calls(n_docs, n_threads, seed):
             indices=(("columns", N_TERMS),),
             lengths=("values", "columns", "intercept"),
         ),
+        Call(
+            "solver.multiply_sparse",
+            lambda: solver.multiply_sparse,
+            {
+                **{"values": values, "columns": columns, "starts": starts, "rows": test_rows},
+                "terms": np.arange(0, N_TERMS, 2, dtype=np.int32),
+                "ends": np.arange(len(range(0, N_TERMS, 2)) + 1),
+                "classes": np.zeros(len(range(0, N_TERMS, 2)), np.int32),
+                "weights": np.ones(len(range(0, N_TERMS, 2)), np.float32),
+                "intercept": np.zeros(N_CLASSES, np.float32),
+                "n_columns": N_TERMS,
+            },
+            ends=("starts", "ends"),
+            indices=(
+                ("columns", N_TERMS),
+                ("rows", n_docs),
+                ("terms", N_TERMS),
+                ("classes", N_CLASSES),
+            ),
+            lengths=("values", "columns", "weights"),
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """Which words made this label: exact for every classifier whose scores are sums over terms."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,8 @@ from wordclass.arrays import Floats, Floats32
 from wordclass.corpus import Label
 from wordclass.labels import Codeframe
 from wordclass.text.analyzer import Analyze, Analyzer, CharacterAnalyzer, leftovers
+
+PathTo = Callable[[int], list[tuple[str, float]]]  # names and probabilities, to a class's column
 
 _ACCOUNT = ("score", "intercept", "sum")
 ENCODER = "(encoder)"  # stands for what an encoder reads in the whole text
@@ -49,6 +51,8 @@ class Explanation:
         (m,) of the text.
     analyze
         What cut the text into terms.
+    path_to
+        What tells the path to a class, where the classifier has a tree of them.
     """
 
     text: str
@@ -59,6 +63,7 @@ class Explanation:
     intercept: Floats32
     scores: Floats32
     analyze: Analyze
+    path_to: PathTo | None = None
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -80,6 +85,13 @@ class Explanation:
         j = self.codeframe.column(label)
         found = self.scores[j], self.intercept[j], self.contributions[:, j].sum()
         return {name: round(float(each), 6) for name, each in zip(_ACCOUNT, found, strict=True)}
+
+    def path(self, label: Label) -> list[tuple[str, float]]:
+        """Return the way to a class in a tree of classes: each step, and how probable it is.
+
+        The last step is the class itself. Without a tree there is no step.
+        """
+        return [] if self.path_to is None else self.path_to(self.codeframe.column(label))
 
     def tipping(self, given: Collection[str], true: Collection[str], n: int = 10) -> list[str]:
         """Return the terms that did most for the classes that were given, and against true ones."""

@@ -1,11 +1,14 @@
 import numpy as np
+import pytest
 from made_up import corpus
 
+import wordclass as wc
 from wordclass import native
-from wordclass.classifiers._text_classifier import LinearScorer
+from wordclass.classifiers import _text_classifier
+from wordclass.classifiers._text_classifier import LinearScorer, best_of_rows
 from wordclass.text.vectorizer import DocumentVectorizer
 
-TEXTS, _ = corpus(60)
+TEXTS, LABELS = corpus(60)
 
 
 def scorer(n_jobs=None):
@@ -55,3 +58,26 @@ def test_what_was_stored_scores_the_same_to_the_bit():
     made = scorer()
     again = LinearScorer.from_parts(DocumentVectorizer(min_docs=2), made.to_parts())
     np.testing.assert_array_equal(again.scores(TEXTS), made.scores(TEXTS))
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 9])
+def test_the_best_of_rows_are_those_of_a_complete_sort(k):
+    scores = np.random.default_rng(k).integers(0, 4, (50, 9)).astype(np.float32)
+    scores[3] = -np.inf
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    found, best = best_of_rows(np.arange(10, 19)[None], scores, k)
+    np.testing.assert_array_equal(found, order + 10)
+    np.testing.assert_array_equal(best, np.take_along_axis(scores, order, axis=1))
+
+
+def test_the_best_classes_are_found_some_texts_at_a_time(monkeypatch):
+    model = wc.classifier("nearest", min_docs=2).fit(TEXTS, LABELS)
+    everything = model.class_scores(TEXTS)
+    monkeypatch.setattr(_text_classifier, "_CELLS", 21)  # seven texts
+    columns, scores = model.top_classes(TEXTS, 2)
+    np.testing.assert_array_equal(columns, np.argsort(-everything, axis=1, kind="stable")[:, :2])
+    np.testing.assert_array_equal(scores, np.take_along_axis(everything, columns, axis=1))
+    assert model.top_classes(TEXTS, 99)[0].shape == (60, 3)
+    assert model.top_classes([], 2)[0].shape == (0, 2)
+    with pytest.raises(wc.InputError, match="k is 0; expected"):
+        model.top_classes(TEXTS, 0)

@@ -57,6 +57,27 @@ def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
     assert options["stop_words"] == "english"
 
 
+def test_classes_are_a_tree_or_a_hierarchy_from_a_file(run, splits, tmp_path):
+    hierarchy = tmp_path / "classes.json"
+    command = ("train", splits, "-o", tmp_path / "model", "--set", f"classes={hierarchy}")
+    hierarchy.write_text('{"space": "sky", "garden": "life", "music": "life"}')
+    for given in (command, (*command[:-1], "classes=tree")):
+        assert run(*given, "--force")[0] == 0
+        assert wc.load(tmp_path / "model").scorer_.model.tree.n_nodes == 2
+    for content, message in [
+        ('{"space": "sky", "space": "life"}', "'space' has two parents"),
+        ('{"space": "sky", "sky": "space"}', "has a cycle"),
+        ('{"space": "sky"}', "is not in the hierarchy"),
+        ("[1]", "a list; expected an object"),
+        ("{", "no hierarchy of classes in JSON"),
+    ]:
+        hierarchy.write_text(content)
+        status, _, err = run(*command, "--force")
+        assert status != 0
+        assert message in err
+        assert len(err.splitlines()) == 1
+
+
 def test_options_of_the_embeddings_are_set_by_their_names(run, splits, tmp_path):
     given = ("--classifier", "svm", "--set", "features=wce", "--set", "min_docs=2", "--set", "C=1")
     nested = ("--set", "wce.correlation=chi_square", "--set", "wce.ngrams=1,2")

@@ -270,6 +270,19 @@ def test_explain_shows_what_sums_to_the_score(run, model, multilabel_model):
         assert f"score {account['score']:.4f} = intercept {account['intercept']:.4f} + " in out
 
 
+def test_explain_shows_the_path_in_a_tree_of_classes(run, model, tmp_path):
+    hierarchy = {"space": "sky", "garden": "life", "music": "life"}
+    folder = tmp_path / "tree"
+    wc.classifier("linear", classes=hierarchy).fit(*corpus(60)).save(folder)
+    out = run("explain", folder, "a rose", "--class", "garden")[1]
+    found = json.loads(run("explain", folder, "a rose", "--class", "garden", "--json")[1])
+    (life, outer), (garden, inner) = found["paths"]["garden"]
+    assert (life, garden) == ("life", "garden")
+    assert f"path: life {outer:.4f} > garden {inner:.4f}" in out
+    assert found["scores"]["garden"] == pytest.approx(inner, abs=1e-5)
+    assert "path:" not in run("explain", model, "a rose")[1]
+
+
 def test_explain_tells_why_a_class_was_not_given(run, model):
     status, out, _ = run("explain", model, "The Moon, a rose", "--class", "garden")
     assert status == 0

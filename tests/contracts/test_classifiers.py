@@ -32,9 +32,10 @@ def make(name, **options):
     return wc.classifier(name, **{"min_docs": 2, **OPTIONS.get(name, {}), **options})
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=[*NAMES, "linear, a tree"])
 def classifier(request):
-    return make(request.param)
+    name, _, is_tree = request.param.partition(", ")
+    return make(name, classes="tree") if is_tree else make(name)
 
 
 def test_it_learns_single_labels(classifier):

@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 from wordclass import InputError, native
 from wordclass.arrays import to_sparse
 from wordclass.linear_solver.newton import DenseOneVsRest
-from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest
+from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest, sparse_times_dense
 
 TIGHT = 1e-8
 CLOSE = {"rtol": 2e-3, "atol": 2e-3}  # scikit-learn's own tolerance is 1e-4 of a gradient
@@ -188,3 +188,21 @@ def test_numbers_that_cannot_be_solved_with_are_refused_in_plain_words(bad, solv
         OneVsRest(Features.of(to_sparse(np.ones((4, 3)))), Y, costs).validate(
             np.ones(1), np.arange(3), np.arange(3, 4)
         )
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 7, 8, 9, 33])
+def test_a_product_is_a_sum_of_rows_one_after_the_other_to_the_bit(n_classes):
+    generator = np.random.default_rng(n_classes)
+    X = sparse.random(12, 40, 0.3, "csr", random_state=0)
+    X.indptr[1:4] = X.indptr[0], X.indptr[0] + 1, X.indptr[0] + 3  # none, one and two terms
+    X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape).sorted_indices()
+    weights = generator.normal(size=(40, n_classes)).astype(np.float32)
+    intercept = generator.normal(size=n_classes).astype(np.float32)
+    made = sparse_times_dense(X, weights, intercept, 1)
+    for k, row in enumerate(made):
+        expected = intercept.copy()
+        for place in range(X.indptr[k], X.indptr[k + 1]):
+            expected += np.float32(X.data[place]) * weights[X.indices[place]]
+        if native.solver is not None:
+            np.testing.assert_array_equal(row, expected)
+        np.testing.assert_allclose(row, expected, rtol=1e-5, atol=1e-5)

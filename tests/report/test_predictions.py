@@ -39,3 +39,22 @@ def test_several_labels_are_in_the_order_of_the_classes():
     (found,) = predictions(model, ["moon orbit rose soil seed"])
     assert found["labels"] == ["garden", "space"]
     assert predictions(model, []) == []
+
+
+@pytest.mark.parametrize("given", [corpus(), multilabel_corpus()])
+def test_a_tree_of_classes_says_what_it_says_everywhere(given):
+    hierarchy = {"space": "sky", "music": "life", "garden": "life"}
+    model = wc.classifier("linear", classes=hierarchy).fit(*given)
+    texts = ["moon orbit", "rose soil seed", "", "moon orbit rose soil"]
+    labels, shown = model.predict(texts), model.predict_proba(texts)
+    for found, own, values in zip(predictions(model, texts, k=2), labels, shown, strict=True):
+        assert found["labels"] == ([own] if isinstance(own, str) else [*own])
+        best = sorted(zip(values, model.classes_.tolist(), strict=True), reverse=True)[:2]
+        assert found["scores"] == {name: pytest.approx(value, abs=1e-5) for value, name in best}
+    for found, values in zip(predictions(model, texts, threshold=0.4), shown, strict=True):
+        given_by_threshold = [*model.classes_[values >= 0.4]]
+        if not model.codeframe_.is_multilabel:
+            given_by_threshold = [*model.classes_[(values >= 0.4) & (values == values.max())]]
+        assert found["labels"] == given_by_threshold
+    (found, *_) = predictions(model, texts, proba=True)
+    assert len(found["scores"]) == 3

@@ -17,12 +17,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import persistence
-from wordclass.arrays import Flags, Floats, Floats32
-from wordclass.checks import list_texts
+from wordclass.arrays import Flags, Floats, Floats32, Ints
+from wordclass.checks import check_int, list_texts
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
 from wordclass.errors import InputError
-from wordclass.explanation import ENCODER, Explanation, words_of_characters
+from wordclass.explanation import ENCODER, Explanation, PathTo, words_of_characters
 from wordclass.folds import TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
@@ -38,6 +38,7 @@ from wordclass.vocabulary import Vocabulary
 Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (t, m), the rest (m,)
 
 _BLOCK = 8192  # documents scored at once
+_CELLS = 1 << 24  # scores of these, where classes are many
 _FINGERPRINTS = "training.fingerprints"
 _LAYOUT = {"calibration": "float64? classes 2", _FINGERPRINTS: "uint64 texts"}
 _THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
@@ -162,6 +163,33 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         """
         return self.calibrated(self.class_scores(X))
 
+    def scored_classes(self, X: Iterable[str], k: int = 1) -> tuple[Ints, Floats32]:
+        """Return columns of classes, and their scores: of all, (1, m) and (n, m).
+
+        Where classes are very many, a classifier may look at some only, at least k: (n, c) and
+        (n, c), the best first.
+        """
+        del k
+        scores = self.class_scores(X)
+        return np.arange(scores.shape[1])[None], scores
+
+    def top_classes(self, X: Iterable[str], k: int = 5) -> tuple[Ints, Floats32]:
+        """Return the classes with the highest scores, best first, as columns (n, k); the scores.
+
+        Fewer where there are fewer classes. Texts are taken some at a time, so that the scores of
+        all classes are never held at once.
+        """
+        check_is_fitted(self)
+        check_int("k", k, 1)
+        listed, n_classes = list_texts(X), len(self.codeframe_.classes)
+        k = min(k, n_classes)
+        found, scores = np.empty((len(listed), k), np.int64), np.empty((len(listed), k), np.float32)
+        n_together = max(1, min(_BLOCK, _CELLS // n_classes))
+        for start in range(0, len(listed), n_together):
+            rows = slice(start, start + n_together)
+            found[rows], scores[rows] = best_of_rows(*self.scored_classes(listed[rows], k), k)
+        return found, scores
+
     def decide(self, scores: Floats | Floats32) -> Flags:
         """Turn scores (n, m) into decisions: the highest one, or all above their threshold."""
         return decide(scores, self.thresholds_)
@@ -195,9 +223,12 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         (decisions,) = self.decide(scores)
         predicted = tuple(self.codeframe_.classes[j] for j in np.flatnonzero(decisions))
         contributions = self._contributions(text)
-        return Explanation(
-            text, self.codeframe_, predicted, *contributions, scores[0], self._analyzer()
-        )
+        given = text, self.codeframe_, predicted, *contributions, scores[0], self._analyzer()
+        return Explanation(*given, self._path(text))
+
+    def _path(self, text: str) -> PathTo | None:
+        """Return what tells the path to a class in a tree of classes; None: there is no tree."""
+        return None
 
     def _contributions(self, text: str) -> Contributions:
         """Return what each term of a text adds to each score, and the intercept."""
@@ -267,6 +298,28 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     def _set_codeframe(self, codeframe: Codeframe) -> None:
         self.codeframe_ = codeframe
         self.classes_ = np.array(codeframe.classes)
+
+
+def best_of_rows(found: Ints, scores: Any, k: int) -> tuple[Ints, Any]:  # noqa: ANN401 - floats
+    """Return the k entries of each row with the highest scores, best first; of equals, the first.
+
+    Parameters
+    ----------
+    found : array of shape (n, c) or (1, c)
+        What has the scores.
+    scores : array of shape (n, c)
+    k : int
+    """
+    found = np.broadcast_to(found, scores.shape)
+    if scores.shape[1] > k:
+        # of equals those that a complete sort would put first
+        least = np.partition(scores, scores.shape[1] - k, axis=1)[:, -k, None]
+        is_above, is_level = scores > least, scores == least
+        n_level = k - is_above.sum(axis=1, keepdims=True)
+        kept = is_above | (is_level & (np.cumsum(is_level, axis=1) <= n_level))
+        found, scores = (each[kept].reshape(len(scores), k) for each in (found, scores))
+    order = np.argsort(-scores, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
 
 def own_embeddings(classifier: Any) -> WordClassEmbeddings | None:  # noqa: ANN401 - one with `wce`

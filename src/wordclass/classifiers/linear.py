@@ -1,8 +1,9 @@
 """The default: tf-idf beside cross-fitted word-class scores, one linear model per class."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from os import PathLike
 from typing import Any, Literal
 
@@ -12,6 +13,14 @@ from scipy import sparse
 from wordclass import progress
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of, check_table, is_auto, n_threads
+from wordclass.classifiers._class_tree import (
+    ClassTree,
+    Hierarchy,
+    TreeProblem,
+    TreeScorer,
+    learn,
+    rows_of_length_one,
+)
 from wordclass.classifiers._text_classifier import (
     EncoderScorer,
     JointScorer,
@@ -32,7 +41,7 @@ from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import CHARACTERS, Analyze, checked_ngrams, lacks_spaces
 from wordclass.text.vectorizer import DocumentVectorizer, shared_options
-from wordclass.thresholds import Calibration, decided, tuned_thresholds
+from wordclass.thresholds import Calibration, decide, decided, tuned_thresholds
 from wordclass.vocabulary import Vocabulary
 from wordclass.word_vectors import WordVectors
 
@@ -87,6 +96,8 @@ _FEWEST_SEARCHED = 20  # fewer tell nothing
 _MANY_FOR_SEARCH = 4_000
 _MANY_FOR_THRESHOLDS = 30_000
 _MANY_FOR_PROBABILITIES = 2_000  # in a single-label task
+_MANY_CLASSES = 5_000  # from here on, "auto" makes a tree of them
+_MOST_DECISIONS = 1 << 24  # of a tree, made at once
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -142,6 +153,14 @@ class LinearClassifier(TextClassifier):
     analyzer : callable or "characters", optional
     stop_words : str or collection of str, optional
         Which terms there are: see `DocumentVectorizer`.
+    classes : "auto", "flat", "tree" or mapping, default="auto"
+        "flat": one model per class. "tree": similar classes are put into groups, and models of
+        groups and of the classes in them are learned from the documents that reach them, which
+        is far cheaper where classes are many; prediction follows the most probable groups. A
+        mapping from child to parent is a hierarchy of the user's, with every class in it. "auto":
+        flat below 5,000 classes, else a tree. A tree reads words alone (no vectors, encoder,
+        characters or word-class scores), and searches nothing: what is "auto" is `ngrams=(1, 1)`
+        and `C=1`.
     class_weight : "balanced", dict or None, default="balanced"
         "balanced": errors on a small class weigh more; None: all the same; or a weight for each
         class that is not to have 1.
@@ -161,7 +180,7 @@ class LinearClassifier(TextClassifier):
         The settings, those that were chosen too.
     trials_ : list of dict
         What was tried, with macro and micro F1 on documents held out.
-    scorer_ : LinearScorer or JointScorer
+    scorer_ : LinearScorer, JointScorer or TreeScorer
         The weights.
     """
 
@@ -179,6 +198,7 @@ class LinearClassifier(TextClassifier):
     mask_numbers: bool = True
     analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
+    classes: Literal["auto", "flat", "tree"] | Hierarchy = "auto"
     class_weight: Literal["balanced"] | Mapping[Label, float] | None = "balanced"
     target: str = "both"
     probabilities: bool = True
@@ -188,6 +208,9 @@ class LinearClassifier(TextClassifier):
     name = "linear"
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
+        if self._takes_tree(labels.codeframe):
+            self._learn_tree(texts, labels, sample_weight)
+            return
         loss = self._chosen_loss(texts, labels)
         choices = self._choices(texts, loss)
         encoder = None if self.encoder is None else SentenceEncoder.of(self.encoder)
@@ -208,6 +231,90 @@ class LinearClassifier(TextClassifier):
         self._set_decisions(features, settings)
         self.scorer_ = features.solve(settings)
         self.settings_, self.trials_ = settings, trials
+
+    # --- a tree of classes --------------------------------------------------------------------
+
+    def _takes_tree(self, codeframe: Codeframe) -> bool:
+        """Tell whether to make a tree of the classes; refuse one of more than words."""
+        if not isinstance(self.classes, Mapping):
+            allowed = "auto", "flat", "tree"
+            check_one_of("classes", self.classes, allowed, ", or a mapping from child to parent")
+        more = [name for name in ("vectors", "encoder") if getattr(self, name) is not None]
+        if self.characters is not None and not is_auto(self.characters):
+            more.append("characters")
+        if is_auto(self.classes):
+            return len(codeframe.classes) >= _MANY_CLASSES and not more
+        if more and self.classes != "flat":
+            raise InputError(f"a tree of classes reads words alone; leave out {' and '.join(more)}")
+        return self.classes != "flat"
+
+    def _learn_tree(
+        self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None
+    ) -> None:
+        choices = self._choices(texts)
+        nothing = dict.fromkeys(("vector_weight", "encoder_weight", "block_weight"), 0.0)
+        settings = _first(choices) | nothing | {"characters": None}
+        vectorizer = self._vectorizer(settings)
+        X, codeframe = vectorizer.fit_transform(texts), labels.codeframe
+        if isinstance(self.classes, Mapping):
+            tree = ClassTree.of_hierarchy(self.classes, codeframe.classes)
+        else:
+            Y = labels.Y if sample_weight is None else sparse.diags(sample_weight) @ labels.Y
+            vectors = rows_of_length_one(Y.T @ X)
+            tree = ClassTree.of_vectors(vectors, vectorizer.vocabulary_.terms, self.seed)
+        problem = TreeProblem(
+            *(tree, X, labels.Y, not codeframe.is_multilabel, settings["C"]),
+            *(self._class_weights(codeframe), sample_weight, n_threads(self.n_jobs)),
+        )
+        folds = stratified_folds(texts, labels.Y, _N_FOLDS, self.seed)
+        model, thresholds = learn(problem, folds)
+        self.thresholds_, self.calibration_ = thresholds, None
+        self.scorer_, self.settings_, self.trials_ = TreeScorer(vectorizer, model), settings, []
+
+    def predict(self, X: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
+        """Return labels in the form in which they were given to `fit`; a tree follows a beam."""
+        if not isinstance(getattr(self, "scorer_", None), TreeScorer):
+            return super().predict(X)
+        columns, scores = self.scored_classes(X)
+        given = decide(scores, None if self.thresholds_ is None else self.thresholds_[columns])
+        made, n_classes = [], len(self.classes_)
+        n_together = max(1, _MOST_DECISIONS // n_classes)
+        for start in range(0, max(len(given), 1), n_together):
+            rows = slice(start, start + n_together)
+            decisions = np.zeros((len(given[rows]), n_classes), np.bool_)
+            decisions[np.nonzero(given[rows])[0], columns[rows][given[rows]]] = True
+            made.append(self.codeframe_.to_labels(decisions))
+        return [*chain(*made)] if isinstance(made[0], list) else np.concatenate(made)
+
+    def scored_classes(self, X: Iterable[str], k: int = 1) -> tuple[Ints, Floats32]:
+        """Return classes and their scores: those that a tree's beam meets, at least k; or all."""
+        scorer = getattr(self, "scorer_", None)
+        if not isinstance(scorer, TreeScorer):
+            return super().scored_classes(X, k)
+        return scorer.candidates(X, k)
+
+    def top_classes(self, X: Iterable[str], k: int = 5) -> tuple[Ints, Floats32]:
+        """Return the classes with the highest scores, best first; a tree follows a beam."""
+        if not isinstance(getattr(self, "scorer_", None), TreeScorer):
+            return super().top_classes(X, k)
+        check_int("k", k, 1)
+        columns, scores = self.scorer_.candidates(X, k)
+        return columns[:, :k], scores[:, :k]
+
+    def calibrated(self, scores: Floats | Floats32) -> Floats:
+        """Turn scores into probabilities; those of a tree are their logarithms."""
+        if not self.probabilities or not isinstance(self.scorer_, TreeScorer):
+            return super().calibrated(scores)
+        made = np.exp(scores.astype(np.float64))
+        is_whole = not self.codeframe_.is_multilabel and scores.shape[1] == len(self.classes_)
+        return made / made.sum(axis=1, keepdims=True) if is_whole else made
+
+    def _path(self, text: str) -> Callable[[int], list[tuple[str, float]]] | None:
+        if not isinstance(self.scorer_, TreeScorer):
+            return None
+        return self.scorer_.paths(text, self.codeframe_.classes).to
+
+    # --- settings -----------------------------------------------------------------------------
 
     def _choices(
         self, texts: Sequence[str] = (), loss: str = _LOSSES[0]
@@ -388,7 +495,9 @@ class LinearClassifier(TextClassifier):
         return analyze
 
     def _to_parts(self) -> Parts:
-        told = {"settings": self.settings_, "trials": self.trials_}
+        told: dict[str, Any] = {"settings": self.settings_, "trials": self.trials_}
+        if isinstance(self.scorer_, TreeScorer):
+            told["tree"] = True
         return super()._to_parts() | Parts.of(told)
 
     def _from_parts(self, parts: Parts) -> None:
@@ -397,6 +506,12 @@ class LinearClassifier(TextClassifier):
         self.trials_ = [_completed(trial) for trial in facts["trials"]]
         self._choices()
         self._class_weights(self.codeframe_)
+        self._takes_tree(self.codeframe_)
+        if facts.get("tree"):
+            is_single = not self.codeframe_.is_multilabel
+            vectorizer = self._vectorizer(self.settings_)
+            self.scorer_ = TreeScorer.from_parts(vectorizer, parts, is_single)
+            return
         words = LinearScorer.from_parts(self._vectorizer(self.settings_), parts)
         characters = encoder = None
         if self.settings_["characters"] is not None:

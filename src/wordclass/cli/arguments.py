@@ -62,7 +62,8 @@ def named_values(given: Sequence[str]) -> dict[str, Any]:
     """Read options of a classifier, given as `name=value`.
 
     A value is JSON, or none, true or false in any case; `1,2` is a tuple of numbers; anything
-    else is a str. `name.key=value` is one value of an option that is a dict.
+    else is a str. `name.key=value` is one value of an option that is a dict; `classes=FILE.json` is
+    a hierarchy of classes: an object of JSON, from child to parent.
 
     Examples
     --------
@@ -131,8 +132,29 @@ def _choices(name: str, given: str) -> list[Any]:
 
 
 def _value_of(name: str, given: str) -> Any:  # noqa: ANN401
+    if name == "classes" and given.endswith(".json"):
+        return _hierarchy(Path(given))
     is_range = name == "ngrams" or (name == "characters" and given[:1].isdigit())
     return ngrams(given) if is_range and given != "auto" else _value(given)
+
+
+def _hierarchy(path: Path) -> dict[str, Any]:
+    """Read a hierarchy of classes: a child that is named twice has two parents."""
+    from wordclass import storage
+
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for child, parent in pairs:
+            if child in found:
+                raise ValueError(f"{child!r} has two parents; expected one")
+            found[child] = parent
+        return found
+
+    with storage.understanding(path, "no hierarchy of classes in JSON"):
+        found = json.loads(storage.content_of(path), object_pairs_hook=checked)
+        if not isinstance(found, dict):
+            raise ValueError(f"a {type(found).__name__}; expected an object, from child to parent")
+    return found
 
 
 def _value(given: str) -> Any:  # noqa: ANN401 - whatever JSON can say

@@ -233,6 +233,7 @@ def explain(
     if not settings.as_json:
         kind = "score" if shown is own else "probability"
         head = [f"{label}  {kind} {score:.4f}" for label, score in scores.items()]
+        head += [_path(found, label) for label in labels if found.path(label)]
         if best not in found.predicted:
             head.insert(0, f"predicted: {', '.join(map(str, found.predicted)) or 'no label'}")
         _print_explanation(head, _reasons(found, labels, n), color, found, best)
@@ -242,9 +243,16 @@ def explain(
         "scores": scores,
         "accounts": {str(label): found.account(label) for label in labels},
         "terms": {str(label): found.top(label, n) for label in labels},
+        "paths": {str(label): found.path(label) for label in labels},
         "words": {str(best): [list(word) for word in found.per_word(best)]},
     }
     settings.show(result, "")
+
+
+def _path(found: "Explanation", label: Label) -> str:
+    """Write the way to a class in a tree of classes."""
+    steps = [f"{name or '(no name)'} {share:.4f}" for name, share in found.path(label)]
+    return f"path: {' > '.join(steps)}"
 
 
 def _reasons(found: "Explanation", labels: Sequence[Label], n: int) -> list[str]:

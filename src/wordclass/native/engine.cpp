@@ -681,12 +681,12 @@ struct Block {
     size_t size() const { return ends.empty() ? 0 : ends.back(); }
 };
 
-// Counts terms document by document.
-class Counter {
+// Writes the terms of documents into blocks.
+class BlockWriter {
 public:
     // Memory is set aside for what so many characters will need, as far as one can tell.
     // A block ends with the first document beyond its size, so there is room for that one, too.
-    Counter(size_t n_characters, const Options& options)
+    BlockWriter(size_t n_characters, const Options& options)
         : expected_(std::min(BLOCK + BLOCK / 4, n_characters / (options.are_characters ? 1 : 8))) {}
 
     // `most` is the largest number of terms that the document may have.
@@ -698,6 +698,29 @@ public:
         }
         blocks_.back().entries.reserve(n_entries_ + most, n_entries_);
         entries_ = blocks_.back().entries.data();
+        start_ = n_entries_;
+    }
+
+    void end_document() { blocks_.back().ends.push_back(n_entries_); }
+
+    std::vector<Block> release() { return std::move(blocks_); }
+
+protected:
+    Entry* entries_ = nullptr;          // of the current block
+    size_t n_entries_ = 0, start_ = 0;  // where the current document begins
+
+private:
+    std::vector<Block> blocks_;
+    size_t expected_;
+};
+
+// Counts terms document by document.
+class Counter : public BlockWriter {
+public:
+    using BlockWriter::BlockWriter;
+
+    void begin_document(size_t most) {
+        BlockWriter::begin_document(most);
         ++document_;
     }
 
@@ -713,10 +736,6 @@ public:
         entry = {id, (is_new ? 0 : entry.count) + 1};
     }
 
-    void end_document() { blocks_.back().ends.push_back(n_entries_); }
-
-    std::vector<Block> release() { return std::move(blocks_); }
-
     // Of how many ids something is known, and what.
     size_t n_marks() const { return marks_.size(); }
     uint32_t doc_freq(size_t id) const { return marks_[id].doc_freq; }
@@ -730,19 +749,45 @@ private:
     };
 
     std::vector<Mark> marks_;
-    std::vector<Block> blocks_;
-    size_t expected_;
-    Entry* entries_ = nullptr;  // of the current block
-    size_t n_entries_ = 0;
     uint32_t document_ = 0;
+};
+
+// The same for terms that are all known. Marks are small, so that the cache holds many: a place
+// alone, which is believed where an entry of the document with this id is there.
+class KnownTermsCounter : public BlockWriter {
+public:
+    KnownTermsCounter(size_t n_characters, const Options& options, size_t n_terms)
+        : BlockWriter(n_characters, options),
+          places_(n_terms) {}
+
+    void add_all(const std::vector<Id>& ids) {
+        for (size_t k = 0; k < ids.size(); ++k) {
+            if (k + AHEAD < ids.size()) prefetch(&places_[ids[k + AHEAD]]);
+            add(ids[k]);
+        }
+    }
+
+private:
+    static constexpr size_t AHEAD = 8;
+
+    void add(Id id) {
+        uint32_t& place = places_[id];
+        if (place < start_ || place >= n_entries_ || entries_[place].id != id) {
+            place = uint32_t(n_entries_++);
+            entries_[place] = {id, 0};
+        }
+        ++entries_[place].count;
+    }
+
+    std::vector<uint32_t> places_;
 };
 
 // Counts terms of a few short documents: without a mark for each term there is, whose number may be
 // far larger than that of the words to count.
 class FewTermsCounter {
 public:
-    void begin_document(size_t) { ids_.clear(); }
-    void add(Id id) { ids_.push_back(id); }
+    void begin_document(size_t) {}
+    void add_all(const std::vector<Id>& ids) { ids_ = ids; }
 
     void end_document() {
         std::sort(ids_.begin(), ids_.end());
@@ -1654,7 +1699,8 @@ public:
                     shares[part] = counted(documents, parts[part], FewTermsCounter(), watch);
                 else
                     shares[part] =
-                        counted(documents, parts[part], Counter(n_characters, options_), watch);
+                        counted(documents, parts[part],
+                                KnownTermsCounter(n_characters, options_, terms_.size()), watch);
             });
             return write_rows(shares, n_columns_, Counts{});
         }();
@@ -1700,11 +1746,14 @@ private:
                   AnyCounter counter, Watch& watch) {
         Fixed fixed{terms_};
         TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_, watch);
+        std::vector<Id> ids;
         for (size_t k = part.first; k < part.second; ++k) {
             counter.begin_document(make_terms.most_terms(documents[k]));
+            ids.clear();
             make_terms(documents[k], [&](Id id) {
-                if (id != NO_ID) counter.add(id);
+                if (id != NO_ID) ids.push_back(id);
             });
+            counter.add_all(ids);
             counter.end_document();
         }
         return {counter.release(), column_of_};

@@ -52,6 +52,16 @@ namespace convolution {
 void bind(nb::module_ module);
 }
 
+// --- memory
+// ---------------------------------------------------------------------------------------
+
+// Begin to load memory that is needed soon, where the compiler knows how.
+inline void prefetch([[maybe_unused]] const void* memory) {
+#if defined(__GNUC__)
+    __builtin_prefetch(memory);
+#endif
+}
+
 // --- threads -------------------------------------------------------------------------------------
 
 // Looks up from the work now and then: has someone pressed Ctrl-C, or has another thread failed?

@@ -16,13 +16,6 @@
 namespace solver {
 namespace {
 
-// Begin to load memory that is needed soon, where the compiler knows how.
-inline void prefetch([[maybe_unused]] const void* memory) {
-#if defined(__GNUC__)
-    __builtin_prefetch(memory);
-#endif
-}
-
 // --- documents -----------------------------------------------------------------------------------
 
 struct Documents {
@@ -882,16 +875,74 @@ Array<float> validate_products(Table<float> products, const Task& task, Vector<i
 
 // --- prediction ----------------------------------------------------------------------------------
 
-constexpr int64_t AHEAD = 2;
+constexpr int64_t TOGETHER = 4;  // terms of a document: its scores are loaded and stored once
+constexpr int64_t AHEAD = 2 * TOGETHER;
+constexpr size_t ROWS_TOGETHER = 64;
 
-// Begin to load `n` numbers, where the compiler knows how.
-inline void fetch([[maybe_unused]] const float* numbers, [[maybe_unused]] size_t n) {
-#if defined(__GNUC__)
-    for (size_t k = 0; k < n; k += 16) __builtin_prefetch(numbers + k);
-#endif
+// Begin to load `n` numbers.
+inline void fetch(const float* numbers, size_t n) {
+    for (size_t k = 0; k < n; k += 16) prefetch(numbers + k);
 }
 
-constexpr size_t ROWS_TOGETHER = 64;
+#if defined(__GNUC__)
+#define WORDCLASS_INLINE __attribute__((always_inline)) inline
+#else
+#define WORDCLASS_INLINE inline
+#endif
+
+// Add the rows of weights of some terms, times their values, to the scores (m) of one document:
+// one after the other, so that the sums do not depend on how many are taken together.
+WORDCLASS_INLINE void add_terms(const double* values, const int32_t* columns, int64_t n_terms,
+                                const float* weights, float* __restrict scores, size_t m) {
+    const auto row_of = [&](int64_t k) { return weights + size_t(columns[k]) * m; };
+    int64_t k = 0;
+    for (; k + TOGETHER <= n_terms; k += TOGETHER) {
+        // the rows are anywhere in a large table: ask for the next ones early
+        for (int64_t next = k + AHEAD; next < std::min(k + AHEAD + TOGETHER, n_terms); ++next)
+            fetch(row_of(next), m);
+        const float* __restrict a = row_of(k), * __restrict b = row_of(k + 1);
+        const float* __restrict c = row_of(k + 2), * __restrict d = row_of(k + 3);
+        const auto of_a = float(values[k]), of_b = float(values[k + 1]);
+        const auto of_c = float(values[k + 2]), of_d = float(values[k + 3]);
+        for (size_t j = 0; j < m; ++j) {
+            float sum = scores[j];
+            sum += of_a * a[j];
+            sum += of_b * b[j];
+            sum += of_c * c[j];
+            sum += of_d * d[j];
+            scores[j] = sum;
+        }
+    }
+    for (; k < n_terms; ++k) {
+        const float* __restrict row = row_of(k);
+        const auto value = float(values[k]);
+        for (size_t j = 0; j < m; ++j) scores[j] += value * row[j];
+    }
+}
+
+using AddTerms = void (*)(const double*, const int32_t*, int64_t, const float*, float*, size_t);
+
+void add_terms_plainly(const double* values, const int32_t* columns, int64_t n_terms,
+                       const float* weights, float* scores, size_t m) {
+    add_terms(values, columns, n_terms, weights, scores, m);
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+// The same eight numbers at a time; no fused additions, so that the sums are the same to the bit.
+__attribute__((target("avx2"))) void add_terms_by_eight(const double* values,
+                                                        const int32_t* columns, int64_t n_terms,
+                                                        const float* weights, float* scores,
+                                                        size_t m) {
+    add_terms(values, columns, n_terms, weights, scores, m);
+}
+#endif
+
+AddTerms fastest_add_terms() {
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) return add_terms_by_eight;
+#endif
+    return add_terms_plainly;
+}
 
 // X W + intercept (n x m). A row of the result depends on its row of X alone.
 Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
@@ -905,26 +956,57 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
     Output<float> product(n_docs, m);
     {
         nb::gil_scoped_release no_gil;
+        static const AddTerms add = fastest_add_terms();
         std::atomic<size_t> next{0};
         in_threads(size_t(n_threads), [&](size_t, Watch& watch) {
             for (size_t first; (first = next.fetch_add(ROWS_TOGETHER)) < n_docs;) {
                 for (size_t doc = first; doc < std::min(first + ROWS_TOGETHER, n_docs); ++doc) {
-                    float* __restrict row = product.data() + doc * m;
+                    float* row = product.data() + doc * m;
                     std::copy_n(intercept.data(), m, row);
-                    const int64_t end = starts.data()[doc + 1];
-                    for (int64_t k = starts.data()[doc]; k < end; ++k) {
-                        const float value = float(values.data()[k]);
-                        const float* __restrict weight =
-                            weights.data() + size_t(columns.data()[k]) * m;
-                        // the rows are anywhere in a large table: ask for the next ones early
-                        if (k + AHEAD < end)
-                            fetch(weights.data() + size_t(columns.data()[k + AHEAD]) * m, m);
-                        for (size_t j = 0; j < m; ++j) row[j] += value * weight[j];
-                    }
-                    watch.did(size_t(end - starts.data()[doc] + 1) * (m / 4 + 1));
+                    const int64_t start = starts.data()[doc], n = starts.data()[doc + 1] - start;
+                    add(values.data() + start, columns.data() + start, n, weights.data(), row, m);
+                    watch.did(size_t(n + 1) * (m / 4 + 1));
                 }
             }
         });
+    }
+    return product.handed_over();
+}
+
+// X W + intercept (rows x m) of some rows of X, where W is sparse: `terms` are those of its rows
+// that have weights, rising, and the weights of the k-th begin at ends[k].
+Array<float> multiply_sparse(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
+                             Vector<int32_t> rows, Vector<int32_t> terms, Vector<int64_t> ends,
+                             Vector<int32_t> classes, Vector<float> weights,
+                             Vector<float> intercept, size_t n_columns) {
+    const size_t m = intercept.size();
+    check_csr(starts, columns, n_columns);
+    check_csr(ends, classes, m);
+    check(values.size() == columns.size(), "expected one value per column index");
+    check(weights.size() == classes.size(), "expected one weight per class index");
+    check(ends.size() == terms.size() + 1, "expected one term per row of weights");
+    check_indices(rows, starts.size() - 1);
+    check_indices(terms, n_columns);
+    Output<float> product(rows.size(), m);
+    {
+        nb::gil_scoped_release no_gil;
+        Watch watch;
+        std::vector<int32_t> places(n_columns, -1);
+        for (size_t k = 0; k < terms.size(); ++k) places[size_t(terms.data()[k])] = int32_t(k);
+        for (size_t r = 0; r < rows.size(); ++r) {
+            float* __restrict row = product.data() + r * m;
+            std::copy_n(intercept.data(), m, row);
+            const auto doc = size_t(rows.data()[r]);
+            for (int64_t k = starts.data()[doc]; k < starts.data()[doc + 1]; ++k) {
+                const int32_t place = places[size_t(columns.data()[k])];
+                if (place < 0) continue;
+                const auto value = float(values.data()[k]);
+                const int64_t end = ends.data()[place + 1];
+                for (int64_t j = ends.data()[place]; j < end; ++j)
+                    row[classes.data()[j]] += value * weights.data()[j];
+                watch.did(size_t(end - ends.data()[place]) + 4);
+            }
+        }
     }
     return product.handed_over();
 }
@@ -941,6 +1023,7 @@ void bind(nb::module_ module) {
     module.def("validate", &validate);
     module.def("validate_products", &validate_products);
     module.def("multiply", &multiply);
+    module.def("multiply_sparse", &multiply_sparse);
 }
 
 }  // namespace solver

@@ -60,19 +60,23 @@ def predictions(
     For each text `labels`, and `scores`: probabilities where the model has them, else what its
     `class_scores` returns.
     """
-    scores = model.class_scores(texts)  # (n, m)
-    decisions = model.decide(scores)
+    if proba and k is None:
+        columns, scores = np.arange(len(model.classes_))[None], model.class_scores(texts)
+    else:
+        columns, scores = model.scored_classes(texts, k or 1)  # (n, c)
+    decisions = decide(scores, None if model.thresholds_ is None else model.thresholds_[columns])
     shown = shown_scores(model, scores, strict=proba or threshold is not None)
     if threshold is not None:
         is_best = decide(shown, None) if not model.codeframe_.is_multilabel else True
         decisions = (shown >= threshold) & is_best
     names = model.classes_.tolist()
     made = []
-    for values, decision in zip(shown, decisions, strict=True):
+    every = np.broadcast_to(columns, scores.shape)
+    for own, values, decision in zip(every, shown, decisions, strict=True):
         order = np.argsort(-values, kind="stable")
         chosen = [j for j in order if decision[j]] if k is None and not proba else order[:k]
-        labels = [names[j] for j in np.flatnonzero(decision)]
-        named = {str(names[j]): round(float(values[j]), 6) for j in chosen}
+        labels = [names[j] for j in np.sort(own[decision])]
+        named = {str(names[own[j]]): round(float(values[j]), 6) for j in chosen}
         made.append({"labels": labels, "scores": named})
     return made
 
