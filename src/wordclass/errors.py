@@ -15,7 +15,7 @@ class InputError(WordClassError, ValueError):
 
 
 class NoTermError(InputError):
-    """No term is left of the documents that were to be learned from."""
+    """Documents have terms, but none that occurs in as many of them as it should."""
 
 
 class FormatError(InputError):

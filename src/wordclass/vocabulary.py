@@ -59,7 +59,7 @@ class Vocabulary(Mapping[str, int]):
 
         Raises
         ------
-        NoTermError
+        NoTermError, InputError
             No term is left; or the documents had no token to begin with.
         """
         kept = kept_terms(counted.n_docs, counted.doc_freq, min_docs, max_df)
@@ -139,7 +139,7 @@ def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int |
         raise InputError("the corpus is empty: there are no texts")
     n_terms = int((doc_freq > 0).sum())
     if not n_terms:
-        raise NoTermError(f"all {n_docs} documents are empty: none has a single token")
+        raise InputError(f"all {n_docs} documents are empty: none has a single token")
     lowest = bound_in_docs(min_docs, n_docs, "min_docs")
     highest = bound_in_docs(max_df, n_docs, "max_df")
     kept: Flags = (doc_freq >= max(lowest, 1)) & (doc_freq <= highest)

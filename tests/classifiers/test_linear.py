@@ -161,7 +161,7 @@ def test_progress_of_the_search_is_told_to_its_end(judged_by):
     assert own == [("choosing settings", k, 7) for k in (0, 1, 2, 3, 4, 5, 7)]
 
 
-@pytest.mark.parametrize(("n_docs", "n_trials"), [(19, 0), (20, 21)])
+@pytest.mark.parametrize(("n_docs", "n_trials"), [(19, 0), (20, 22)])
 def test_twenty_documents_are_enough_to_search(n_docs, n_trials, judged_by):
     judged_by(lambda settings: settings["C"] == 0.3)
     options = {"probabilities": False, "loss": "squared_hinge"}
