@@ -314,6 +314,18 @@ def _solver_calls(n_docs, n_threads, seed):
             indices=(("columns", N_TERMS),),
             lengths=("values", "columns", "intercept"),
         ),
+        Call(
+            "solver.multiply_sparse",
+            lambda: solver.multiply_sparse,
+            {
+                **{"values": values, "columns": columns, "starts": starts},
+                **{"table_values": X.T.tocsr().data, "table_columns": X.T.tocsr().indices},
+                **{"table_starts": X.T.tocsr().indptr.astype(np.int64), "n_columns": n_docs},
+            },
+            ends=("starts", "table_starts"),
+            indices=(("columns", N_TERMS), ("table_columns", n_docs)),
+            lengths=("values", "columns", "table_values", "table_columns"),
+        ),
     )
 
 

@@ -31,6 +31,23 @@ def test_scores_equal_those_of_cross_fitting(X, Y, shrinkage):
     np.testing.assert_allclose(made.scores(shrinkage), expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("n_classes", [2, 60])  # fewer, and more cells than X has
+@pytest.mark.parametrize("held_out", [(), (0, 3)])
+def test_scores_of_few_documents_with_many_labels_too(n_classes, held_out):
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 30)) * (rng.random((40, 30)) < 0.3)
+    Y = (rng.random((40, n_classes)) < 0.3).astype(int)
+    folds, weight = np.arange(40) % 5, rng.integers(0, 3, 40).astype(float)
+    recipe, is_in = Recipe.of("dot", 2.0), ~np.isin(folds, held_out)
+    made = FoldScores(to_sparse(X), to_sparse(Y), folds, 5, weight).scores(2.0, held_out)
+    counted = to_sparse(X * weight[:, None])
+    for fold in range(5):
+        others = np.flatnonzero(is_in & (folds != fold))
+        S = recipe.embed(recipe.count(counted[others], to_sparse(Y)[others]))
+        expected = X[folds == fold] @ S
+        np.testing.assert_allclose(made[folds == fold], expected, rtol=1e-3, atol=1e-3)
+
+
 @given(X=WEIGHTS, Y=LABELS)
 def test_documents_held_out_are_unknown_to_all(X, Y):
     made = FoldScores(to_sparse(X), to_sparse(Y), FOLDS, 4).scores(1.0, held_out=(1, 3))

@@ -943,6 +943,37 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
     return product.handed_over();
 }
 
+// X T (n x m) of two sparse matrices, as a dense one: the sums of a row stay in the cache.
+Array<double> multiply_sparse(Vector<double> values, Vector<int32_t> columns,
+                              Vector<int64_t> starts, Vector<double> table_values,
+                              Vector<int32_t> table_columns, Vector<int64_t> table_starts,
+                              size_t n_columns) {
+    check_csr(table_starts, table_columns, n_columns);
+    check_csr(starts, columns, table_starts.size() - 1);
+    check(values.size() == columns.size() && table_values.size() == table_columns.size(),
+          "expected one value per column index");
+    const size_t n_docs = starts.size() - 1;
+    Output<double> product(n_docs, n_columns);
+    {
+        nb::gil_scoped_release no_gil;
+        Watch watch;
+        for (size_t doc = 0; doc < n_docs; ++doc) {
+            double* __restrict row = product.data() + doc * n_columns;
+            std::fill_n(row, n_columns, 0.0);
+            size_t n_steps = n_columns;
+            for (int64_t k = starts.data()[doc]; k < starts.data()[doc + 1]; ++k) {
+                const double value = values.data()[k];
+                const int64_t* ends = table_starts.data() + columns.data()[k];
+                for (int64_t t = ends[0]; t < ends[1]; ++t)
+                    row[table_columns.data()[t]] += value * table_values.data()[t];
+                n_steps += size_t(ends[1] - ends[0]);
+            }
+            watch.did(n_steps);
+        }
+    }
+    return product.handed_over();
+}
+
 }  // namespace
 
 void bind(nb::module_ module) {
@@ -955,6 +986,7 @@ void bind(nb::module_ module) {
     module.def("validate", &validate);
     module.def("validate_products", &validate_products);
     module.def("multiply", &multiply);
+    module.def("multiply_sparse", &multiply_sparse);
 }
 
 }  // namespace solver
