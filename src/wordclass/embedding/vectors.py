@@ -19,6 +19,7 @@ Correlate = Callable[[WordClassCounts], Floats]
 
 SMALLEST_DEVIATION = 1e-5  # the paper's runs divided by no less
 _BLOCK_CELLS = 1 << 22
+_CACHED_CELLS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class FactoredVectors:
         added = pseudo_weight * _weight_share(counts)
         inverse = np.zeros(len(known))
         np.divide(1.0, counts.term_weight + pseudo_weight, out=inverse, where=known)
-        squared = joint.power(2) if sparse.issparse(joint) else joint**2
+        squared = joint**2 if not sparse.issparse(joint) else _with_values(joint, joint.data**2)
         mean = (inverse @ joint + added * inverse.sum()) / max(n_known, 1)
         square_sum = inverse**2 @ squared + 2 * added * (inverse**2 @ joint)
         square_sum += added**2 * (inverse**2).sum()
@@ -206,14 +207,20 @@ class FactoredVectors:
         """Return S (v, m), made some rows at a time."""
         n_terms, n_classes = self.joint.shape
         S = np.empty((n_terms, n_classes), np.float32)
-        step = max(_BLOCK_CELLS // max(n_classes, 1), 1)
+        step = max(_CACHED_CELLS // max(n_classes, 1), 1)
         for start in range(0, n_terms, step):
             rows = slice(start, start + step)
             joint = self.joint[rows]
             A = joint.toarray() if sparse.issparse(joint) else joint.copy()
-            A = (A + self.added) * self.inverse[rows, None]
-            S[rows] = (A - self.mean) * self.scale * self.known[rows, None]
+            A += self.added
+            A *= self.inverse[rows, None]
+            A -= self.known[rows, None] * self.mean
+            np.multiply(A, self.scale, out=S[rows], casting="same_kind")
         return S
+
+
+def _with_values(joint: Sparse, values: Floats) -> Sparse:
+    return sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
 
 
 def dense_product(X: Sparse, joint: Matrix) -> Floats:

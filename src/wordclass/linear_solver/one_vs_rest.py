@@ -199,7 +199,8 @@ class OneVsRest:
         with told_as_input_errors():
             products = self.features.products()
             coefficients, own, intercept = native.solver.solve_products(products, task)
-        weights = np.asarray(self.features.X.T @ coefficients, dtype=np.float32)
+        transposed, nothing = self.features.X.T.tocsr(), np.zeros_like(intercept)
+        weights = sparse_times_dense(transposed, coefficients, nothing, self.n_threads)
         block_weights = np.asarray(self.features.block.T @ coefficients, dtype=np.float32)
         return Solution(weights, block_weights, own, intercept)
 
