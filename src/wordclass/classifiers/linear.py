@@ -66,6 +66,7 @@ _ENOUGH = 2  # documents a class needs to have a word-class column: one alone is
 _MOST_WEIGHTS = 1 << 28  # terms times classes: more n-grams than these would need are not tried
 _MOST_SEARCHED = 20_000  # documents: of more, settings are chosen on a sample
 _SAMPLE = 10_000
+_MOST_CLASSES = 1_000  # of a multilabel task: of more, a sample
 _FEWEST_SEARCHED = 20  # fewer tell nothing
 # documents: so many need only a fifth of them scored
 _MANY_FOR_SEARCH = 4_000
@@ -85,7 +86,8 @@ class LinearClassifier(TextClassifier):
     sparse product and explanations are exact.
 
     The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
-    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes. Fewer than
+    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes, and of more
+    than 1,000 classes of a multilabel task a part, from large to small. Fewer than
     20 documents are not worth a search: the first value of each setting is taken, and C = 1.
 
     Parameters
@@ -174,7 +176,8 @@ class LinearClassifier(TextClassifier):
         is_fixed = all(len(values) == 1 for values in choices.values())
         if not is_fixed and len(texts) >= _FEWEST_SEARCHED:
             searched = self._corpus(*self._searched(documents, folds), encoder)
-            settings, tried, features = self._search(searched, choices)
+            n_classes = len(labels.codeframe.classes)
+            settings, tried, features = self._search(searched, choices, n_classes)
             trials = [
                 {**trial.settings, "macro_f1": trial.macro_f1, "micro_f1": trial.micro_f1}
                 for trial in tried
@@ -226,8 +229,14 @@ class LinearClassifier(TextClassifier):
         return _CHOICES["characters"] if is_short else (None,)
 
     def _searched(self, documents: Documents, folds: Ints) -> tuple[Documents, Ints]:
-        """Return the documents on which settings are chosen, all or a fair sample; their folds."""
-        n_docs = len(documents.texts)
+        """Return the documents on which settings are chosen, all or a fair sample; their folds.
+
+        Of thousands of classes, too, there is a sample: one of so many, from large to small.
+        """
+        n_docs, n_classes = documents.labels.Y.shape
+        is_plain = documents.labels.codeframe.is_multilabel and self.class_weight == "balanced"
+        if n_classes > _MOST_CLASSES and is_plain:
+            documents = documents.of_classes(-(-n_classes // _MOST_CLASSES))
         if n_docs <= _MOST_SEARCHED:
             return documents, folds
         n_parts = -(-n_docs // _SAMPLE)
@@ -236,11 +245,15 @@ class LinearClassifier(TextClassifier):
         return documents.part(rows), parts[rows]
 
     def _search(
-        self, corpus: "LinearCorpus", choices: Mapping[str, tuple[Any, ...]]
+        self, corpus: "LinearCorpus", choices: Mapping[str, tuple[Any, ...]], n_classes: int
     ) -> tuple[Settings, list[Trial], "LinearFeatures"]:
-        """Choose settings by trials on documents held out; return these, and the features, too."""
+        """Choose settings by trials on documents held out; return these, and the features, too.
+
+        `n_classes` is how many there will be, of which the corpus may have a sample.
+        """
         values = {name: choices[name] for name in choices if name not in ("characters", "C")}
         penalties, first = choices["C"], _first(choices)
+        most_terms = _MOST_WEIGHTS // n_classes
         search = Search(values, first, checked_target(self.target))
         n_steps = sum(len(each) - 1 for each in values.values()) + len(choices["characters"])
         for step, proposed in enumerate(search.proposals()):
@@ -249,7 +262,7 @@ class LinearClassifier(TextClassifier):
             if not settings["block_weight"] and settings["shrinkage"] != first["shrinkage"]:
                 continue  # of no word-class scores at all
             features = corpus.features(settings)
-            if search.trials and features.n_weights > _MOST_WEIGHTS:
+            if search.trials and features.n_terms > most_terms:
                 continue
             search.trials += features.trials(settings, penalties)
             corpus.keep(search.best.settings)
@@ -259,13 +272,17 @@ class LinearClassifier(TextClassifier):
             if C is None or any(trial.settings["C"] == C for trial in search.trials):
                 break
             search.trials += corpus.features(best).trials(best, [C])
-        chosen = self._with_characters(corpus, search, choices)
+        chosen = self._with_characters(corpus, search, choices, most_terms)
         corpus.keep(chosen.settings)
         progress.report("choosing settings", n_steps, n_steps)
         return chosen.settings, search.trials, corpus.features(chosen.settings)
 
     def _with_characters(
-        self, corpus: "LinearCorpus", search: Search, choices: Mapping[str, tuple[Any, ...]]
+        self,
+        corpus: "LinearCorpus",
+        search: Search,
+        choices: Mapping[str, tuple[Any, ...]],
+        most_terms: int,
     ) -> Trial:
         """Try characters beside the best words; return the best trial, theirs where it is level."""
         best = chosen = search.best
@@ -278,7 +295,7 @@ class LinearClassifier(TextClassifier):
         ]
         for settings in proposed:
             features = corpus.features(settings)
-            if features.n_weights > _MOST_WEIGHTS:
+            if features.n_terms > most_terms:
                 continue
             # without word-class scores, errors need to weigh as much, or more
             higher = [C for C in choices["C"] if settings["C"] < C and not settings["block_weight"]]
@@ -460,7 +477,7 @@ class LinearFeatures:
         doc_freq = np.concatenate([each.vocabulary_.doc_freq for each in self.vectorizers])
         what = f"the weights of {len(doc_freq):,} terms by {n_classes:,} classes"
         check_table(what, doc_freq, 8 * n_classes)  # and what is added to them
-        self.n_weights = len(doc_freq) * n_classes
+        self.n_terms = len(doc_freq)
         self._with_vectors = {(0.0, 0.0): Features.of(self.X)}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
