@@ -536,13 +536,14 @@ class LinearFeatures:
 
     def solve(self, settings: Settings) -> LinearScorer | JointScorer:
         """Learn from all documents, and fold everything into one weight per term and class."""
+        self._own_scores, self._held_out = {}, {}  # all that is to come needs memory
         problem, factor = self._problem(settings, np.arange(len(self.folds)))
         solution = problem.solve(settings["C"], tolerance=_TOLERANCE)
         weights, block_weights = solution.weights, solution.block_weights
         if factor:
-            S = self._fold_scores.embedding(settings["shrinkage"])  # (v, m)
-            S *= solution.own_weights * np.float32(factor)
-            weights[: self.n_words] += S  # a class without a column has a weight of 0
+            # a class without a column has a weight of 0
+            factors = solution.own_weights * np.float32(factor)
+            self._fold_scores.add_embedding(weights[: self.n_words], settings["shrinkage"], factors)
         if weight := settings["vector_weight"]:
             n_dims = self._vector_rows.shape[1]
             weights[: self.n_words] += self._vector_rows @ (
@@ -568,7 +569,8 @@ class LinearFeatures:
         features = self._beside_vectors(settings["vector_weight"], settings["encoder_weight"])
         if settings["block_weight"]:
             own = self._own(settings["shrinkage"], rows)
-            size = float(np.sqrt(np.sum(own[rows] ** 2) / max(own[rows].size, 1)))
+            squares = np.einsum("nm,nm->n", own, own)[rows]
+            size = float(np.sqrt(squares.sum() / max(len(rows) * own.shape[1], 1)))
             factor = settings["block_weight"] / size if size > 0 else 0.0
             features = features.with_own(own * np.float32(factor))
         threads = n_threads(self.corpus.n_jobs)

@@ -21,6 +21,7 @@ Count = Callable[[Sparse, Sparse], WordClassCounts]
 Embed = Callable[[WordClassCounts], Floats]
 
 _MOST_DENSE_CELLS = 1 << 23  # v x m up to which dense sums are faster
+_MOST_KEPT = 1 << 25  # values of X up to which the sums of all folds are kept
 STEP = "cross-fitting"
 
 
@@ -107,10 +108,10 @@ class FoldScores:
         if sample_weight is not None:
             counted = X.copy()
             counted.data = X.data * sample_weight[rows_of(X)]
-        self._Y, self._folds = Y, folds
-        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts, keep=True)
-        self._parts = [X[rows] for rows in self._counts.rows]
-        self._places = cache(self._found_places)
+        self._X, self._Y, self._folds = X, Y, folds
+        keep = X.nnz <= _MOST_KEPT
+        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts, keep=keep)
+        self._places = cache(self._found_places) if keep else self._found_places
         # of few, long documents: X·X'·Y, where X'·Y has more cells than X' has
         joint = self._counts.everything.joints["joint_weight"]
         docs = np.bincount(X.indices, minlength=X.shape[1])
@@ -126,12 +127,12 @@ class FoldScores:
         away = sorted(held_out)
         base = self._without(away, self._counts.everything)
         made = np.zeros(self._Y.shape, np.float32)
-        groups = [[fold] for fold in range(len(self._parts)) if fold not in away]
+        groups = [[fold] for fold in range(len(self._counts.rows)) if fold not in away]
         for scored in progress.over([away, *groups] if away else groups, STEP):
             counts = base if scored is away else self._without(scored, base)
             S, by_joint = FactoredVectors.of(counts, shrinkage), self._by_joint([*away, *scored])
-            for fold in scored:
-                made[self._counts.rows[fold]] = S.times(self._parts[fold], by_joint)
+            for rows in (self._counts.rows[fold] for fold in scored):
+                made[rows] = S.times(self._X[rows], by_joint)
         return made
 
     def _by_joint(self, away: Sequence[int]) -> Callable[[Sparse], Floats] | None:
@@ -154,13 +155,13 @@ class FoldScores:
         for fold in folds:
             taken = self._counts.of_fold(fold)
             rest -= replace(taken, joints={})
-            values[self._places(fold)] -= taken.joints["joint_weight"].data
+            values[self._places(taken)] -= taken.joints["joint_weight"].data
         made = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
         return replace(rest, joints={"joint_weight": made})
 
-    def _found_places(self, fold: int) -> Ints:
+    def _found_places(self, taken: WordClassCounts) -> Ints:
         """Return where the cells of a fold's sums are among those of all."""
-        both = self._counts.everything, self._counts.of_fold(fold)
+        both = self._counts.everything, taken
         every, own = (sparse.csr_matrix(each.joints["joint_weight"]) for each in both)
         for joint in (every, own):
             joint.sort_indices()
@@ -170,9 +171,9 @@ class FoldScores:
         places: Ints = (numbered.multiply(present).data - 1).astype(np.int64)
         return places
 
-    def embedding(self, shrinkage: float) -> Floats32:
-        """Return S (v, m) of all documents."""
-        return FactoredVectors.of(self._counts.everything, shrinkage).dense()
+    def add_embedding(self, weights: Floats32, shrinkage: float, factors: Floats32) -> None:
+        """Add S of all documents, its columns times factors (m,), to weights (v, m)."""
+        FactoredVectors.of(self._counts.everything, shrinkage).add_to(weights, factors)
 
 
 def _dot_counts(X: Sparse, Y: Sparse) -> WordClassCounts:

@@ -203,10 +203,9 @@ class FactoredVectors:
         raw -= np.outer(X @ self.known, self.mean)
         return np.asarray(raw * self.scale, dtype=np.float32)
 
-    def dense(self) -> Floats32:
-        """Return S (v, m), made some rows at a time."""
+    def add_to(self, weights: Floats32, factors: Floats32) -> None:
+        """Add S, its columns times factors (m,), to weights (v, m), some rows at a time."""
         n_terms, n_classes = self.joint.shape
-        S = np.empty((n_terms, n_classes), np.float32)
         step = max(_CACHED_CELLS // max(n_classes, 1), 1)
         for start in range(0, n_terms, step):
             rows = slice(start, start + step)
@@ -215,8 +214,8 @@ class FactoredVectors:
             A += self.added
             A *= self.inverse[rows, None]
             A -= self.known[rows, None] * self.mean
-            np.multiply(A, self.scale, out=S[rows], casting="same_kind")
-        return S
+            A *= self.scale * factors
+            weights[rows] += A
 
 
 def _with_values(joint: Sparse, values: Floats) -> Sparse:
