@@ -206,6 +206,9 @@ struct Random {
 struct Precision {
     double tolerance;
     int max_passes;
+
+    // How far the objective may be from its optimum, relative to it, whatever the gradients are.
+    double gap() const { return std::min(200 * tolerance * tolerance, 2e-4); }
 };
 
 constexpr size_t MAX_DOCS = size_t{1} << 31;
@@ -228,8 +231,9 @@ struct Candidate {
 // What came of some passes over candidates.
 struct Descent {
     int n_passes = 0;
-    bool is_solved = false;  // the spread of gradients is within the tolerance
+    bool is_solved = false;  // the spread of gradients is within the tolerance, or the gap is
     bool were_all = false;   // ... and none was left aside in the last pass
+    bool was_close = false;  // the gap was in the first pass
     double first_spread = 0;
 };
 
@@ -258,7 +262,8 @@ public:
         random_ = Random{0x9E3779B97F4A7C15ull};
         for (int n_passes = 0; n_passes < precision.max_passes;) {
             const int limit = passes_before_a_look(n_passes, precision.max_passes);
-            const Descent descent = descend(C, precision.tolerance, false, limit - n_passes, watch);
+            const Descent descent =
+                descend(C, precision.tolerance, precision.gap(), false, limit - n_passes, watch);
             if (descent.is_solved && descent.were_all) break;
             n_passes += descent.n_passes;
         }
@@ -267,7 +272,8 @@ public:
     // Passes over all candidates, then over those that may still move, until the spread of their
     // gradients is within the tolerance. Where a look at all documents follows, it is eager: all
     // that need not move leave at once.
-    Descent descend(double C, double tolerance, bool is_eager, int max_passes, Watch& watch) {
+    Descent descend(double C, double tolerance, double most_gap, bool is_eager, int max_passes,
+                    Watch& watch) {
         const size_t n_steps = space.n_steps();
         const double nothing = std::max(1e-12, SMALL * tolerance);
         active_.resize(candidates.size());
@@ -279,6 +285,7 @@ public:
         size_t n_looks = 0;  // of all passes: they may be short, and many
         while (made.n_passes < max_passes && !made.is_solved) {
             double highest = is_eager ? 0 : -INFINITE, lowest = is_eager ? 0 : INFINITE;
+            double gap = 0, value = 0;  // twice what is missing to the optimum, at most; the dual
             for (size_t s = 0; s < n_active; ++s)
                 std::swap(active_[s], active_[s + random_.below(uint32_t(n_active - s))]);
             for (size_t s = 0; s < n_active;) {
@@ -300,6 +307,8 @@ public:
                 ++s;
                 highest = std::max(highest, projected);
                 lowest = std::min(lowest, projected);
+                gap += projected * projected / each.softness;
+                value += each.dual * (1 - gradient);
                 if (std::abs(projected) <= nothing) continue;
                 const double before = each.dual;
                 each.dual =
@@ -309,8 +318,12 @@ public:
             // it takes in every change, so that nothing that is no number escapes it
             check(std::isfinite(space.intercept), "a feature or a cost is not finite");
             const double spread = highest - lowest;
-            if (made.n_passes++ == 0) made.first_spread = spread;
-            made.is_solved = spread <= tolerance;
+            const bool is_close = gap <= most_gap * value;
+            if (made.n_passes++ == 0) {
+                made.first_spread = spread;
+                made.was_close = is_close;
+            }
+            made.is_solved = spread <= tolerance || is_close;
             made.were_all = n_active == active_.size();
             if (!is_eager) shrink_above = highest > 0 ? highest : INFINITE;
         }
@@ -676,16 +689,18 @@ private:
         for (const uint32_t place : machine.places) insert(chosen, place);
         take(machine, chosen, problem, watch);
         if (is_first) machine.next_tolerance = is_warm ? 1 : 0;
+        const bool saw_all = machine.tolerance <= *std::rbegin(TOLERANCES);  // in the last look
         machine.tolerance = precision.tolerance;
         if (machine.next_tolerance < std::size(TOLERANCES))
             machine.tolerance = std::max(machine.tolerance, TOLERANCES[machine.next_tolerance++]);
         const int limit = problem.passes_before_a_look(machine.n_passes, precision.max_passes);
-        const Descent descent =
-            problem.descend(C, machine.tolerance, true, limit - machine.n_passes, watch);
+        const Descent descent = problem.descend(C, machine.tolerance, precision.gap(), true,
+                                                limit - machine.n_passes, watch);
         machine.n_passes += descent.n_passes;
         keep_duals(machine, problem);
         // nothing that the look found had to move: it was at the solution
-        const bool was_solved = !is_first && descent.first_spread <= precision.tolerance;
+        const bool was_solved = !is_first && (descent.first_spread <= precision.tolerance ||
+                                              (saw_all && descent.was_close));
         machine.is_solved = was_solved || machine.n_passes >= precision.max_passes;
         const auto n_duals = double(machine.places.size());
         const bool are_many = n_duals > MANY * double(problem.candidates.size());
