@@ -308,6 +308,15 @@ def test_the_sigmoids_of_many_classes_at_once_are_those_of_each_alone(monkeypatc
     assert (together[:, 0] == 0).any()
 
 
+def test_the_sigmoid_of_all_classes_is_nearly_that_of_some_documents(monkeypatch):
+    scores, Y, _ = made_up()
+    every = Calibration.fit(scores, Y, is_single_label=False).parameters
+    monkeypatch.setattr("wordclass.thresholds._MOST_POOLED", 2_000)
+    some = Calibration.fit(scores, Y, is_single_label=False).parameters
+    np.testing.assert_allclose(some, every, atol=0.01)
+    assert (some != every).any()
+
+
 @pytest.mark.parametrize("size", [0.0, 1e-6, 1e6])
 def test_scores_of_any_size_have_finite_sigmoids(size):
     truth = np.arange(60)[:, None] % [2, 3, 7] == 0

@@ -20,6 +20,7 @@ _MOST_STEPS = 100  # of Newton's method, which takes about eight
 _SMALL_STEP = 1e-7
 _LEAST_CURVATURE = 1e-9  # where scores tell nothing
 _CELLS_TOGETHER = 1 << 17  # scores whose sigmoids are fitted together: what the cache holds
+_MOST_POOLED = 1 << 22  # scores that the sigmoid of all classes is fitted to
 _NO_DIFFERENCE = 1e-4  # between documents, relative to their scores: an accident of the folds
 
 
@@ -197,9 +198,12 @@ class Calibration:
                 return cls(_softmax_with_shares(scores.astype(np.float64), truth), is_single_label)
             slope = _softmax_slope(scores.astype(np.float64), truth)
             return cls(np.tile([slope, 0.0], (n_classes, 1)), is_single_label)
-        members = sparse.csc_matrix(Y)
+        members = sparse.csc_matrix(Y, dtype=np.bool_)
+        # what all classes have in common is clear from some millions of scores
+        some = slice(None, None, -(-scores.size // _MOST_POOLED) or 1)
+        truth = Y[some].astype(np.bool_).toarray()
         start = np.array([1 / (float(scores.std()) or 1.0), 0.0])
-        pooled = _fitted(scores.reshape(1, -1), Y.toarray().reshape(1, -1), start, 0.0)
+        pooled = _fitted(scores[some].reshape(1, -1), truth.reshape(1, -1), start, 0.0)
         step = max(_CELLS_TOGETHER // max(len(scores), 1), 1)
         parts = [slice(start, start + step) for start in range(0, n_classes, step)]
         parameters = [
@@ -265,12 +269,12 @@ def _softmax_with_shares(scores: Floats, truth: Flags) -> Floats:
     return np.column_stack([np.full(n_classes, slope), found.x[1:] - slope * center])
 
 
-def _fitted(given: Floats | Floats32, Y: Floats, start: Floats, prior: float) -> Floats:
+def _fitted(given: Floats | Floats32, truth: Flags, start: Floats, prior: float) -> Floats:
     """Return slope and offset (k, 2) with the highest likelihood; never a falling sigmoid.
 
     By Newton's method, for all rows of scores and labels (k, n) side by side.
     """
-    scores, truth = np.array(given, dtype=np.float64, order="C"), Y > 0
+    scores = np.array(given, dtype=np.float64, order="C")
     squares = scores**2
     n_positive = truth.sum(axis=1, keepdims=True)
     n_negative = truth.shape[1] - n_positive

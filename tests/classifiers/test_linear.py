@@ -6,7 +6,7 @@ from made_up import corpus, multilabel_corpus
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
-from wordclass import progress
+from wordclass import checks, progress
 from wordclass.classifiers import linear
 from wordclass.embedding.cross_fit import cross_fit
 from wordclass.embedding.vectors import Recipe
@@ -420,6 +420,21 @@ def test_ngrams_are_not_tried_that_would_not_fit_all_classes(monkeypatch):
         monkeypatch.setattr(linear, "_MOST_WEIGHTS", n_weights)
         model = wc.classifier("linear").fit(texts, labels)
         assert {trial["ngrams"] for trial in model.trials_} == sizes
+
+
+def test_what_memory_is_missing_is_told_before_anything_is_learned(monkeypatch):
+    monkeypatch.setattr(linear.OneVsRest, "solve", None)
+    free = {"bytes": 1_000}
+    monkeypatch.setattr(checks, "free_bytes", lambda: free["bytes"])
+    told = (
+        r"^the weights of \d+ terms by 3 classes from 90 documents need .* of memory; .* are free; "
+    )
+    with pytest.raises(wc.InputError, match=told + "no min_docs would help: take fewer documents"):
+        wc.classifier("linear", **FIXED).fit(TEXTS, LABELS)
+    n_values = wc.DocumentVectorizer(min_docs=2).fit_transform(TEXTS).nnz
+    free["bytes"] = 24 * n_values + 12 * 90 * 3 + 12 * 7
+    with pytest.raises(wc.InputError, match=told + r"min_docs=\d+ would fit: at most 7 terms"):
+        wc.classifier("linear", **FIXED).fit(TEXTS, LABELS)
 
 
 def test_more_ngrams_than_fit_are_not_tried(monkeypatch):

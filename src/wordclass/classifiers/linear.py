@@ -64,6 +64,7 @@ _N_FOLDS = 10
 _N_FIFTHS = 5  # of the documents, two folds each, that are held out in turn
 _ENOUGH = 2  # documents a class needs to have a word-class column: one alone is never crossed
 _MOST_WEIGHTS = 1 << 28  # terms times classes: more n-grams than these would need are not tried
+_BYTES_A_VALUE = 24  # of X, for what is made of it while learning
 _MOST_SEARCHED = 20_000  # documents: of more, settings are chosen on a sample
 _SAMPLE = 10_000
 _MOST_CLASSES = 1_000  # of a multilabel task: of more, a sample
@@ -473,11 +474,13 @@ class LinearFeatures:
         parts = [each.fit_transform(self.documents.texts) for each in self.vectorizers]
         self.n_words = parts[0].shape[1]
         self.X: Sparse = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
-        n_classes = self.documents.labels.Y.shape[1]
+        n_docs, n_classes = self.documents.labels.Y.shape
         doc_freq = np.concatenate([each.vocabulary_.doc_freq for each in self.vectorizers])
-        what = f"the weights of {len(doc_freq):,} terms by {n_classes:,} classes"
-        check_table(what, doc_freq, 8 * n_classes)  # and what is added to them
         self.n_terms = len(doc_freq)
+        what = f"the weights of {self.n_terms:,} terms by {n_classes:,} classes"
+        # beside them X in single precision, sums by class of its values, scores of all documents
+        more = _BYTES_A_VALUE * self.X.nnz + 12 * n_docs * n_classes
+        check_table(f"{what} from {n_docs:,} documents", doc_freq, 4 * n_classes, more)
         self._with_vectors = {(0.0, 0.0): Features.of(self.X)}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
