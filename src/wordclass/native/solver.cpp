@@ -206,11 +206,11 @@ struct Random {
 struct Precision {
     double tolerance;
     int max_passes;
-
-    // How far the objective may be from its optimum, relative to it, whatever the gradients are.
-    double gap() const { return std::min(200 * tolerance * tolerance, 2e-4); }
+    double gap;  // how far an objective may be from its optimum, relative to it, to be solved too
 };
 
+constexpr size_t MANY_DOCS = 2000;
+constexpr double CLOSE_ENOUGH = 2e-4;
 constexpr size_t MAX_DOCS = size_t{1} << 31;
 constexpr int LAST_PASSES = 20;  // before giving up, over documents not looked at for a while too
 constexpr double SMALL = 0.25;   // of the tolerance: a smaller gradient is no reason to move
@@ -263,7 +263,7 @@ public:
         for (int n_passes = 0; n_passes < precision.max_passes;) {
             const int limit = passes_before_a_look(n_passes, precision.max_passes);
             const Descent descent =
-                descend(C, precision.tolerance, precision.gap(), false, limit - n_passes, watch);
+                descend(C, precision.tolerance, precision.gap, false, limit - n_passes, watch);
             if (descent.is_solved && descent.were_all) break;
             n_passes += descent.n_passes;
         }
@@ -318,7 +318,7 @@ public:
             // it takes in every change, so that nothing that is no number escapes it
             check(std::isfinite(space.intercept), "a feature or a cost is not finite");
             const double spread = highest - lowest;
-            const bool is_close = gap <= most_gap * value;
+            const bool is_close = most_gap > 0 && gap <= most_gap * value;
             if (made.n_passes++ == 0) {
                 made.first_spread = spread;
                 made.was_close = is_close;
@@ -412,7 +412,9 @@ Task task_of(Vector<int32_t> members, Vector<int64_t> starts, Vector<double> pos
           "own features need one row per document and one column per class");
     check(tolerance >= 0 && max_passes >= 0, "expected a tolerance and passes of 0 or more");
     check_indices(rows, n_docs);
-    const Precision precision{tolerance, max_passes};
+    // few documents are solved to the tolerance: that costs nothing
+    const double gap = std::min(CLOSE_ENOUGH, 200 * tolerance * tolerance);
+    const Precision precision{tolerance, max_passes, rows.size() < MANY_DOCS ? 0 : gap};
     const size_t n_used = checked_threads(n_threads, n_classes);
     return {members, starts, positive_cost, negative_cost, doc_cost, own,
             rows,    C,      precision,     n_used};
@@ -448,8 +450,8 @@ void for_every_class(const Task& task, MakeSpace make_space, Work work) {
 // all documents, for many classes at once, finds what is missing, until nothing is. A look is in
 // single precision; what it finds is looked at in double precision, and that ends the rounds.
 
-constexpr size_t MANY_DOCS = 2000, MANY_CLASSES = 4;  // else a look costs more than it saves
-constexpr size_t ONE_OF = 16;                         // documents of other classes, to begin with
+constexpr size_t MANY_CLASSES = 4;                // else a look costs more than it saves
+constexpr size_t ONE_OF = 16;                     // documents of other classes, to begin with
 constexpr double TOLERANCES[] = {1, 0.1, 0.003};  // of rounds, where less is asked for in the end
 constexpr double MANY = 0.92;  // of the first documents: then nearly all of them count
 constexpr size_t MANY_OF = 4;  // ... or one of so many, where all are known
@@ -694,7 +696,7 @@ private:
         if (machine.next_tolerance < std::size(TOLERANCES))
             machine.tolerance = std::max(machine.tolerance, TOLERANCES[machine.next_tolerance++]);
         const int limit = problem.passes_before_a_look(machine.n_passes, precision.max_passes);
-        const Descent descent = problem.descend(C, machine.tolerance, precision.gap(), true,
+        const Descent descent = problem.descend(C, machine.tolerance, precision.gap, true,
                                                 limit - machine.n_passes, watch);
         machine.n_passes += descent.n_passes;
         keep_duals(machine, problem);
