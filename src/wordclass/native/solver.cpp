@@ -18,7 +18,9 @@ namespace {
 
 // Loops over numbers side by side are compiled twice, and the wider ones taken where the machine
 // has them. These have no fused operations, so that both find the same bits.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+// (The sanitizer of threads does not stand the choice.)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_THREAD__)
 #define WIDER_WHERE_IT_CAN __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDER_WHERE_IT_CAN
