@@ -18,7 +18,7 @@ namespace {
 
 // Loops over numbers side by side are compiled twice, and the wider ones taken where the machine
 // has them. These have no fused operations, so that both find the same bits.
-// (The sanitizer of threads does not stand the choice.)
+// Not under the sanitizer of threads, which starts after the choice is made; not tried there.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_THREAD__)
 #define WIDER_WHERE_IT_CAN __attribute__((target_clones("avx2", "default")))
