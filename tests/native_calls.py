@@ -315,8 +315,8 @@ def _solver_calls(n_docs, n_threads, seed):
             lengths=("values", "columns", "intercept"),
         ),
         Call(
-            "solver.multiply_sparse",
-            lambda: solver.multiply_sparse,
+            "solver.multiply_pruned",
+            lambda: solver.multiply_pruned,
             {
                 **{"values": values, "columns": columns, "starts": starts, "rows": test_rows},
                 "terms": np.arange(0, N_TERMS, 2, dtype=np.int32),
@@ -334,6 +334,18 @@ def _solver_calls(n_docs, n_threads, seed):
                 ("classes", N_CLASSES),
             ),
             lengths=("values", "columns", "weights"),
+        ),
+        Call(
+            "solver.multiply_sparse",
+            lambda: solver.multiply_sparse,
+            {
+                **{"values": values, "columns": columns, "starts": starts},
+                **{"table_values": X.T.tocsr().data, "table_columns": X.T.tocsr().indices},
+                **{"table_starts": X.T.tocsr().indptr.astype(np.int64), "n_columns": n_docs},
+            },
+            ends=("starts", "table_starts"),
+            indices=(("columns", N_TERMS), ("table_columns", n_docs)),
+            lengths=("values", "columns", "table_values", "table_columns"),
         ),
     )
 

@@ -78,3 +78,12 @@ def test_a_table_that_is_too_large_is_refused_with_what_would_fit(monkeypatch):
     )
     with pytest.raises(checks.InputError, match=expected):
         checks.check_table("three rows", [3, 9, 5], 100)
+
+
+def test_what_is_needed_beside_the_rows_counts_too(monkeypatch):
+    monkeypatch.setattr(checks, "free_bytes", lambda: 250)
+    checks.check_table("two rows", [3, 9], 100, 50)
+    with pytest.raises(checks.InputError, match=r"min_docs=6 would fit: at most 1 terms"):
+        checks.check_table("three rows", [3, 9, 5], 100, 100)
+    with pytest.raises(checks.InputError, match="no min_docs would help: take fewer documents"):
+        checks.check_table("two rows", [3, 9], 100, 200)

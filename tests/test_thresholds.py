@@ -31,6 +31,25 @@ def test_no_other_threshold_is_better(scores, truth):
         assert best >= max(others) - 1e-12
 
 
+def best_of_all_cuts(scores, truth):
+    """The threshold with the best F1, the highest of equals, by trying one after the other."""
+    places = np.unique(scores.astype(np.float64))[::-1]
+    between = [*((places[:-1] + places[1:]) / 2), places[-1] - 0.5]
+    return max(between, key=lambda each: f1(scores, truth, each))  # the first of equals
+
+
+@pytest.mark.parametrize("share", [0.004, 0.05, 0.5])
+@pytest.mark.parametrize("gap", [-1.0, 0.0, 1.0, 4.0])
+@pytest.mark.parametrize("digits", [1, 7])
+def test_the_best_of_many_cuts_is_found_without_sorting_all_scores(share, gap, digits):
+    rng = np.random.default_rng(5)
+    truth = rng.random((1_500, 1)) < share
+    truth[:3] = True
+    scores = (gap * truth + rng.normal(size=truth.shape)).round(digits).astype(np.float32)
+    found = best_thresholds(scores, to_sparse(truth.astype(int)))
+    np.testing.assert_allclose(found, [best_of_all_cuts(scores, truth)], rtol=1e-6)
+
+
 def test_a_threshold_lies_half_way_between_scores():
     scores = np.array([[1.0], [2.0], [3.0], [8.0], [9.0], [10.0]])
     truth = np.array([[0], [0], [0], [1], [1], [1]])
@@ -272,6 +291,40 @@ def test_a_class_borrows_from_all_classes_as_much_as_one_document_would_count(sp
     for j in range(2):
         expected = fitted(scores[:, j], truth[:, j], pooled, 1.0)
         np.testing.assert_allclose(found.parameters[j], expected, atol=1e-3)
+
+
+def test_the_sigmoids_of_many_classes_at_once_are_those_of_each_alone(monkeypatch):
+    rng = np.random.default_rng(6)
+    truth = rng.random((300, 40)) < np.geomspace(0.002, 0.6, 40)
+    scores = truth * rng.normal(1, 2, 40) + rng.normal(size=truth.shape) * np.geomspace(
+        0.01, 30, 40
+    )
+    Y = sparse.csr_matrix(truth)
+    together = Calibration.fit(scores, Y, is_single_label=False).parameters
+    monkeypatch.setattr("wordclass.thresholds._CELLS_TOGETHER", 1)
+    alone = Calibration.fit(scores, Y, is_single_label=False).parameters
+    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
+    assert (together[:, 0] >= 0).all()
+    assert (together[:, 0] == 0).any()
+
+
+def test_the_sigmoid_of_all_classes_is_nearly_that_of_some_documents(monkeypatch):
+    scores, Y, _ = made_up()
+    every = Calibration.fit(scores, Y, is_single_label=False).parameters
+    monkeypatch.setattr("wordclass.thresholds._MOST_POOLED", 2_000)
+    some = Calibration.fit(scores, Y, is_single_label=False).parameters
+    np.testing.assert_allclose(some, every, atol=0.01)
+    assert (some != every).any()
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-6, 1e6])
+def test_scores_of_any_size_have_finite_sigmoids(size):
+    truth = np.arange(60)[:, None] % [2, 3, 7] == 0
+    scores = size * (truth + np.sin(np.arange(180)).reshape(60, 3))
+    found = Calibration.fit(scores, sparse.csr_matrix(truth), is_single_label=False)
+    made = found.probabilities(scores)
+    assert np.isfinite(made).all()
+    np.testing.assert_allclose(made.mean(axis=0), truth.mean(axis=0), atol=0.08)
 
 
 def test_equal_scores_of_all_classes_leave_all_equally_probable():

@@ -174,7 +174,7 @@ def _left(group: Path, limit: str, usage: str, cached: str) -> int:
     return int((group / limit).read_text()) - used
 
 
-def check_table(what: str, row_docs: Collection[float], row_bytes: int) -> None:
+def check_table(what: str, row_docs: Collection[float], row_bytes: int, more: int = 0) -> None:
     """Refuse a table that is too large, before it is made, and tell what would fit.
 
     Parameters
@@ -185,12 +185,16 @@ def check_table(what: str, row_docs: Collection[float], row_bytes: int) -> None:
         In how many documents the term of each row occurs.
     row_bytes : int
         What a row needs, with everything that is made on the way.
+    more : int, default=0
+        What is needed beside the rows, however few they are.
     """
-    free, needed = free_bytes(), len(row_docs) * row_bytes
+    free, needed = free_bytes(), len(row_docs) * row_bytes + more
     if free is None or needed <= free:
         return
     told = f"{what} need {shown(needed)} of memory; {shown(free)} are free"
-    n_fitting = free // row_bytes
+    n_fitting = (free - more) // row_bytes
+    if n_fitting < 1:
+        raise InputError(f"{told}; no min_docs would help: take fewer documents, or classes")
     least = int(sorted(row_docs, reverse=True)[n_fitting]) + 1
     raise InputError(f"{told}; min_docs={least} would fit: at most {n_fitting:,} terms")
 

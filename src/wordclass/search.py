@@ -7,7 +7,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,14 @@ class Documents:
         weights = None if self.weights is None else self.weights[rows]
         labels = EncodedLabels(self.labels.codeframe, self.labels.Y[rows])
         return Documents([self.texts[k] for k in rows], labels, weights)
+
+    def of_classes(self, one_of: int) -> "Documents":
+        """Return all of them with one of so many classes, from the largest to the smallest."""
+        sizes = np.asarray(self.labels.Y.sum(axis=0)).ravel()
+        kept = np.sort(np.argsort(-sizes, kind="stable")[one_of // 2 :: one_of])
+        is_dropped = ~np.isin(np.arange(len(sizes)), kept)
+        codeframe = self.labels.codeframe.without(is_dropped)
+        return replace(self, labels=EncodedLabels(codeframe, self.labels.Y[:, kept]))
 
 
 def held_out_scores(

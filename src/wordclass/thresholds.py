@@ -7,7 +7,7 @@ cross-fitted, or of documents held out. Usable with any classifier.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize, sparse, special
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.labels import Codeframe
@@ -16,6 +16,11 @@ from wordclass.measures import Scores, Target, score
 _FEW = 3  # a class with fewer positives has no threshold of its own
 _PULLS = (10.0, 0.0, 3.0, 50.0, np.inf)  # of equally good ones, the first
 _PRIOR = 1.0  # how strongly the sigmoid of a class is held to the one of all classes
+_MOST_STEPS = 100  # of Newton's method, which takes about eight
+_SMALL_STEP = 1e-7
+_LEAST_CURVATURE = 1e-9  # where scores tell nothing
+_CELLS_TOGETHER = 1 << 17  # scores whose sigmoids are fitted together: what the cache holds
+_MOST_POOLED = 1 << 22  # scores that the sigmoid of all classes is fitted to
 _NO_DIFFERENCE = 1e-4  # between documents, relative to their scores: an accident of the folds
 
 
@@ -49,16 +54,43 @@ def best_thresholds(scores: Floats | Floats32, Y: Sparse, pull: float = 0.0) -> 
         How many positives the threshold of all classes counts for, when it is averaged with the
         one of a class; infinite: all classes have the same.
     """
-    truth = Y.astype(np.bool_).toarray()  # (n, m), never as floats: these are eight times as large
-    shared = _best_threshold(scores.ravel(), truth.ravel())
-    n_positive = truth.sum(axis=0)
-    thresholds = np.full(scores.shape[1], shared)
     if np.isinf(pull):
+        return np.full(scores.shape[1], _shared_threshold(scores, Y))
+    return _Best.of(scores, Y).pulled(pull)
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The best threshold of all classes together, and of each (m,) with so many positives (m,)."""
+
+    shared: float
+    own: Floats
+    n_positive: Ints
+
+    @classmethod
+    def of(cls, scores: Floats | Floats32, Y: Sparse) -> "_Best":
+        members = sparse.csc_matrix(Y)
+        n_positive = np.diff(members.indptr)
+        shared = _shared_threshold(scores, Y)
+        own = np.full(scores.shape[1], shared)
+        for j in np.flatnonzero(n_positive >= _FEW):
+            positives = members.indices[members.indptr[j] : members.indptr[j + 1]].astype(np.int64)
+            own[j] = _best_threshold(scores[:, j], positives)
+        return cls(shared, own, n_positive)
+
+    def pulled(self, pull: float) -> Floats:
+        """Return the mean of own and shared, weighted by positives and pull (m,)."""
+        if np.isinf(pull):
+            return np.full(len(self.own), self.shared)
+        thresholds, has_own = self.own.copy(), self.n_positive >= _FEW
+        n_own = self.n_positive[has_own]
+        thresholds[has_own] = (n_own * self.own[has_own] + pull * self.shared) / (n_own + pull)
         return thresholds
-    for j in np.flatnonzero(n_positive >= _FEW):
-        own = _best_threshold(scores[:, j], truth[:, j])
-        thresholds[j] = (n_positive[j] * own + pull * shared) / (n_positive[j] + pull)
-    return thresholds
+
+
+def _shared_threshold(scores: Floats | Floats32, Y: Sparse) -> float:
+    documents, classes = Y.nonzero()
+    return _best_threshold(scores.ravel(), documents * scores.shape[1] + classes)
 
 
 def tuned_thresholds(
@@ -87,31 +119,42 @@ def tuned_thresholds(
     pulls = [pull for pull in _PULLS if pull >= least_pull]
     parts = [(folds == fold, np.flatnonzero(folds != fold)) for fold in np.unique(folds)]
 
+    found = [_Best.of(scores[outside], Y[outside]) for _, outside in parts]
+
     def quality(pull: float) -> float:
-        found = []
-        for inside, outside in parts:
-            thresholds = best_thresholds(scores[outside], Y[outside], pull)
-            found.append(score(Y[inside], decide(scores[inside], thresholds), codeframe).of(target))
-        return float(np.mean(found))
+        reached = [
+            score(Y[inside], decide(scores[inside], best.pulled(pull)), codeframe).of(target)
+            for (inside, _), best in zip(parts, found, strict=True)
+        ]
+        return float(np.mean(reached))
 
     # one fold alone tells nothing: all pulls are equally good
     return best_thresholds(scores, Y, max(pulls, key=quality))
 
 
-def _best_threshold(scores: Floats | Floats32, truth: Flags) -> float:
-    """Return the threshold with the best F1; the highest one of equals; half-way between scores."""
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    hits = np.cumsum(truth[order])
-    n_predicted = np.arange(1, len(ranked) + 1)
-    f1 = 2 * hits / (n_predicted + truth.sum())
-    # documents of equal score are on the same side: only the last of them is a place to cut
-    can_cut = np.append(ranked[:-1] > ranked[1:], True)
-    if not truth.any() or not can_cut.any():
+def _best_threshold(scores: Floats | Floats32, positives: Ints) -> float:
+    """Return the threshold with the best F1; the highest one of equals; half-way between scores.
+
+    Only scores that can be the last one above it are sorted: those from the lowest positive up, and
+    no more of them than would do, were all positives among them, as well as the better half of the
+    positives does.
+    """
+    n_true = len(positives)
+    if not n_true:
         return float(np.inf)
-    best = int(np.argmax(np.where(can_cut, f1, -1.0)))
-    below = ranked[best + 1] if best + 1 < len(ranked) else ranked[best] - 1.0
-    return float((ranked[best] + below) / 2)
+    true_scores = np.sort(scores[positives])
+    half = n_true - n_true // 2
+    n_most = int((np.count_nonzero(scores >= true_scores[-half]) + n_true) * n_true / half) - n_true
+    lowest = true_scores[0]
+    if n_most < len(scores):
+        lowest = max(lowest, np.partition(scores, -n_most)[-n_most])
+    # documents of equal score are on the same side
+    cuts, n_equal = np.unique(scores[scores >= lowest], return_counts=True)
+    n_predicted = np.cumsum(n_equal[::-1])
+    hits = n_true - np.searchsorted(true_scores, cuts[::-1])
+    last = cuts[::-1][np.argmax(2 * hits / (n_predicted + n_true))]
+    lower = scores[scores < last]
+    return float((last + (lower.max() if len(lower) else last - 1.0)) / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,17 +191,26 @@ class Calibration:
             For single labels, and scores that do not tell how frequent the classes are: offsets,
             so that the mean probability of a class is its share of the documents.
         """
-        truth = Y.astype(np.bool_).toarray()  # never as floats: these are eight times as large
         n_classes = scores.shape[1]
-        if is_single_label and shares:
-            return cls(_softmax_with_shares(scores.astype(np.float64), truth), is_single_label)
         if is_single_label:
+            truth = Y.astype(np.bool_).toarray()  # never as floats: these are eight times as large
+            if shares:
+                return cls(_softmax_with_shares(scores.astype(np.float64), truth), is_single_label)
             slope = _softmax_slope(scores.astype(np.float64), truth)
             return cls(np.tile([slope, 0.0], (n_classes, 1)), is_single_label)
-        pooled = _fitted(scores.ravel(), truth.ravel(), np.array([1.0, 0.0]), 0.0)
-        columns = zip(scores.T, truth.T, strict=True)
-        parameters = [_fitted(own, is_own, pooled, _PRIOR) for own, is_own in columns]
-        return cls(np.array(parameters), is_single_label)
+        members = sparse.csc_matrix(Y, dtype=np.bool_)
+        # what all classes have in common is clear from some millions of scores
+        some = slice(None, None, -(-scores.size // _MOST_POOLED) or 1)
+        truth = Y[some].astype(np.bool_).toarray()
+        start = np.array([1 / (float(scores.std()) or 1.0), 0.0])
+        pooled = _fitted(scores[some].reshape(1, -1), truth.reshape(1, -1), start, 0.0)
+        step = max(_CELLS_TOGETHER // max(len(scores), 1), 1)
+        parts = [slice(start, start + step) for start in range(0, n_classes, step)]
+        parameters = [
+            _fitted(scores[:, part].T, members[:, part].toarray().T, pooled[0], _PRIOR)
+            for part in parts
+        ]
+        return cls(np.concatenate(parameters), is_single_label)
 
     def probabilities(self, scores: Floats | Floats32) -> Floats:
         """Return probabilities (n, m) of scores (n, m)."""
@@ -220,21 +272,47 @@ def _softmax_with_shares(scores: Floats, truth: Flags) -> Floats:
 
 
 def _fitted(given: Floats | Floats32, truth: Flags, start: Floats, prior: float) -> Floats:
-    """Return slope and offset with the highest likelihood; never a falling sigmoid."""
-    scores = given.astype(np.float64)
-    n_positive = truth.sum()
-    n_negative = len(truth) - n_positive
+    """Return slope and offset (k, 2) with the highest likelihood; never a falling sigmoid.
+
+    By Newton's method, for all rows of scores and labels (k, n) side by side.
+    """
+    scores = np.array(given, dtype=np.float64, order="C")
+    squares = scores**2
+    n_positive = truth.sum(axis=1, keepdims=True)
+    n_negative = truth.shape[1] - n_positive
     # Platt's targets: a class of a few documents is never certain
     target = np.where(truth, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    at = np.tile(start, (len(scores), 1))
+    step, descent, length = np.zeros_like(at), np.full(len(at), -np.inf), np.ones((len(at), 1))
+    for _ in range(_MOST_STEPS):
+        tried = at + length * step
+        chance = special.expit(tried[:, :1] * scores + tried[:, 1:])
+        error, weight = chance - target, chance * (1 - chance)
+        gradient = np.column_stack([_rows_dot(error, scores), error.sum(axis=1)])
+        gradient += prior * (tried - start)
+        # where it has gone too far, it goes half as far from where it was
+        is_ahead = np.sum(gradient * step, axis=1) <= -0.5 * descent
+        at[is_ahead] = tried[is_ahead]
+        length[:, 0] = np.where(is_ahead, 1.0, length[:, 0] / 2)
+        own = prior + _LEAST_CURVATURE
+        curvature = _rows_dot(weight, squares) + own, _rows_dot(weight, scores), weight.sum(1) + own
+        made = _newton_steps(tried, gradient, *curvature)
+        step[is_ahead] = made[is_ahead]
+        descent[is_ahead] = np.sum(gradient * made, axis=1)[is_ahead]
+        if np.abs(length * step).max() <= _SMALL_STEP * max(np.abs(at).max(), 1.0):
+            break
+    return at
 
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        slope, offset = parameters
-        margin = slope * scores + offset
-        error = special.expit(margin) - target
-        pull = parameters - start
-        value = np.sum(np.logaddexp(0, margin) - target * margin) + 0.5 * prior * pull @ pull
-        return float(value), np.array([error @ scores, error.sum()]) + prior * pull
 
-    bounds = [(0.0, None), (None, None)]
-    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return np.asarray(found.x)
+def _rows_dot(left: Floats, right: Floats) -> Floats:
+    return np.asarray(np.einsum("kn,kn->k", left, right))
+
+
+def _newton_steps(
+    at: Floats, gradient: Floats, slopes: Floats, both: Floats, offsets: Floats
+) -> Floats:
+    """Return the steps (k, 2) to the lowest points of parabolas whose slope is not negative."""
+    determinant = slopes * offsets - both**2
+    forward = (both * gradient[:, 1] - offsets * gradient[:, 0]) / determinant
+    forward = np.maximum(forward, -at[:, 0])
+    return np.column_stack([forward, -(gradient[:, 1] + both * forward) / offsets])

@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 from small_encoders import letters
 
 import wordclass as wc
-from wordclass import progress
+from wordclass import checks, progress
 from wordclass.classifiers import linear
 from wordclass.embedding.cross_fit import cross_fit
 from wordclass.embedding.vectors import Recipe
@@ -374,6 +374,67 @@ def test_large_corpora_choose_settings_on_a_fair_part(most, sample, sizes, monke
     n_first = len(seen[0].texts)
     assert np.asarray(seen[0].labels.Y.sum(axis=0)).ravel().tolist() == [n_first / 3] * 3
     assert model.score(texts, LABELS) > 0.9
+
+
+@pytest.mark.parametrize(("most", "n_searched"), [(6, 6), (5, 3), (2, 2)])
+def test_many_classes_choose_settings_on_a_fair_part_of_them(most, n_searched, monkeypatch):
+    monkeypatch.setattr(linear, "_MOST_CLASSES", most)
+    seen = []
+    trials = linear.LinearFeatures.trials
+
+    def spy(features, *rest):
+        seen.append(features.documents)
+        return trials(features, *rest)
+
+    monkeypatch.setattr(linear.LinearFeatures, "trials", spy)
+    texts, labels = multilabel_corpus(90)
+    names = sorted({name for each in labels for name in each})
+    copies = [[f"{name} {k}" for name in each for k in "ab"] for each in labels]
+    assert len(names) == 3
+    model = wc.classifier("linear", min_docs=2).fit(texts, copies)
+    assert {len(documents.labels.codeframe.classes) for documents in seen} == {n_searched}
+    assert {len(documents.texts) for documents in seen} == {90}
+    assert model.classes_.tolist() == sorted(f"{name} {k}" for name in names for k in "ab")
+    assert model.decision_function(texts[:2]).shape == (2, 6)
+    # labels of one kind each, or costs of one's own: all of them
+    seen.clear()
+    wc.classifier("linear", class_weight=None).fit(texts, copies)
+    wc.classifier("linear").fit(TEXTS, LABELS)
+    assert {len(documents.labels.codeframe.classes) for documents in seen} == {6, 3}
+
+
+def test_the_classes_of_a_part_are_from_large_to_small():
+    Y = np.tril(np.ones((10, 10), int))[:, ::-1]  # class 9 has 10 documents, class 0 one
+    documents = Documents(["a"] * 10, encode(Y))
+    part = documents.of_classes(4)
+    assert part.labels.codeframe.classes == (3, 7)
+    np.testing.assert_array_equal(part.labels.Y.toarray(), Y[:, [3, 7]])
+
+
+def test_ngrams_are_not_tried_that_would_not_fit_all_classes(monkeypatch):
+    texts, labels = multilabel_corpus(90)
+    vectorizer = wc.DocumentVectorizer(min_docs=2, ngrams=(1, 2)).fit(texts)
+    monkeypatch.setattr(linear, "_MOST_CLASSES", 2)
+    for missing, sizes in ((0, {(1, 1), (1, 2)}), (1, {(1, 1)})):
+        n_weights = 3 * len(vectorizer.vocabulary_.terms) - missing
+        monkeypatch.setattr(linear, "_MOST_WEIGHTS", n_weights)
+        model = wc.classifier("linear").fit(texts, labels)
+        assert {trial["ngrams"] for trial in model.trials_} == sizes
+
+
+def test_what_memory_is_missing_is_told_before_anything_is_learned(monkeypatch):
+    monkeypatch.setattr(linear.OneVsRest, "solve", None)
+    free = {"bytes": 1_000}
+    monkeypatch.setattr(checks, "free_bytes", lambda: free["bytes"])
+    told = (
+        r"^the weights of \d+ terms by 3 classes from 90 documents need .* of memory; .* are free; "
+    )
+    with pytest.raises(wc.InputError, match=told + "no min_docs would help: take fewer documents"):
+        wc.classifier("linear", **FIXED).fit(TEXTS, LABELS)
+    n_values = wc.DocumentVectorizer(min_docs=2).fit_transform(TEXTS).nnz
+    free["bytes"] = 24 * n_values + 12 * 90 * 3 + 12 * 7
+    with pytest.raises(wc.InputError, match=told + r"min_docs=\d+ would fit: at most 7 terms"):
+        wc.classifier("linear", **FIXED).fit(TEXTS, LABELS)
 
 
 def test_more_ngrams_than_fit_are_not_tried(monkeypatch):

@@ -534,7 +534,7 @@ class TreeModel:
         if native.solver is None:
             made = (X[rows] @ self.weights[places].T).toarray() + intercept
             return np.asarray(made, np.float32)
-        product: Floats32 = native.solver.multiply_sparse(
+        product: Floats32 = native.solver.multiply_pruned(
             X.data.astype(np.float64, copy=False), *index_arrays(X), rows.astype(np.int32),
             *self._tables[node], intercept, X.shape[1],
         )  # fmt: skip

@@ -89,8 +89,10 @@ _N_FOLDS = 10
 _N_FIFTHS = 5  # of the documents, two folds each, that are held out in turn
 _ENOUGH = 2  # documents a class needs to have a word-class column: one alone is never crossed
 _MOST_WEIGHTS = 1 << 28  # terms times classes: more n-grams than these would need are not tried
+_BYTES_A_VALUE = 24  # of X, for what is made of it while learning
 _MOST_SEARCHED = 20_000  # documents: of more, settings are chosen on a sample
 _SAMPLE = 10_000
+_MOST_CLASSES = 1_000  # of a multilabel task: of more, a sample
 _FEWEST_SEARCHED = 20  # fewer tell nothing
 # documents: so many need only a fifth of them scored
 _MANY_FOR_SEARCH = 4_000
@@ -112,9 +114,10 @@ class LinearClassifier(TextClassifier):
     sparse product and explanations are exact.
 
     The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
-    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes. Where
-    classes have few documents, or there are fewer than 20 in all, there is too little for a search:
-    each setting has a fixed value then.
+    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes, and of more
+    than 1,000 classes of a multilabel task a part, from large to small. Where classes have few
+    documents, or there are fewer than 20 in all, there is too little for a search: each setting has
+    a fixed value then.
 
     Parameters
     ----------
@@ -221,7 +224,8 @@ class LinearClassifier(TextClassifier):
         is_fixed = loss == "softmax" or all(len(values) == 1 for values in choices.values())
         if not is_fixed and len(texts) >= _FEWEST_SEARCHED:
             searched = self._corpus(*self._searched(documents, folds), encoder)
-            settings, tried, features = self._search(searched, choices)
+            n_classes = len(labels.codeframe.classes)
+            settings, tried, features = self._search(searched, choices, n_classes)
             trials = [
                 {**trial.settings, "macro_f1": trial.macro_f1, "micro_f1": trial.micro_f1}
                 for trial in tried
@@ -379,8 +383,14 @@ class LinearClassifier(TextClassifier):
         return _LOSSES[is_few and is_free]
 
     def _searched(self, documents: Documents, folds: Ints) -> tuple[Documents, Ints]:
-        """Return the documents on which settings are chosen, all or a fair sample; their folds."""
-        n_docs = len(documents.texts)
+        """Return the documents on which settings are chosen, all or a fair sample; their folds.
+
+        Of thousands of classes, too, there is a sample: one of so many, from large to small.
+        """
+        n_docs, n_classes = documents.labels.Y.shape
+        is_plain = documents.labels.codeframe.is_multilabel and self.class_weight == "balanced"
+        if n_classes > _MOST_CLASSES and is_plain:
+            documents = documents.of_classes(-(-n_classes // _MOST_CLASSES))
         if n_docs <= _MOST_SEARCHED:
             return documents, folds
         n_parts = -(-n_docs // _SAMPLE)
@@ -389,11 +399,15 @@ class LinearClassifier(TextClassifier):
         return documents.part(rows), parts[rows]
 
     def _search(
-        self, corpus: "LinearCorpus", choices: Mapping[str, tuple[Any, ...]]
+        self, corpus: "LinearCorpus", choices: Mapping[str, tuple[Any, ...]], n_classes: int
     ) -> tuple[Settings, list[Trial], "LinearFeatures"]:
-        """Choose settings by trials on documents held out; return these, and the features, too."""
+        """Choose settings by trials on documents held out; return these, and the features, too.
+
+        `n_classes` is how many there will be, of which the corpus may have a sample.
+        """
         values = {name: choices[name] for name in choices if name not in ("characters", "C")}
         penalties, first = choices["C"], _first(choices)
+        most_terms = _MOST_WEIGHTS // n_classes
         search = Search(values, first, checked_target(self.target))
         n_steps = sum(len(each) - 1 for each in values.values()) + len(choices["characters"])
         for step, proposed in enumerate(search.proposals()):
@@ -402,7 +416,7 @@ class LinearClassifier(TextClassifier):
             if not settings["block_weight"] and settings["shrinkage"] != first["shrinkage"]:
                 continue  # of no word-class scores at all
             features = corpus.features(settings)
-            if search.trials and features.n_weights > _MOST_WEIGHTS:
+            if search.trials and features.n_terms > most_terms:
                 continue
             search.trials += features.trials(settings, penalties)
             corpus.keep(search.best.settings)
@@ -412,13 +426,17 @@ class LinearClassifier(TextClassifier):
             if C is None or any(trial.settings["C"] == C for trial in search.trials):
                 break
             search.trials += corpus.features(best).trials(best, [C])
-        chosen = self._with_characters(corpus, search, choices)
+        chosen = self._with_characters(corpus, search, choices, most_terms)
         corpus.keep(chosen.settings)
         progress.report("choosing settings", n_steps, n_steps)
         return chosen.settings, search.trials, corpus.features(chosen.settings)
 
     def _with_characters(
-        self, corpus: "LinearCorpus", search: Search, choices: Mapping[str, tuple[Any, ...]]
+        self,
+        corpus: "LinearCorpus",
+        search: Search,
+        choices: Mapping[str, tuple[Any, ...]],
+        most_terms: int,
     ) -> Trial:
         """Try characters beside the best words; return the best trial, theirs where it is level."""
         best = chosen = search.best
@@ -431,7 +449,7 @@ class LinearClassifier(TextClassifier):
         ]
         for settings in proposed:
             features = corpus.features(settings)
-            if features.n_weights > _MOST_WEIGHTS:
+            if features.n_terms > most_terms:
                 continue
             # without word-class scores, another C may be best
             others = () if settings["block_weight"] else choices["C"]
@@ -620,13 +638,15 @@ class LinearFeatures:
         parts = self._weighted_terms()
         self.n_words = parts[0].shape[1]
         self.X: Sparse = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
-        n_classes = self.documents.labels.Y.shape[1]
+        n_docs, n_classes = self.documents.labels.Y.shape
         doc_freq = np.concatenate([each.vocabulary_.doc_freq for each in self.vectorizers])
-        what = f"the weights of {len(doc_freq):,} terms by {n_classes:,} classes"
-        # and what is added to them; or all that is kept of the steps to them
-        bytes_each = 200 if settings["loss"] == "softmax" else 8
-        check_table(what, doc_freq, bytes_each * n_classes)
-        self.n_weights = len(doc_freq) * n_classes
+        self.n_terms = len(doc_freq)
+        what = f"the weights of {self.n_terms:,} terms by {n_classes:,} classes"
+        # beside them X in single precision, sums by class of its values, scores of all documents
+        more = _BYTES_A_VALUE * self.X.nnz + 12 * n_docs * n_classes
+        # a softmax keeps its last steps, too
+        each = 200 if settings["loss"] == "softmax" else 4
+        check_table(f"{what} from {n_docs:,} documents", doc_freq, each * n_classes, more)
         self._with_vectors = {(0.0, 0.0): Features.of(self.X)}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
@@ -716,13 +736,14 @@ class LinearFeatures:
 
     def solve(self, settings: Settings) -> LinearScorer | JointScorer:
         """Learn from all documents, and fold everything into one weight per term and class."""
+        self._own_scores, self._held_out = {}, {}  # all that is to come needs memory
         problem, factor = self._problem(settings, np.arange(len(self.folds)))
         solution = problem.solve(settings["C"], tolerance=_TOLERANCE)
         weights, block_weights = solution.weights, solution.block_weights
         if factor:
-            S = self._fold_scores.embedding(settings["shrinkage"])  # (v, m)
-            S *= solution.own_weights * np.float32(factor)
-            weights[: self.n_words] += S  # a class without a column has a weight of 0
+            # a class without a column has a weight of 0
+            factors = solution.own_weights * np.float32(factor)
+            self._fold_scores.add_embedding(weights[: self.n_words], settings["shrinkage"], factors)
         if weight := settings["vector_weight"]:
             n_dims = self._vector_rows.shape[1]
             weights[: self.n_words] += self._vector_rows @ (
@@ -750,7 +771,8 @@ class LinearFeatures:
             return Softmax(features, labels.Y, self._costs(rows)), factor
         if settings["block_weight"]:
             own = self._own(settings["shrinkage"], rows)
-            size = float(np.sqrt(np.sum(own[rows] ** 2) / max(own[rows].size, 1)))
+            squares = np.einsum("nm,nm->n", own, own)[rows]
+            size = float(np.sqrt(squares.sum() / max(len(rows) * own.shape[1], 1)))
             factor = settings["block_weight"] / size if size > 0 else 0.0
             features = features.with_own(own * np.float32(factor))
         threads = n_threads(self.corpus.n_jobs)

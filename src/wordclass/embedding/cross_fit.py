@@ -9,17 +9,19 @@ from dataclasses import replace
 from functools import cache, reduce
 
 import numpy as np
+from scipy import sparse
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse, rows_of
 from wordclass.correlations import dot
 from wordclass.counts import WordClassCounts
-from wordclass.embedding.vectors import FactoredVectors
+from wordclass.embedding.vectors import FactoredVectors, dense_product
 
 Count = Callable[[Sparse, Sparse], WordClassCounts]
 Embed = Callable[[WordClassCounts], Floats]
 
 _MOST_DENSE_CELLS = 1 << 23  # v x m up to which dense sums are faster
+_MOST_KEPT = 1 << 25  # values of X up to which the sums of all folds are kept
 STEP = "cross-fitting"
 
 
@@ -48,7 +50,7 @@ class FoldCounts:
         def of_fold(fold: int) -> WordClassCounts:
             return count(X[self.rows[fold]], Y[self.rows[fold]])
 
-        self._of_fold = cache(of_fold) if keep else of_fold
+        self.of_fold = cache(of_fold) if keep else of_fold
         inside = np.flatnonzero(folds >= 0)
         self.everything = count(X, Y) if len(inside) == len(folds) else count(X[inside], Y[inside])
 
@@ -57,7 +59,7 @@ class FoldCounts:
     ) -> WordClassCounts:
         """Return the sums of all documents, or those given, less the sums of these folds."""
         rest = self.everything if given is None else given
-        return reduce(lambda left, fold: left - self._of_fold(fold), folds, rest)
+        return reduce(lambda left, fold: left - self.of_fold(fold), folds, rest)
 
 
 def cross_fit(X: Sparse, Y: Sparse, folds: Ints, count: Count, embed: Embed) -> Floats32:
@@ -106,9 +108,15 @@ class FoldScores:
         if sample_weight is not None:
             counted = X.copy()
             counted.data = X.data * sample_weight[rows_of(X)]
-        self._shape = Y.shape
-        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts, keep=True)
-        self._parts = [X[rows] for rows in self._counts.rows]
+        self._X, self._Y, self._folds = X, Y, folds
+        keep = X.nnz <= _MOST_KEPT
+        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts, keep=keep)
+        self._places = cache(self._found_places) if keep else self._found_places
+        # of few, long documents: X·X'·Y, where X'·Y has more cells than X' has
+        joint = self._counts.everything.joints["joint_weight"]
+        docs = np.bincount(X.indices, minlength=X.shape[1])
+        is_less = sparse.issparse(joint) and docs @ (np.diff(joint.indptr) - docs) > 0
+        self._transposed = counted.T.tocsr() if is_less else None
 
     def scores(self, shrinkage: float, held_out: Iterable[int] = ()) -> Floats32:
         """Return the scores (n, m) of all documents.
@@ -117,19 +125,55 @@ class FoldScores:
         out; these are scored by what all others tell.
         """
         away = sorted(held_out)
-        base = self._counts.without(away)
-        made = np.zeros(self._shape, np.float32)
-        groups = [[fold] for fold in range(len(self._parts)) if fold not in away]
+        base = self._without(away, self._counts.everything)
+        made = np.zeros(self._Y.shape, np.float32)
+        groups = [[fold] for fold in range(len(self._counts.rows)) if fold not in away]
         for scored in progress.over([away, *groups] if away else groups, STEP):
-            counts = base if scored is away else self._counts.without(scored, base)
-            S = FactoredVectors.of(counts, shrinkage)
-            for fold in scored:
-                made[self._counts.rows[fold]] = S.times(self._parts[fold])
+            counts = base if scored is away else self._without(scored, base)
+            S, by_joint = FactoredVectors.of(counts, shrinkage), self._by_joint([*away, *scored])
+            for rows in (self._counts.rows[fold] for fold in scored):
+                made[rows] = S.times(self._X[rows], by_joint)
         return made
 
-    def embedding(self, shrinkage: float) -> Floats32:
-        """Return S (v, m) of all documents."""
-        return FactoredVectors.of(self._counts.everything, shrinkage).dense()
+    def _by_joint(self, away: Sequence[int]) -> Callable[[Sparse], Floats] | None:
+        """Return a quick way to multiply by the sums of all folds but some; None: there is none."""
+        if (transposed := self._transposed) is None:
+            return None
+        told = sparse.diags_array(1.0 - np.isin(self._folds, [-1, *away])) @ self._Y
+        return lambda X: np.asarray(dense_product(X, transposed) @ told)
+
+    def _without(self, folds: Sequence[int], given: WordClassCounts) -> WordClassCounts:
+        """Return sums less those of some folds.
+
+        Where they are sparse, cells that are left without a document stay, next to zero: nobody
+        reads those of a term that is not known, and all others are added up.
+        """
+        joint = given.joints["joint_weight"]
+        if not sparse.issparse(joint):
+            return self._counts.without(folds, given)
+        rest, values = replace(given, joints={}), joint.data.copy()
+        for fold in folds:
+            taken = self._counts.of_fold(fold)
+            rest -= replace(taken, joints={})
+            values[self._places(taken)] -= taken.joints["joint_weight"].data
+        made = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
+        return replace(rest, joints={"joint_weight": made})
+
+    def _found_places(self, taken: WordClassCounts) -> Ints:
+        """Return where the cells of a fold's sums are among those of all."""
+        both = self._counts.everything, taken
+        every, own = (sparse.csr_matrix(each.joints["joint_weight"]) for each in both)
+        for joint in (every, own):
+            joint.sort_indices()
+        numbers = np.arange(1.0, every.nnz + 1)
+        numbered = sparse.csr_matrix((numbers, every.indices, every.indptr), shape=every.shape)
+        present = sparse.csr_matrix((np.ones(own.nnz), own.indices, own.indptr), shape=own.shape)
+        places: Ints = (numbered.multiply(present).data - 1).astype(np.int64)
+        return places
+
+    def add_embedding(self, weights: Floats32, shrinkage: float, factors: Floats32) -> None:
+        """Add S of all documents, its columns times factors (m,), to weights (v, m)."""
+        FactoredVectors.of(self._counts.everything, shrinkage).add_to(weights, factors)
 
 
 def _dot_counts(X: Sparse, Y: Sparse) -> WordClassCounts:

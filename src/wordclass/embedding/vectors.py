@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass import naming
+from wordclass import naming, native
 from wordclass.arrays import Flags, Floats, Floats32, Matrix, Sparse
 from wordclass.checks import check_int, check_number, check_table
-from wordclass.counts import JOINTS, WordClassCounts
+from wordclass.counts import JOINTS, WordClassCounts, index_arrays
 from wordclass.errors import InputError
 
 Correlate = Callable[[WordClassCounts], Floats]
 
 SMALLEST_DEVIATION = 1e-5  # the paper's runs divided by no less
 _BLOCK_CELLS = 1 << 22
+_CACHED_CELLS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class FactoredVectors:
         added = pseudo_weight * _weight_share(counts)
         inverse = np.zeros(len(known))
         np.divide(1.0, counts.term_weight + pseudo_weight, out=inverse, where=known)
-        squared = joint.multiply(joint) if sparse.issparse(joint) else joint**2
+        squared = joint**2 if not sparse.issparse(joint) else _with_values(joint, joint.data**2)
         mean = (inverse @ joint + added * inverse.sum()) / max(n_known, 1)
         square_sum = inverse**2 @ squared + 2 * added * (inverse**2 @ joint)
         square_sum += added**2 * (inverse**2).sum()
@@ -193,28 +194,43 @@ class FactoredVectors:
         scale = _inverse_deviation(squares, mean, n_known)
         return cls(joint, known.astype(np.float64), inverse, added, mean, scale)
 
-    def times(self, X: Sparse) -> Floats32:
-        """Return X·S (n, m)."""
+    def times(self, X: Sparse, by_joint: Callable[[Sparse], Floats] | None = None) -> Floats32:
+        """Return X·S (n, m); `by_joint` is a quicker way to multiply by J, where there is one."""
         weighted = X.copy()
         weighted.data = X.data * self.inverse[X.indices]
-        product = weighted @ self.joint
-        raw = product.toarray() if sparse.issparse(product) else product  # (n, m)
+        raw = by_joint(weighted) if by_joint else dense_product(weighted, self.joint)
         raw += np.outer(X @ self.inverse, self.added)
         raw -= np.outer(X @ self.known, self.mean)
         return np.asarray(raw * self.scale, dtype=np.float32)
 
-    def dense(self) -> Floats32:
-        """Return S (v, m), made some rows at a time."""
+    def add_to(self, weights: Floats32, factors: Floats32) -> None:
+        """Add S, its columns times factors (m,), to weights (v, m), some rows at a time."""
         n_terms, n_classes = self.joint.shape
-        S = np.empty((n_terms, n_classes), np.float32)
-        step = max(_BLOCK_CELLS // max(n_classes, 1), 1)
+        step = max(_CACHED_CELLS // max(n_classes, 1), 1)
         for start in range(0, n_terms, step):
             rows = slice(start, start + step)
             joint = self.joint[rows]
             A = joint.toarray() if sparse.issparse(joint) else joint.copy()
-            A = (A + self.added) * self.inverse[rows, None]
-            S[rows] = (A - self.mean) * self.scale * self.known[rows, None]
-        return S
+            A += self.added
+            A *= self.inverse[rows, None]
+            A -= self.known[rows, None] * self.mean
+            A *= self.scale * factors
+            weights[rows] += A
+
+
+def _with_values(joint: Sparse, values: Floats) -> Sparse:
+    return sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
+
+
+def dense_product(X: Sparse, joint: Matrix) -> Floats:
+    """Return X·J (n, m), where J (v, m) may be sparse."""
+    if not sparse.issparse(joint):
+        return np.asarray(X @ joint)
+    if native.solver is None:
+        return np.asarray((X @ joint).toarray())
+    left, right = (X.data, *index_arrays(X)), (joint.data, *index_arrays(joint))
+    made: Floats = native.solver.multiply_sparse(*left, *right, joint.shape[1])
+    return made
 
 
 @dataclass

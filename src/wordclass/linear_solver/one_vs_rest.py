@@ -54,7 +54,9 @@ class Features:
         cls, X: Sparse, block: Floats32 | None = None, own: Floats32 | None = None
     ) -> "Features":
         """Put a sparse matrix, and maybe dense columns, into the form that the solver reads."""
-        narrow = sparse.csr_matrix(X, dtype=np.float32)
+        # the same places, not a copy of them
+        parts = X.data.astype(np.float32, copy=False), X.indices, X.indptr
+        narrow = sparse.csr_matrix(parts, shape=X.shape)
         if block is None:
             block = np.zeros((X.shape[0], 0), np.float32)
         return cls(narrow, _dense(block), None if own is None else _dense(own))
@@ -199,7 +201,8 @@ class OneVsRest:
         with told_as_input_errors():
             products = self.features.products()
             coefficients, own, intercept = native.solver.solve_products(products, task)
-        weights = np.asarray(self.features.X.T @ coefficients, dtype=np.float32)
+        transposed, nothing = self.features.X.T.tocsr(), np.zeros_like(intercept)
+        weights = sparse_times_dense(transposed, coefficients, nothing, self.n_threads)
         block_weights = np.asarray(self.features.block.T @ coefficients, dtype=np.float32)
         return Solution(weights, block_weights, own, intercept)
 

@@ -52,8 +52,7 @@ namespace convolution {
 void bind(nb::module_ module);
 }
 
-// --- memory
-// ---------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 // Begin to load memory that is needed soon, where the compiler knows how.
 inline void prefetch([[maybe_unused]] const void* memory) {

@@ -16,6 +16,16 @@
 namespace solver {
 namespace {
 
+// Loops over numbers side by side are compiled twice, and the wider ones taken where the machine
+// has them. These have no fused operations, so that both find the same bits.
+// Not under the sanitizer of threads, which starts after the choice is made; not tried there.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_THREAD__)
+#define WIDER_WHERE_IT_CAN __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDER_WHERE_IT_CAN
+#endif
+
 // --- documents -----------------------------------------------------------------------------------
 
 struct Documents {
@@ -141,6 +151,11 @@ private:
     std::vector<double> weights_, block_weights_;
 };
 
+WIDER_WHERE_IT_CAN void add_row(const float* __restrict row, double change,
+                                double* __restrict scores, size_t n) {
+    for (size_t k = 0; k < n; ++k) scores[k] += change * row[k];
+}
+
 // As the scores of all documents, from their n x n inner products: a look at a document costs
 // nothing, a change costs n steps side by side. For few documents with many features.
 class DocumentSpace {
@@ -155,9 +170,7 @@ public:
         return scores_[doc] + own_weight * own + intercept;
     }
     void add(size_t doc, float own, double change) {
-        const float* row = products_ + doc * scores_.size();
-        for (size_t other = 0; other < scores_.size(); ++other)
-            scores_[other] += change * row[other];
+        add_row(products_ + doc * scores_.size(), change, scores_.data(), scores_.size());
         own_weight += change * own;
         intercept += change;
     }
@@ -188,10 +201,14 @@ struct Random {
 struct Precision {
     double tolerance;
     int max_passes;
+    double gap;  // how far an objective may be from its optimum, relative to it, to be solved too
 };
 
+constexpr size_t MANY_DOCS = 2000;
+constexpr double CLOSE_ENOUGH = 2e-4;
 constexpr size_t MAX_DOCS = size_t{1} << 31;
 constexpr int LAST_PASSES = 20;  // before giving up, over documents not looked at for a while too
+constexpr double SMALL = 0.25;   // of the tolerance: a smaller gradient is no reason to move
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 // A document that a class learns from.
@@ -209,8 +226,9 @@ struct Candidate {
 // What came of some passes over candidates.
 struct Descent {
     int n_passes = 0;
-    bool is_solved = false;  // the spread of gradients is within the tolerance
+    bool is_solved = false;  // the spread of gradients is within the tolerance, or the gap is
     bool were_all = false;   // ... and none was left aside in the last pass
+    bool was_close = false;  // the gap was in the first pass
     double first_spread = 0;
 };
 
@@ -239,7 +257,8 @@ public:
         random_ = Random{0x9E3779B97F4A7C15ull};
         for (int n_passes = 0; n_passes < precision.max_passes;) {
             const int limit = passes_before_a_look(n_passes, precision.max_passes);
-            const Descent descent = descend(C, precision.tolerance, false, limit - n_passes, watch);
+            const Descent descent =
+                descend(C, precision.tolerance, precision.gap, false, limit - n_passes, watch);
             if (descent.is_solved && descent.were_all) break;
             n_passes += descent.n_passes;
         }
@@ -248,8 +267,10 @@ public:
     // Passes over all candidates, then over those that may still move, until the spread of their
     // gradients is within the tolerance. Where a look at all documents follows, it is eager: all
     // that need not move leave at once.
-    Descent descend(double C, double tolerance, bool is_eager, int max_passes, Watch& watch) {
+    Descent descend(double C, double tolerance, double most_gap, bool is_eager, int max_passes,
+                    Watch& watch) {
         const size_t n_steps = space.n_steps();
+        const double nothing = std::max(1e-12, SMALL * tolerance);
         active_.resize(candidates.size());
         std::iota(active_.begin(), active_.end(), uint32_t(0));
         for (Candidate& candidate : candidates) candidate.softness = 0.5 / (C * candidate.cost);
@@ -259,6 +280,7 @@ public:
         size_t n_looks = 0;  // of all passes: they may be short, and many
         while (made.n_passes < max_passes && !made.is_solved) {
             double highest = is_eager ? 0 : -INFINITE, lowest = is_eager ? 0 : INFINITE;
+            double gap = 0, value = 0;  // twice what is missing to the optimum, at most; the dual
             for (size_t s = 0; s < n_active; ++s)
                 std::swap(active_[s], active_[s + random_.below(uint32_t(n_active - s))]);
             for (size_t s = 0; s < n_active;) {
@@ -280,7 +302,9 @@ public:
                 ++s;
                 highest = std::max(highest, projected);
                 lowest = std::min(lowest, projected);
-                if (std::abs(projected) <= 1e-12) continue;
+                gap += projected * projected / each.softness;
+                value += each.dual * (1 - gradient);
+                if (std::abs(projected) <= nothing) continue;
                 const double before = each.dual;
                 each.dual =
                     std::max(before - gradient / (each.squared_length + each.softness), 0.0);
@@ -289,8 +313,12 @@ public:
             // it takes in every change, so that nothing that is no number escapes it
             check(std::isfinite(space.intercept), "a feature or a cost is not finite");
             const double spread = highest - lowest;
-            if (made.n_passes++ == 0) made.first_spread = spread;
-            made.is_solved = spread <= tolerance;
+            const bool is_close = most_gap > 0 && gap <= most_gap * value;
+            if (made.n_passes++ == 0) {
+                made.first_spread = spread;
+                made.was_close = is_close;
+            }
+            made.is_solved = spread <= tolerance || is_close;
             made.were_all = n_active == active_.size();
             if (!is_eager) shrink_above = highest > 0 ? highest : INFINITE;
         }
@@ -379,7 +407,9 @@ Task task_of(Vector<int32_t> members, Vector<int64_t> starts, Vector<double> pos
           "own features need one row per document and one column per class");
     check(tolerance >= 0 && max_passes >= 0, "expected a tolerance and passes of 0 or more");
     check_indices(rows, n_docs);
-    const Precision precision{tolerance, max_passes};
+    // few documents are solved to the tolerance: that costs nothing
+    const double gap = std::min(CLOSE_ENOUGH, 200 * tolerance * tolerance);
+    const Precision precision{tolerance, max_passes, rows.size() < MANY_DOCS ? 0 : gap};
     const size_t n_used = checked_threads(n_threads, n_classes);
     return {members, starts, positive_cost, negative_cost, doc_cost, own,
             rows,    C,      precision,     n_used};
@@ -415,8 +445,8 @@ void for_every_class(const Task& task, MakeSpace make_space, Work work) {
 // all documents, for many classes at once, finds what is missing, until nothing is. A look is in
 // single precision; what it finds is looked at in double precision, and that ends the rounds.
 
-constexpr size_t MANY_DOCS = 2000, MANY_CLASSES = 4;  // else a look costs more than it saves
-constexpr size_t ONE_OF = 16;                         // documents of other classes, to begin with
+constexpr size_t MANY_CLASSES = 4;                // else a look costs more than it saves
+constexpr size_t ONE_OF = 16;                     // documents of other classes, to begin with
 constexpr double TOLERANCES[] = {1, 0.1, 0.003};  // of rounds, where less is asked for in the end
 constexpr double MANY = 0.92;  // of the first documents: then nearly all of them count
 constexpr size_t MANY_OF = 4;  // ... or one of so many, where all are known
@@ -437,7 +467,8 @@ inline void add_line(Line& sums, float value, const Line& weights) {
 }
 
 // Add what sparse features and block say about one document to the scores of the classes of a line.
-inline void add_scores(const Documents& documents, size_t doc, const Line* weights, Line& scores) {
+WIDER_WHERE_IT_CAN void add_scores(const Documents& documents, size_t doc, const Line* weights,
+                                   Line& scores) {
     Line sums = scores, others{};  // two sums: an addition need not wait for the one before
     const int64_t end = documents.starts[doc + 1], n_all = documents.starts[documents.n_docs];
     int64_t k = documents.starts[doc];
@@ -655,16 +686,18 @@ private:
         for (const uint32_t place : machine.places) insert(chosen, place);
         take(machine, chosen, problem, watch);
         if (is_first) machine.next_tolerance = is_warm ? 1 : 0;
+        const bool saw_all = machine.tolerance <= *std::rbegin(TOLERANCES);  // in the last look
         machine.tolerance = precision.tolerance;
         if (machine.next_tolerance < std::size(TOLERANCES))
             machine.tolerance = std::max(machine.tolerance, TOLERANCES[machine.next_tolerance++]);
         const int limit = problem.passes_before_a_look(machine.n_passes, precision.max_passes);
-        const Descent descent =
-            problem.descend(C, machine.tolerance, true, limit - machine.n_passes, watch);
+        const Descent descent = problem.descend(C, machine.tolerance, precision.gap, true,
+                                                limit - machine.n_passes, watch);
         machine.n_passes += descent.n_passes;
         keep_duals(machine, problem);
         // nothing that the look found had to move: it was at the solution
-        const bool was_solved = !is_first && descent.first_spread <= precision.tolerance;
+        const bool was_solved = !is_first && (descent.first_spread <= precision.tolerance ||
+                                              (saw_all && descent.was_close));
         machine.is_solved = was_solved || machine.n_passes >= precision.max_passes;
         const auto n_duals = double(machine.places.size());
         const bool are_many = n_duals > MANY * double(problem.candidates.size());
@@ -884,16 +917,10 @@ inline void fetch(const float* numbers, size_t n) {
     for (size_t k = 0; k < n; k += 16) prefetch(numbers + k);
 }
 
-#if defined(__GNUC__)
-#define WORDCLASS_INLINE __attribute__((always_inline)) inline
-#else
-#define WORDCLASS_INLINE inline
-#endif
-
 // Add the rows of weights of some terms, times their values, to the scores (m) of one document:
 // one after the other, so that the sums do not depend on how many are taken together.
-WORDCLASS_INLINE void add_terms(const double* values, const int32_t* columns, int64_t n_terms,
-                                const float* weights, float* __restrict scores, size_t m) {
+WIDER_WHERE_IT_CAN void add_terms(const double* values, const int32_t* columns, int64_t n_terms,
+                                  const float* weights, float* __restrict scores, size_t m) {
     const auto row_of = [&](int64_t k) { return weights + size_t(columns[k]) * m; };
     int64_t k = 0;
     for (; k + TOGETHER <= n_terms; k += TOGETHER) {
@@ -920,30 +947,6 @@ WORDCLASS_INLINE void add_terms(const double* values, const int32_t* columns, in
     }
 }
 
-using AddTerms = void (*)(const double*, const int32_t*, int64_t, const float*, float*, size_t);
-
-void add_terms_plainly(const double* values, const int32_t* columns, int64_t n_terms,
-                       const float* weights, float* scores, size_t m) {
-    add_terms(values, columns, n_terms, weights, scores, m);
-}
-
-#if defined(__GNUC__) && defined(__x86_64__)
-// The same eight numbers at a time; no fused additions, so that the sums are the same to the bit.
-__attribute__((target("avx2"))) void add_terms_by_eight(const double* values,
-                                                        const int32_t* columns, int64_t n_terms,
-                                                        const float* weights, float* scores,
-                                                        size_t m) {
-    add_terms(values, columns, n_terms, weights, scores, m);
-}
-#endif
-
-AddTerms fastest_add_terms() {
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return add_terms_by_eight;
-#endif
-    return add_terms_plainly;
-}
-
 // X W + intercept (n x m). A row of the result depends on its row of X alone.
 Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
                       Table<float> weights, Vector<float> intercept, int64_t n_threads) {
@@ -956,7 +959,6 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
     Output<float> product(n_docs, m);
     {
         nb::gil_scoped_release no_gil;
-        static const AddTerms add = fastest_add_terms();
         std::atomic<size_t> next{0};
         in_threads(size_t(n_threads), [&](size_t, Watch& watch) {
             for (size_t first; (first = next.fetch_add(ROWS_TOGETHER)) < n_docs;) {
@@ -964,7 +966,8 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
                     float* row = product.data() + doc * m;
                     std::copy_n(intercept.data(), m, row);
                     const int64_t start = starts.data()[doc], n = starts.data()[doc + 1] - start;
-                    add(values.data() + start, columns.data() + start, n, weights.data(), row, m);
+                    add_terms(values.data() + start, columns.data() + start, n, weights.data(), row,
+                              m);
                     watch.did(size_t(n + 1) * (m / 4 + 1));
                 }
             }
@@ -975,7 +978,7 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
 
 // X W + intercept (rows x m) of some rows of X, where W is sparse: `terms` are those of its rows
 // that have weights, rising, and the weights of the k-th begin at ends[k].
-Array<float> multiply_sparse(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
+Array<float> multiply_pruned(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
                              Vector<int32_t> rows, Vector<int32_t> terms, Vector<int64_t> ends,
                              Vector<int32_t> classes, Vector<float> weights,
                              Vector<float> intercept, size_t n_columns) {
@@ -1011,6 +1014,37 @@ Array<float> multiply_sparse(Vector<double> values, Vector<int32_t> columns, Vec
     return product.handed_over();
 }
 
+// X T (n x m) of two sparse matrices, as a dense one: the sums of a row stay in the cache.
+Array<double> multiply_sparse(Vector<double> values, Vector<int32_t> columns,
+                              Vector<int64_t> starts, Vector<double> table_values,
+                              Vector<int32_t> table_columns, Vector<int64_t> table_starts,
+                              size_t n_columns) {
+    check_csr(table_starts, table_columns, n_columns);
+    check_csr(starts, columns, table_starts.size() - 1);
+    check(values.size() == columns.size() && table_values.size() == table_columns.size(),
+          "expected one value per column index");
+    const size_t n_docs = starts.size() - 1;
+    Output<double> product(n_docs, n_columns);
+    {
+        nb::gil_scoped_release no_gil;
+        Watch watch;
+        for (size_t doc = 0; doc < n_docs; ++doc) {
+            double* __restrict row = product.data() + doc * n_columns;
+            std::fill_n(row, n_columns, 0.0);
+            size_t n_steps = n_columns;
+            for (int64_t k = starts.data()[doc]; k < starts.data()[doc + 1]; ++k) {
+                const double value = values.data()[k];
+                const int64_t* ends = table_starts.data() + columns.data()[k];
+                for (int64_t t = ends[0]; t < ends[1]; ++t)
+                    row[table_columns.data()[t]] += value * table_values.data()[t];
+                n_steps += size_t(ends[1] - ends[0]);
+            }
+            watch.did(n_steps);
+        }
+    }
+    return product.handed_over();
+}
+
 }  // namespace
 
 void bind(nb::module_ module) {
@@ -1023,6 +1057,7 @@ void bind(nb::module_ module) {
     module.def("validate", &validate);
     module.def("validate_products", &validate_products);
     module.def("multiply", &multiply);
+    module.def("multiply_pruned", &multiply_pruned);
     module.def("multiply_sparse", &multiply_sparse);
 }
 
