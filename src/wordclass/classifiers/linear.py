@@ -440,12 +440,18 @@ class LinearClassifier(TextClassifier):
     ) -> Trial:
         """Try characters beside the best words; return the best trial, theirs where it is level."""
         best = chosen = search.best
-        # pairs of words help beside them, even where they do not alone; word-class scores may not
-        beside = {"ngrams": choices["ngrams"][-1]}
+        plain = [each for each in search.trials if not each.settings["block_weight"]]
+        is_level = any(
+            each.score(search.target) >= best.score(search.target) - _LEVEL for each in plain
+        )
+        # pairs of words help beside them, even where they do not alone; word-class scores may not,
+        # and where they hardly do without characters they are not tried
+        beside, own = {"ngrams": choices["ngrams"][-1]}, best.settings["block_weight"]
+        weights = {choices["block_weight"][-1], *(() if is_level else (own,))}
         proposed = [
             {**best.settings, **beside, "characters": characters, "block_weight": weight}
             for characters in choices["characters"][1:]
-            for weight in sorted({best.settings["block_weight"], choices["block_weight"][-1]})
+            for weight in sorted(weights)
         ]
         for settings in proposed:
             features = corpus.features(settings)
