@@ -190,11 +190,12 @@ class SentenceEncoder:
     def _model(self) -> Any:  # noqa: ANN401 - whatever the catalogue's entry makes
         if "model" not in self._loaded:
             # the cache must not hold the vectors of other files under this one's name
-            if self._path is None or self.fingerprint != _fingerprint(self.kind, self._path):
+            path, noted = self._path or Path(), self.fingerprint
+            if noted and noted != _fingerprint(self.kind, path):
                 raise InputError(f"the files of the encoder {self.name} have changed meanwhile")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what other packages deprecate is no news to users
-                self._loaded["model"] = naming.entry(_CATALOGUE, self.kind).make(self._path)
+                self._loaded["model"] = naming.entry(_CATALOGUE, self.kind).make(path)
         return self._loaded["model"]
 
     def __getstate__(self) -> dict[str, Any]:
