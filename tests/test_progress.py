@@ -19,7 +19,7 @@ def test_progress_is_told_to_the_listener_of_the_block_and_to_nobody_after_it():
 def test_users_are_told_of_a_fit():
     told = []
     with wc.on_progress(lambda *what: told.append(what)):
-        wc.classifier("linear", min_docs=1).fit(*corpus(30))
+        wc.classifier("linear", min_docs=1, loss="squared_hinge").fit(*corpus(30))
     assert ("counting words", 1, 1) in told
     last = {step: (done, total) for step, done, total in told}
     assert last["choosing settings"] == (7, 7)

@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def encoder(folder):
-    return token_vectors.open_encoder(folder)
+    return token_vectors.checked_for_tokens(SentenceEncoder.of(folder))
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +157,7 @@ def test_a_second_time_nothing_is_encoded(encoder, encoded, cache, folder, monke
     assert told[0] == ("encoding tokens", 0, 80)
     assert told[-1] == ("encoding tokens", 80, 80)
     assert len([*cache.iterdir()]) == 2  # the last 16 texts are too few
-    again = token_vectors.open_encoder(folder)
+    again = token_vectors.checked_for_tokens(SentenceEncoder.of(folder))
     for ours, theirs in zip(vectors_of(again, texts), first, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert len(encoded) == 96
@@ -235,9 +235,9 @@ def test_encoders_without_vectors_of_tokens_are_refused(tmp_path):
     (static / "modules.json").unlink()
     (static / "config.json").unlink()
     with pytest.raises(wc.InputError, match="a static, which has no vectors of tokens"):
-        token_vectors.open_encoder(static)
+        token_vectors.checked_for_tokens(SentenceEncoder.of(static))
     with pytest.raises(wc.InputError, match="a function, which has no vectors of tokens"):
-        token_vectors.open_encoder(len)
+        token_vectors.checked_for_tokens(SentenceEncoder.of(len))
 
 
 def test_an_analyzer_that_tells_no_places_is_refused(encoder):

@@ -161,7 +161,7 @@ def test_progress_of_the_search_is_told_to_its_end(judged_by):
     assert own == [("choosing settings", k, 7) for k in (0, 1, 2, 3, 4, 5, 7)]
 
 
-@pytest.mark.parametrize(("n_docs", "n_trials"), [(19, 0), (20, 22)])
+@pytest.mark.parametrize(("n_docs", "n_trials"), [(19, 0), (20, 21)])
 def test_twenty_documents_are_enough_to_search(n_docs, n_trials, judged_by):
     judged_by(lambda settings: settings["C"] == 0.3)
     options = {"probabilities": False, "loss": "squared_hinge"}
@@ -524,6 +524,17 @@ def test_long_texts_are_not_read_by_characters_unless_asked():
     assert {trial["characters"] for trial in model.trials_} == {None}
     options = FIXED | {"characters": [3, 4]}
     assert wc.classifier("linear", **options).fit(long, LABELS).settings_["characters"] == (3, 4)
+
+
+@pytest.mark.parametrize(("gain", "weights"), [(0.0, {0.0}), (0.002, {0.0}), (0.003, {0.0, 0.1})])
+def test_characters_are_tried_with_every_C_and_scores_only_where_these_help(
+    gain, weights, judged_by
+):
+    judged_by(lambda settings: 0.5 + gain * (settings["block_weight"] == 0.1))
+    model = wc.classifier("linear", probabilities=False).fit(TEXTS, LABELS)
+    tried = [trial for trial in model.trials_ if trial["characters"] is not None]
+    assert {trial["block_weight"] for trial in tried} == weights
+    assert {trial["C"] for trial in tried if not trial["block_weight"]} >= {0.1, 0.3, 1.0}
 
 
 def test_characters_are_kept_where_they_are_level(judged_by):

@@ -66,5 +66,5 @@ def test_vectors_without_room_are_refused_with_what_would_fit(monkeypatch):
         wc.WordClassEmbeddings(min_docs=1).fit(texts, labels)
     fitting = int(str(told.value).partition("min_docs=")[2].split()[0])
     assert len(wc.WordClassEmbeddings(min_docs=fitting).fit(texts, labels)) <= 20
-    with pytest.raises(wc.InputError, match="the weights of 40 terms by 9 classes need"):
+    with pytest.raises(wc.InputError, match="the weights of 40 terms by 9 classes from 200 doc"):
         wc.classifier("linear", min_docs=1).fit(texts, labels)
