@@ -479,10 +479,9 @@ class LinearClassifier(TextClassifier):
         Y = labels.Y[rows]
         if is_multilabel:
             # the documents that were held out together, unless all were
-            folds = features.folds[rows]
-            groups = folds % _N_FIFTHS if features.n_rotations(many) > 1 else folds
+            groups = features.fifths if features.n_rotations(many) > 1 else features.folds
             target = checked_target(self.target)
-            self.thresholds_ = tuned_thresholds(scores, Y, groups, target)
+            self.thresholds_ = tuned_thresholds(scores, Y, groups[rows], target)
         if self.probabilities:
             fair = np.ones(len(rows), np.bool_) if is_multilabel else features.are_fair(rows)
             self.calibration_ = Calibration.fit(
@@ -638,6 +637,10 @@ class LinearFeatures:
 
     def __init__(self, corpus: LinearCorpus, settings: Settings) -> None:
         self.corpus, self.documents, self.folds = corpus, corpus.documents, corpus.folds
+        # two folds each; folds apart where there are few documents: those of a class are dealt to
+        # neighbors, and two of them are not to be held out together
+        is_few = settings["loss"] == "softmax"
+        self.fifths = self.folds % _N_FIFTHS if is_few else self.folds // 2
         self.vectorizers = [corpus.vectorizer(settings)]
         if settings["characters"] is not None:
             self.vectorizers.append(corpus.vectorizer(settings, of_words=False))
@@ -700,7 +703,7 @@ class LinearFeatures:
             rows, scores = self._held_out[asked[0]]
             return rows, scores[None]
         rising = np.array(sorted(penalties))
-        fifths = self.folds % _N_FIFTHS
+        fifths = self.fifths
         splits = [
             (np.flatnonzero(fifths != fifth), np.flatnonzero(fifths == fifth))
             for fifth in range(n_rotations)
@@ -720,7 +723,7 @@ class LinearFeatures:
         What is said of a document of a class never seen tells nothing of probabilities; nor does
         one that counts nothing.
         """
-        Y, fifths = self.documents.labels.Y, self.folds % _N_FIFTHS
+        Y, fifths = self.documents.labels.Y, self.fifths
         held_out = np.zeros((_N_FIFTHS, Y.shape[1]))
         weights = self.documents.weights
         counted = np.ones(len(fifths)) if weights is None else weights
