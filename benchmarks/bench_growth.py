@@ -152,12 +152,18 @@ def exponent(sizes: Sizes) -> float:
 def draw(curves: Mapping[str, Mapping[str, Sizes]], path: Path) -> None:
     """Draw CPU seconds by size, both as logarithms: a straight line is a power."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     figure = Figure(figsize=(11, 3.6), layout="constrained")
     for axes, (what, own) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
         for name, sizes in own.items():
             axes.plot([*sizes], [*sizes.values()], "o-", label=f"{name}: n^{exponent(sizes):.2f}")
         axes.set(xscale="log", yscale="log", xlabel=what, ylabel="CPU seconds")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(ScalarFormatter())
+            axis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.set_xticks(every := [*sizes], [f"{size / 1000:.3g}k" for size in every])
         axes.grid(which="both", alpha=0.2)
         axes.legend(fontsize=7)
     figure.savefig(path, dpi=110)
