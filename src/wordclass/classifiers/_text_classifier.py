@@ -383,6 +383,9 @@ class LinearScorer:
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts."""
         listed = list_texts(texts)
+        sums = self.vectorizer.weighted_sums(listed, self.weights, self.intercept)
+        if sums is not None:
+            return sums
         scores = np.empty((len(listed), self.weights.shape[1]), np.float32)
         for start in range(0, len(listed), _BLOCK):
             X = self.vectorizer.transform(listed[start : start + _BLOCK])

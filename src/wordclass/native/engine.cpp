@@ -7,12 +7,14 @@
 // the GIL is released and threads share the work; what comes out does not depend on their number.
 // Portable C++17, 64-bit little-endian, no intrinsics.
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 #include "shared.h"
@@ -461,9 +463,9 @@ public:
     template <typename Hash>
     void grow_if_full(const Hash& hash) {
         if (2 * ++n_filled_ < slots_.size()) return;
-        std::vector<Slot> old(4 * slots_.size());
+        std::vector<Slot, Allocator<Slot>> old(2 * slots_.size());
         old.swap(slots_);
-        shift_ -= 2;
+        shift_ -= 1;
         const size_t mask = slots_.size() - 1;
         for (const Slot& slot : old) {
             if (slot.id == NO_ID) continue;
@@ -476,7 +478,7 @@ public:
 private:
     static constexpr int FIRST_SHIFT = 58;
 
-    std::vector<Slot> slots_;
+    std::vector<Slot, Allocator<Slot>> slots_;
     int shift_ = FIRST_SHIFT;  // the place of a key is the upper bits of its hash
     size_t n_filled_ = 0;
 };
@@ -518,11 +520,16 @@ public:
         for (size_t k = 0; k < n; ++k) ids[k] = add_word(words[k]);
     }
 
+    // There are so many n-grams that their slots are far away in memory: to be called for some
+    // terms and the words behind them before these are looked up.
+    void expect_pairs(const Id* terms, const Id* words, size_t n) const {
+        for (size_t k = 0; k < n; ++k)
+            prefetch_early(&pairs_.first(pair_hash(pair_key(terms[k], words[k]))));
+    }
+
     // The n-grams that terms make with the words behind them, NO_ID for one that is not there or
-    // has an unknown part. There are so many n-grams that their slots are far away in memory:
-    // all are looked at first, which the processor does for many at a time, then used.
+    // has an unknown part.
     void find_pairs(const Id* terms, const Id* words, Id* pairs, size_t n) {
-        touch_pairs(terms, words, n);
         for (size_t k = 0; k < n; ++k)
             pairs[k] = terms[k] == NO_ID || words[k] == NO_ID
                            ? NO_ID
@@ -530,7 +537,6 @@ public:
     }
 
     void add_pairs(const Id* terms, const Id* words, Id* pairs, size_t n) {
-        touch_pairs(terms, words, n);
         for (size_t k = 0; k < n; ++k) pairs[k] = add_pair(terms[k], words[k]);
     }
 
@@ -611,14 +617,6 @@ private:
             seen |= words[k].size <= 8 ? short_words_.first(pair_hash(words[k].low)).id
                                        : words_.first(word_hash({words[k].low, words[k].high})).id;
         volatile Id used = seen;  // so that no compiler leaves the look out
-        static_cast<void>(used);
-    }
-
-    void touch_pairs(const Id* terms, const Id* words, size_t n) const {
-        Id seen = 0;
-        for (size_t k = 0; k < n; ++k)
-            seen |= pairs_.first(pair_hash(pair_key(terms[k], words[k]))).id;
-        volatile Id used = seen;
         static_cast<void>(used);
     }
 
@@ -752,65 +750,48 @@ private:
     uint32_t document_ = 0;
 };
 
-// The same for terms that are all known. Marks are small, so that the cache holds many: a place
-// alone, which is believed where an entry of the document with this id is there.
-class KnownTermsCounter : public BlockWriter {
+// Counts the terms of one document at a time, in a table that is so small that it stays in the
+// cache, however many terms there are.
+class DistinctTerms {
 public:
-    KnownTermsCounter(size_t n_characters, const Options& options, size_t n_terms)
-        : BlockWriter(n_characters, options),
-          places_(n_terms) {}
-
-    void add_all(const std::vector<Id>& ids) {
-        for (size_t k = 0; k < ids.size(); ++k) {
-            if (k + AHEAD < ids.size()) prefetch(&places_[ids[k + AHEAD]]);
-            add(ids[k]);
+    // Write each term once, in order of first appearance, with its count; returns how many.
+    // There must be room for all of them.
+    size_t count(const std::vector<Id>& ids, Entry* entries) {
+        int bits = LEAST_BITS;
+        while ((size_t{1} << bits) < 2 * ids.size()) ++bits;
+        places_.assign(size_t{1} << bits, 0);
+        const size_t mask = places_.size() - 1;
+        size_t n = 0;
+        for (const Id id : ids) {
+            size_t slot = (id * hash_seeds.first) >> (64 - bits);
+            while (places_[slot] != 0 && entries[places_[slot] - 1].id != id)
+                slot = (slot + 1) & mask;
+            if (places_[slot] == 0) {
+                entries[n] = {id, 0};
+                places_[slot] = uint32_t(++n);
+            }
+            ++entries[places_[slot] - 1].count;
         }
+        return n;
     }
 
 private:
-    static constexpr size_t AHEAD = 8;
+    static constexpr int LEAST_BITS = 6;
 
-    void add(Id id) {
-        uint32_t& place = places_[id];
-        if (place < start_ || place >= n_entries_ || entries_[place].id != id) {
-            place = uint32_t(n_entries_++);
-            entries_[place] = {id, 0};
-        }
-        ++entries_[place].count;
-    }
-
-    std::vector<uint32_t> places_;
+    std::vector<uint32_t> places_;  // of entries, from 1 up; 0: free
 };
 
-// Counts terms of a few short documents: without a mark for each term there is, whose number may be
-// far larger than that of the words to count.
-class FewTermsCounter {
+// Counts terms that are all known, document by document.
+class KnownTermsCounter : public BlockWriter {
 public:
-    void begin_document(size_t) {}
-    void add_all(const std::vector<Id>& ids) { ids_ = ids; }
+    using BlockWriter::BlockWriter;
 
-    void end_document() {
-        std::sort(ids_.begin(), ids_.end());
-        const size_t used = block_.size();
-        block_.entries.reserve(used + ids_.size(), used);
-        size_t end = used;
-        for (size_t k = 0; k < ids_.size(); ++k)
-            if (k > 0 && ids_[k] == ids_[k - 1])
-                ++block_.entries[end - 1].count;
-            else
-                block_.entries[end++] = {ids_[k], 1};
-        block_.ends.push_back(end);
-    }
-
-    std::vector<Block> release() {
-        std::vector<Block> blocks;
-        blocks.push_back(std::move(block_));
-        return blocks;
+    void add_all(const std::vector<Id>& ids) {
+        n_entries_ += distinct_.count(ids, entries_ + n_entries_);
     }
 
 private:
-    std::vector<Id> ids_;
-    Block block_;
+    DistinctTerms distinct_;
 };
 
 // The n-grams of characters of a document: of each word, with a space on either side of it. Words
@@ -1003,21 +984,34 @@ public:
 
     template <typename Sink>
     void operator()(const Document& text, Sink&& sink) {
-        if (are_characters_) {
-            character_ngrams_(text, sink);
-            return;
-        }
-        if (longest_ == 1 && n_stop_words_ == 0) {
-            tokenizer_(text, [&](const Word& word) { sink(vocabulary_.word(word)); });
-            return;
-        }
+        read(text);
+        each_term(sink);
+    }
+
+    // The first half of that: find the words, and begin to load what is known of their pairs, so
+    // that something else can be done before `each_term`, the second half. `text` must last.
+    void read(const Document& text) {
+        text_ = &text;
+        if (are_characters_) return;
         words_.clear();
         tokenizer_(text, [&](const Word& word) {
             const Id id = vocabulary_.word(word);
             if (id == NO_ID || id >= n_stop_words_) words_.push_back(id);
         });
+        if (longest_ > 1 && words_.size() > 1)
+            vocabulary_.expect_pairs(words_.data(), words_.data() + 1,
+                                     std::min(words_.size() - 1, PAUSE));
+    }
+
+    template <typename Sink>
+    void each_term(Sink&& sink) {
+        if (are_characters_) {
+            character_ngrams_(*text_, sink);
+            return;
+        }
         if (shortest_ == 1)
             for (const Id word : words_) sink(word);
+        if (longest_ == 1) return;
         terms_ = words_;
         for (size_t n = 2; n <= std::min(longest_, words_.size()); ++n) {
             terms_.pop_back();  // there is no word behind the last
@@ -1025,8 +1019,9 @@ public:
             const Id* behind = words_.data() + n - 1;
             for (size_t start = 0; start < terms_.size(); start += PAUSE) {
                 const size_t n_pairs = std::min(PAUSE, terms_.size() - start);
-                vocabulary_.pairs(terms_.data() + start, behind + start, longer_.data() + start,
-                                  n_pairs);
+                const Id *firsts = terms_.data() + start, *seconds = behind + start;
+                if (n > 2 || start > 0) vocabulary_.expect_pairs(firsts, seconds, n_pairs);
+                vocabulary_.pairs(firsts, seconds, longer_.data() + start, n_pairs);
                 watch_.did(100 * n_pairs);
             }
             terms_.swap(longer_);
@@ -1043,6 +1038,7 @@ private:
     Watch& watch_;
     Tokenizer tokenizer_;
     CharacterNgrams<Vocabulary> character_ngrams_;
+    const Document* text_ = nullptr;
     std::vector<Id> words_, terms_, longer_;
 };
 
@@ -1050,6 +1046,9 @@ struct Growing {
     Terms& terms;
     Id word(const Word& word) { return terms.add_word(word); }
     void words(const Word* words, Id* found, size_t n) { terms.add_words(words, found, n); }
+    void expect_pairs(const Id* firsts, const Id* words, size_t n) const {
+        terms.expect_pairs(firsts, words, n);
+    }
     void pairs(const Id* firsts, const Id* words, Id* found, size_t n) {
         terms.add_pairs(firsts, words, found, n);
     }
@@ -1059,6 +1058,9 @@ struct Fixed {
     Terms& terms;
     Id word(const Word& word) { return terms.find_word(word); }
     void words(const Word* words, Id* found, size_t n) { terms.find_words(words, found, n); }
+    void expect_pairs(const Id* firsts, const Id* words, size_t n) const {
+        terms.expect_pairs(firsts, words, n);
+    }
     void pairs(const Id* firsts, const Id* words, Id* found, size_t n) {
         terms.find_pairs(firsts, words, found, n);
     }
@@ -1138,7 +1140,16 @@ struct Counts {
 struct Tfidf {
     using Value = double;
     const double *idf, *damped;
-    Value operator()(size_t column, uint32_t count) const { return damped[count] * idf[column]; }
+    size_t n_damped;
+
+    Tfidf(const Vector<double>& idf, const Vector<double>& damped)
+        : idf(idf.data()),
+          damped(damped.data()),
+          n_damped(damped.size()) {}
+
+    Value operator()(size_t column, uint32_t count) const {
+        return (count < n_damped ? damped[count] : 1 + std::log(double(count))) * idf[column];
+    }
     void finish_row(Value* row, size_t n) const {
         double squares = 0;
         for (size_t place = 0; place < n; ++place) squares += row[place] * row[place];
@@ -1235,6 +1246,36 @@ private:
     std::vector<Cell> cells_;
     std::vector<uint32_t> bucket_;
     std::vector<int64_t> next_;
+};
+
+// The terms of one document that have a column, with the same weights.
+struct WeightedDocument {
+    static constexpr size_t AHEAD = 8;
+
+    std::vector<int32_t> columns;
+    std::vector<uint32_t> counts;
+    std::vector<double> weights;
+    size_t size = 0;
+
+    void weigh(const Entry* entries, size_t n, const std::vector<int32_t>& column_of,
+               const Tfidf& weighting) {
+        if (columns.size() < n) {
+            columns.resize(2 * n);
+            counts.resize(2 * n);
+            weights.resize(2 * n);
+        }
+        size = 0;
+        for (size_t entry = 0; entry < n; ++entry) {
+            if (entry + AHEAD < n) prefetch(&column_of[entries[entry + AHEAD].id]);
+            const int32_t column = column_of[entries[entry].id];
+            if (column < 0) continue;
+            prefetch(weighting.idf + column);
+            columns[size] = column;
+            counts[size++] = entries[entry].count;
+        }
+        for (size_t k = 0; k < size; ++k) weights[k] = weighting(size_t(columns[k]), counts[k]);
+        weighting.finish_row(weights.data(), size);
+    }
 };
 
 // One thread's share of counted documents, with ids of its own and the column of each id.
@@ -1547,7 +1588,7 @@ public:
     // The same, weighted by sublinear tf-idf with rows of length 1.
     nb::tuple tfidf_rows(Vector<int32_t> column_of, Vector<double> idf, Vector<double> damped) {
         check(damped.size() > max_count_, "a count without damping");
-        return rows(column_of, idf.size(), Tfidf{idf.data(), damped.data()});
+        return rows(column_of, idf.size(), Tfidf(idf, damped));
     }
 
     // The sums over documents weighted by sublinear tf-idf with rows of length 1, without making
@@ -1563,6 +1604,7 @@ public:
         {
             nb::gil_scoped_release no_gil;
             Watch watch;
+            const Tfidf weighting(idf, damped);
             WeightedDocument document;
             size_t row = 0;
             for (const Share& share : shares_)
@@ -1570,7 +1612,7 @@ public:
                     for (size_t k = 0; k < block.ends.size(); ++k, ++row) {
                         const size_t start = k == 0 ? 0 : block.ends[k - 1];
                         document.weigh(block.entries.data() + start, block.ends[k] - start,
-                                       *share.column_of, idf.data(), damped.data());
+                                       *share.column_of, weighting);
                         const int64_t label = class_ends.data()[row];
                         sums.add(document.columns.data(), document.weights.data(), document.size,
                                  classes.data() + label, size_t(class_ends.data()[row + 1] - label),
@@ -1582,33 +1624,6 @@ public:
     }
 
 private:
-    // The known terms of one document, with weights.
-    struct WeightedDocument {
-        std::vector<int32_t> columns;
-        std::vector<double> weights;
-        size_t size = 0;
-
-        void weigh(const Entry* entries, size_t n, const std::vector<int32_t>& column_of,
-                   const double* idf, const double* damped) {
-            if (columns.size() < n) {
-                columns.resize(2 * n);
-                weights.resize(2 * n);
-            }
-            size = 0;
-            double squares = 0;
-            for (size_t entry = 0; entry < n; ++entry) {
-                const int32_t column = column_of[entries[entry].id];
-                if (column < 0) continue;
-                const double weight = damped[entries[entry].count] * idf[column];
-                squares += weight * weight;
-                columns[size] = column;
-                weights[size++] = weight;
-            }
-            const double length = std::sqrt(squares);
-            for (size_t place = 0; place < size; ++place) weights[place] /= length;
-        }
-    };
-
     template <typename Weighting>
     nb::tuple rows(const Vector<int32_t>& column_of, size_t n_columns, const Weighting& weighting) {
         hand_over(column_of, n_columns);
@@ -1673,12 +1688,18 @@ private:
 
 class FixedVocabulary {
 public:
-    FixedVocabulary(const std::vector<std::string>& terms, const Options& options)
+    // What is known of terms lies in memory as `order` tells: with frequent ones first, the cache
+    // holds what is needed most.
+    FixedVocabulary(const std::vector<std::string>& terms, const Options& options,
+                    const std::optional<Vector<int64_t>>& order)
         : options_(options) {
         check(terms.size() < MAX_TERMS, "too many terms");
+        check(!order || order->size() == terms.size(), "expected every term in the order");
         n_stop_words_ = add_stop_words(terms_, options);
         std::vector<int32_t> column_of;
-        for (size_t column = 0; column < terms.size(); ++column) {
+        for (size_t place = 0; place < terms.size(); ++place) {
+            const size_t column = order ? size_t(order->data()[place]) : place;
+            check(column < terms.size(), "no such term");
             const Id id = add(terms[column]);
             column_of.resize(terms_.size(), -1);
             column_of[id] = int32_t(column);
@@ -1694,16 +1715,66 @@ public:
             const auto parts = parts_of(documents, n_threads);
             std::vector<Share> shares(parts.size());
             in_threads(parts.size(), [&](size_t part, Watch& watch) {
-                const size_t n_characters = characters_of(documents, parts[part]);
-                if (n_characters < terms_.size() / 8)
-                    shares[part] = counted(documents, parts[part], FewTermsCounter(), watch);
-                else
-                    shares[part] =
-                        counted(documents, parts[part],
-                                KnownTermsCounter(n_characters, options_, terms_.size()), watch);
+                KnownTermsCounter counter(characters_of(documents, parts[part]), options_);
+                KnownTerms known(*this, watch);
+                for (size_t k = parts[part].first; k < parts[part].second; ++k) {
+                    known.read(documents[k]);
+                    const std::vector<Id>& ids = known.found();
+                    counter.begin_document(ids.size());
+                    counter.add_all(ids);
+                    counter.end_document();
+                }
+                shares[part] = {counter.release(), column_of_};
             });
             return write_rows(shares, n_columns_, Counts{});
         }();
+        return made.handed_over();
+    }
+
+    // X W + intercept (n x m) of the sublinear tf-idf X of documents, which is never made: a
+    // document is read, weighted and scored while all of it is in the cache. The terms are added
+    // in order of first appearance.
+    Array<float> weighted_sums(const Documents& documents, Vector<double> idf,
+                               Vector<double> damped, Table<float> weights, Vector<float> intercept,
+                               int64_t n_threads) {
+        const size_t m = weights.shape(1);
+        check(idf.size() == n_columns_ && weights.shape(0) == n_columns_,
+              "expected one weight per term");
+        check(intercept.size() == m, "expected one intercept per class");
+        check(damped.size() > 1, "expected damped counts");
+        const Tfidf weighting(idf, damped);
+        n_threads = int64_t(checked_threads(n_threads, documents.size() / DOCUMENTS_TOGETHER + 1));
+        Output<float> made(documents.size(), m);
+        {
+            nb::gil_scoped_release no_gil;
+            std::atomic<size_t> next{0};
+            in_threads(size_t(n_threads), [&](size_t, Watch& watch) {
+                KnownTerms known(*this, watch);
+                DistinctTerms distinct;
+                Entries entries;
+                WeightedDocument document;
+                for (size_t k; (k = next.fetch_add(DOCUMENTS_TOGETHER)) < documents.size();) {
+                    const size_t end = std::min(k + DOCUMENTS_TOGETHER, documents.size());
+                    known.read(documents[k]);
+                    for (; k < end; ++k) {
+                        const std::vector<Id>& ids = known.found();
+                        entries.reserve(ids.size(), 0);
+                        document.weigh(entries.data(), distinct.count(ids, entries.data()),
+                                       *column_of_, weighting);
+                        // two kinds of memory are far away, and each is loaded while something
+                        // else is done: the rows of this document, the pairs of the next
+                        expect_weighted_rows(document.columns.data(), int64_t(document.size),
+                                             weights.data(), m);
+                        if (k + 1 < end) known.read(documents[k + 1]);
+                        float* row = made.data() + k * m;
+                        std::copy_n(intercept.data(), m, row);
+                        add_weighted_rows(document.weights.data(), document.columns.data(),
+                                          int64_t(document.size), weights.data(), row, m);
+                        watch.did((document.size + 1) * (m / 4 + 10));
+                    }
+                }
+            });
+        }
         return made.handed_over();
     }
 
@@ -1741,23 +1812,29 @@ public:
     }
 
 private:
-    template <typename AnyCounter>
-    Share counted(const Documents& documents, const std::pair<size_t, size_t>& part,
-                  AnyCounter counter, Watch& watch) {
-        Fixed fixed{terms_};
-        TermMaker<Fixed> make_terms(fixed, options_, n_stop_words_, watch);
-        std::vector<Id> ids;
-        for (size_t k = part.first; k < part.second; ++k) {
-            counter.begin_document(make_terms.most_terms(documents[k]));
-            ids.clear();
-            make_terms(documents[k], [&](Id id) {
-                if (id != NO_ID) ids.push_back(id);
+    // Finds the known terms of documents, one thread's.
+    class KnownTerms {
+    public:
+        KnownTerms(FixedVocabulary& vocabulary, Watch& watch)
+            : fixed_{vocabulary.terms_},
+              make_terms_(fixed_, vocabulary.options_, vocabulary.n_stop_words_, watch) {}
+
+        void read(const Document& document) { make_terms_.read(document); }
+
+        // Those of the document that was read last.
+        const std::vector<Id>& found() {
+            ids_.clear();
+            make_terms_.each_term([&](Id id) {
+                if (id != NO_ID) ids_.push_back(id);
             });
-            counter.add_all(ids);
-            counter.end_document();
+            return ids_;
         }
-        return {counter.release(), column_of_};
-    }
+
+    private:
+        Fixed fixed_;
+        TermMaker<Fixed> make_terms_;
+        std::vector<Id> ids_;
+    };
 
     // A term of words with spaces is an n-gram: its words are in the dictionary too, without a
     // column.
@@ -1773,6 +1850,8 @@ private:
         return id;
     }
 
+    static constexpr size_t DOCUMENTS_TOGETHER = 64;
+
     Options options_;
     Terms terms_;
     std::shared_ptr<const std::vector<int32_t>> column_of_;
@@ -1787,7 +1866,7 @@ Array<double> tfidf(Vector<int32_t> counts, Vector<int32_t> columns, Vector<int6
     check(counts.size() == columns.size(), "expected one count per column index");
     check_csr(ends, columns, idf.size());
     check_indices(counts, damped.size());
-    const Tfidf weighting{idf.data(), damped.data()};
+    const Tfidf weighting(idf, damped);
     Output<double> weights(counts.size());
     {
         nb::gil_scoped_release no_gil;
@@ -1875,8 +1954,11 @@ void bind(nb::module_ module) {
         .def("add", &TermCounter::add)
         .def("finish", &TermCounter::finish);
     nb::class_<FixedVocabulary>(module, "FixedVocabulary")
-        .def(nb::init<const std::vector<std::string>&, const Options&>())
+        .def(nb::init<const std::vector<std::string>&, const Options&,
+                      const std::optional<Vector<int64_t>>&>(),
+             nb::arg("terms"), nb::arg("options"), nb::arg("order") = nb::none())
         .def("count", &FixedVocabulary::count)
+        .def("weighted_sums", &FixedVocabulary::weighted_sums)
         .def("index", &FixedVocabulary::index);
     module.def("tfidf", &tfidf);
     module.def("sum_documents", &sum_documents);

@@ -14,6 +14,29 @@
 
 #include "shared.h"
 
+// --- memory --------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr size_t LARGE_PAGE = size_t{1} << 21;
+
+}  // namespace
+
+void* allocated(size_t n_bytes) {
+#if defined(MADV_HUGEPAGE)
+    if (n_bytes >= 2 * LARGE_PAGE && n_bytes < std::numeric_limits<size_t>::max() - LARGE_PAGE) {
+        const size_t rounded = (n_bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+        void* memory = std::aligned_alloc(LARGE_PAGE, rounded);
+        if (!memory) throw std::bad_alloc();
+        madvise(memory, rounded, MADV_HUGEPAGE);  // a wish, which may be refused
+        return memory;
+    }
+#endif
+    void* memory = std::malloc(std::max<size_t>(n_bytes, 1));
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
 // --- threads -------------------------------------------------------------------------------------
 
 namespace {

@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
@@ -54,12 +55,40 @@ void bind(nb::module_ module);
 
 // --- memory --------------------------------------------------------------------------------------
 
-// Begin to load memory that is needed soon, where the compiler knows how.
+// Begin to load memory that is needed soon, where the compiler knows how. (Of a function that does
+// nothing else, GCC would leave out the calls; the empty instruction forbids it.)
 inline void prefetch([[maybe_unused]] const void* memory) {
 #if defined(__GNUC__)
     __builtin_prefetch(memory);
+    asm volatile("");
 #endif
 }
+
+// The same for memory that is needed a little later: into the second cache, for which many more
+// lines can be on their way at once.
+inline void prefetch_early([[maybe_unused]] const void* memory) {
+#if defined(__GNUC__)
+    __builtin_prefetch(memory, 0, 2);
+    asm volatile("");
+#endif
+}
+
+// Memory that is not set to anything; for `std::free`. Much of it comes in large pages, where the
+// system has them: a processor knows the addresses of few pages, and tables are read all over.
+void* allocated(size_t n_bytes);
+
+// The same for the containers of the standard library.
+template <typename T>
+struct Allocator {
+    using value_type = T;
+    Allocator() = default;
+    template <typename Other>
+    explicit Allocator(const Allocator<Other>&) {}
+    T* allocate(size_t n) { return static_cast<T*>(allocated(n * sizeof(T))); }
+    void deallocate(T* memory, size_t) { std::free(memory); }
+    bool operator==(const Allocator&) const { return true; }
+    bool operator!=(const Allocator&) const { return false; }
+};
 
 // --- threads -------------------------------------------------------------------------------------
 
@@ -138,19 +167,22 @@ public:
     template <typename... Sizes>
     explicit Output(size_t first, Sizes... more)
         : shape_{first, size_t(more)...},
-          values_(new T[product(shape_)]) {}
+          values_(static_cast<T*>(allocated(product(shape_) * sizeof(T)))) {}
 
     T* data() { return values_.get(); }
 
     Array<T> handed_over() {
-        nb::capsule owner(values_.get(),
-                          [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+        nb::capsule owner(values_.get(), [](void* memory) noexcept { std::free(memory); });
         return Array<T>(values_.release(), shape_.size(), shape_.data(), owner);
     }
 
 private:
     std::vector<size_t> shape_;
-    std::unique_ptr<T[]> values_;
+    struct Free {
+        void operator()(T* memory) const { std::free(memory); }
+    };
+
+    std::unique_ptr<T[], Free> values_;
 };
 
 // A vector that numpy will own.
@@ -199,6 +231,16 @@ inline uint64_t hash_of(const char* bytes, size_t size) {
     }
     return hash;
 }
+
+// --- products ------------------------------------------------------------------------------------
+
+// Add the rows (m) of a table that `columns` name, times their values, to sums (m): one after the
+// other, so that the sums do not depend on how many are taken together.
+void add_weighted_rows(const double* values, const int32_t* columns, int64_t n, const float* table,
+                       float* sums, size_t m);
+
+// Begin to load the first of these rows, so that something else can be done before.
+void expect_weighted_rows(const int32_t* columns, int64_t n, const float* table, size_t m);
 
 // --- UTF-8 ---------------------------------------------------------------------------------------
 

@@ -13,9 +13,6 @@
 
 #include "shared.h"
 
-namespace solver {
-namespace {
-
 // Loops over numbers side by side are compiled twice, and the wider ones taken where the machine
 // has them. These have no fused operations, so that both find the same bits.
 // Not under the sanitizer of threads, which starts after the choice is made; not tried there.
@@ -25,6 +22,54 @@ namespace {
 #else
 #define WIDER_WHERE_IT_CAN
 #endif
+
+namespace {
+
+constexpr int64_t TERMS_TOGETHER = 4;  // the sums are loaded and stored once for all of them
+constexpr int64_t TERMS_AHEAD = 4 * TERMS_TOGETHER;  // rows are anywhere in a large table
+
+// Begin to load `n` numbers.
+inline void fetch(const float* numbers, size_t n) {
+    for (size_t k = 0; k < n; k += 16) prefetch_early(numbers + k);
+    if (n > 0) prefetch_early(numbers + n - 1);
+}
+
+}  // namespace
+
+void expect_weighted_rows(const int32_t* columns, int64_t n, const float* table, size_t m) {
+    for (int64_t k = 0; k < std::min(n, TERMS_AHEAD); ++k) fetch(table + size_t(columns[k]) * m, m);
+}
+
+WIDER_WHERE_IT_CAN void add_weighted_rows(const double* values, const int32_t* columns, int64_t n,
+                                          const float* table, float* __restrict sums, size_t m) {
+    const auto row_of = [&](int64_t k) { return table + size_t(columns[k]) * m; };
+    int64_t k = 0;
+    for (; k + TERMS_TOGETHER <= n; k += TERMS_TOGETHER) {
+        for (int64_t next = k + TERMS_AHEAD; next < std::min(k + TERMS_AHEAD + TERMS_TOGETHER, n);
+             ++next)
+            fetch(row_of(next), m);
+        const float* __restrict a = row_of(k), * __restrict b = row_of(k + 1);
+        const float* __restrict c = row_of(k + 2), * __restrict d = row_of(k + 3);
+        const auto of_a = float(values[k]), of_b = float(values[k + 1]);
+        const auto of_c = float(values[k + 2]), of_d = float(values[k + 3]);
+        for (size_t j = 0; j < m; ++j) {
+            float sum = sums[j];
+            sum += of_a * a[j];
+            sum += of_b * b[j];
+            sum += of_c * c[j];
+            sum += of_d * d[j];
+            sums[j] = sum;
+        }
+    }
+    for (; k < n; ++k) {
+        const float* __restrict row = row_of(k);
+        const auto value = float(values[k]);
+        for (size_t j = 0; j < m; ++j) sums[j] += value * row[j];
+    }
+}
+
+namespace solver {
+namespace {
 
 // --- documents -----------------------------------------------------------------------------------
 
@@ -141,14 +186,14 @@ public:
     double squared_length(size_t doc) const { return documents_.squared_lengths[doc]; }
     void prepare(size_t doc) const { documents_.fetch(doc); }
     size_t n_steps() const { return documents_.n_steps(); }
-    const std::vector<double>& weights() const { return weights_; }
-    const std::vector<double>& block_weights() const { return block_weights_; }
+    const std::vector<double, Allocator<double>>& weights() const { return weights_; }
+    const std::vector<double, Allocator<double>>& block_weights() const { return block_weights_; }
 
     double own_weight = 0, intercept = 0;
 
 private:
     const Documents& documents_;
-    std::vector<double> weights_, block_weights_;
+    std::vector<double, Allocator<double>> weights_, block_weights_;
 };
 
 WIDER_WHERE_IT_CAN void add_row(const float* __restrict row, double change,
@@ -555,7 +600,7 @@ private:
     const Task& task_;
     size_t n_lines_;
     std::vector<Tile> tiles_;
-    std::vector<Line> lines_;  // tile after tile
+    std::vector<Line, Allocator<Line>> lines_;  // tile after tile
 };
 
 // A set of places among the rows, one bit each.
@@ -908,44 +953,7 @@ Array<float> validate_products(Table<float> products, const Task& task, Vector<i
 
 // --- prediction ----------------------------------------------------------------------------------
 
-constexpr int64_t TOGETHER = 4;  // terms of a document: its scores are loaded and stored once
-constexpr int64_t AHEAD = 2 * TOGETHER;
 constexpr size_t ROWS_TOGETHER = 64;
-
-// Begin to load `n` numbers.
-inline void fetch(const float* numbers, size_t n) {
-    for (size_t k = 0; k < n; k += 16) prefetch(numbers + k);
-}
-
-// Add the rows of weights of some terms, times their values, to the scores (m) of one document:
-// one after the other, so that the sums do not depend on how many are taken together.
-WIDER_WHERE_IT_CAN void add_terms(const double* values, const int32_t* columns, int64_t n_terms,
-                                  const float* weights, float* __restrict scores, size_t m) {
-    const auto row_of = [&](int64_t k) { return weights + size_t(columns[k]) * m; };
-    int64_t k = 0;
-    for (; k + TOGETHER <= n_terms; k += TOGETHER) {
-        // the rows are anywhere in a large table: ask for the next ones early
-        for (int64_t next = k + AHEAD; next < std::min(k + AHEAD + TOGETHER, n_terms); ++next)
-            fetch(row_of(next), m);
-        const float* __restrict a = row_of(k), * __restrict b = row_of(k + 1);
-        const float* __restrict c = row_of(k + 2), * __restrict d = row_of(k + 3);
-        const auto of_a = float(values[k]), of_b = float(values[k + 1]);
-        const auto of_c = float(values[k + 2]), of_d = float(values[k + 3]);
-        for (size_t j = 0; j < m; ++j) {
-            float sum = scores[j];
-            sum += of_a * a[j];
-            sum += of_b * b[j];
-            sum += of_c * c[j];
-            sum += of_d * d[j];
-            scores[j] = sum;
-        }
-    }
-    for (; k < n_terms; ++k) {
-        const float* __restrict row = row_of(k);
-        const auto value = float(values[k]);
-        for (size_t j = 0; j < m; ++j) scores[j] += value * row[j];
-    }
-}
 
 // X W + intercept (n x m). A row of the result depends on its row of X alone.
 Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
@@ -966,8 +974,8 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
                     float* row = product.data() + doc * m;
                     std::copy_n(intercept.data(), m, row);
                     const int64_t start = starts.data()[doc], n = starts.data()[doc + 1] - start;
-                    add_terms(values.data() + start, columns.data() + start, n, weights.data(), row,
-                              m);
+                    add_weighted_rows(values.data() + start, columns.data() + start, n,
+                                      weights.data(), row, m);
                     watch.did(size_t(n + 1) * (m / 4 + 1));
                 }
             }

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import native, progress
-from wordclass.arrays import Flags, Ints, Sparse
+from wordclass.arrays import Flags, Floats32, Ints, Sparse
 from wordclass.checks import n_threads, told_as_input_errors
 from wordclass.counts import WordClassCounts, fits_dense_table, index_arrays
 from wordclass.errors import InputError
@@ -81,6 +81,29 @@ def count_known(
         return _csr(parts, (len(texts), len(vocabulary)))
     native.warn_if_missing()
     return count_known_in_python(texts, analyze, vocabulary.index, n_jobs)
+
+
+def weighted_sums(
+    texts: list[str],
+    analyze: Analyze,
+    vocabulary: Vocabulary,
+    weights: Floats32,
+    intercept: Floats32,
+    n_jobs: int | None = None,
+) -> Floats32 | None:
+    """Return X @ weights + intercept (n, m) of the tf-idf X (n, v) of texts, without making X.
+
+    None where the engine does not serve. A row depends on its text alone, to the bit.
+    """
+    if not serves(analyze):
+        return None
+    table = np.ascontiguousarray(weights, np.float32), np.ascontiguousarray(intercept, np.float32)
+    with told_as_input_errors():
+        documents = _documents(texts, analyze)
+        sums: Floats32 = _fixed(vocabulary, analyze).weighted_sums(
+            documents, vocabulary.idf, damped_counts(0), *table, n_threads(n_jobs)
+        )
+    return sums
 
 
 def index_texts(
@@ -456,7 +479,10 @@ def _fixed(vocabulary: Vocabulary, analyze: OurAnalyzer) -> Any:  # noqa: ANN401
     if analyze not in vocabulary.native_forms:
         # the column of a term that is never met stays empty
         terms = [term if _can_be_met(term) else "" for term in vocabulary.terms]
-        made = native.engine.FixedVocabulary(terms, _options(analyze))  # type: ignore[union-attr]
+        frequent_first = np.argsort(-vocabulary.doc_freq, kind="stable")
+        made = native.engine.FixedVocabulary(  # type: ignore[union-attr]
+            terms, _options(analyze), frequent_first
+        )
         vocabulary.native_forms[analyze] = made
     return vocabulary.native_forms[analyze]
 
