@@ -42,6 +42,14 @@ class FormatError(InputError):
         return f"{place}: {self.reason}"
 
 
+class NoRecordsError(FormatError):
+    """A file holds no records: an error, unless it is one of many."""
+
+
+class EngineError(WordClassError):
+    """An engine cannot be reached, or cannot do its work; the message says what to look at."""
+
+
 class MissingDataError(InputError, FileNotFoundError):
     """A file or corpus is not there; the message says how to get it and where to put it."""
 

@@ -9,7 +9,7 @@ import typer
 
 from wordclass.corpus import CorpusReader, LabelledCorpus, ReadOptions, Record, load_dataset
 from wordclass.errors import InputError
-from wordclass.storage import COMPRESSIONS, state_of
+from wordclass.storage import COMPRESSIONS, size_of
 
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 Names = list[str] | None
@@ -106,8 +106,7 @@ class Corpus(Texts):
         """Whether this is a file that had better not be held in memory."""
         path = Path(self.data)
         limit = _LARGE // _COMPRESSION if path.suffix.lower() in COMPRESSIONS else _LARGE
-        n_bytes, *_ = state_of(path) or (0,)
-        return n_bytes > limit and path.is_file()
+        return (size_of(path) or 0) > limit
 
     def read(self, usual_split: str, *arguments: Any, **options: Any) -> LabelledCorpus:  # noqa: ANN401
         """Read the corpus at once; the arguments are those of `blocks`."""

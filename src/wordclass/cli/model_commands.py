@@ -190,7 +190,8 @@ def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
         numbered = enumerate(lines, start=n_lines + 1)
         n_lines += len(lines)
         if is_json:
-            yield [*jsonl.records_of(Path("standard input"), numbered, options)]
+            found: Iterator[Any] = jsonl.records_of(Path("standard input"), numbered, options)
+            yield [*found]
         else:
             yield [Record(line, []) for line in lines]
 
@@ -199,7 +200,7 @@ def _input_lines(encoding: str) -> Iterator[list[str]]:
     """Give the lines of standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
-    for lines in line_blocks(sys.stdin.buffer, "standard input", encoding):
+    for lines in line_blocks(sys.stdin.buffer, True, "standard input", encoding):
         yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 

@@ -16,9 +16,13 @@ from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.corpus import Label
+from wordclass.corpus_parts import CorpusParts
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
+from wordclass.embedding.in_parts import GivenBlocks, learn_in_parts
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
 from wordclass.embedding.vectors import Correlate, Projection, Recipe
+from wordclass.engines import opened
+from wordclass.engines._runs import Engine
 from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled, unknown_name
@@ -139,14 +143,37 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         """
         if iter(blocks) is blocks:
             raise InputError("blocks can be gone through only once; expected a list, or the like")
-        learner = self._learner()
-        if learner.structural_problems or learner.keep_documents:
-            raise InputError("structural_problems and keep_documents need all texts at once: fit")
-        learned = learner.learn_blocks(lambda: (labelled(*block, None) for block in blocks))
-        if not getattr(blocks, "is_multilabel", True):
-            learned = replace(learned, codeframe=replace(learned.codeframe, kind="single"))
-        check_class_count(learned.codeframe)
-        self._adopt(learned)
+        return self.fit_parts(GivenBlocks([blocks]))
+
+    def fit_parts(
+        self,
+        corpus: Any,  # noqa: ANN401 - see below
+        *,
+        engine: str | Engine = "in_sequence",
+        **options: Any,  # noqa: ANN401
+    ) -> Self:
+        """Learn the embeddings from a corpus in parts, by an engine: only sums are held.
+
+        The terms are those of `fit`, and the vectors equal its own but for rounding, whatever the
+        parts and their order. The same parts give the same bits, on every engine.
+
+        Parameters
+        ----------
+        corpus : CorpusParts, or what `CorpusParts.of` takes
+            The parts: files, patterns, addresses; a Dask bag or dataframe, a Spark DataFrame.
+        engine : str or engine, default="in_sequence"
+            A file name in `engines/`, or what `wc.engine` returned.
+        **options
+            Of an engine that is named: see `wc.engine`.
+
+        After it, `seen_` tells of the records: `n_docs`, and `n_skipped`, those that could not be
+        read.
+        """
+        given: Any = corpus if hasattr(corpus, "conclude") else CorpusParts.of(corpus)
+        with opened(engine, **options) as opened_engine:
+            found = learn_in_parts(self._learner(), given, opened_engine)
+        self._adopt(found.learned)
+        self.seen_ = found.seen
         return self
 
     def fit_transform(

@@ -1,0 +1,170 @@
+"""The workers of a Dask cluster."""
+
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+from wordclass import naming
+from wordclass.checks import check_int
+from wordclass.engines._runs import Add, Sum, Tell, Work, runs, tree_levels
+from wordclass.errors import EngineError, InputError, WordClassError
+
+_PATIENCE = 20  # seconds for a scheduler to answer
+_RETRIES = 3  # of a task that fails for reasons of its worker
+
+
+class Dask:
+    """Works on the parts of a corpus, or on the partitions of a bag or dataframe, by Dask.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        A cluster that is there already.
+    scheduler : str, optional
+        The address of one, such as "tcp://10.0.0.1:8786". By default a cluster is started here.
+    n_workers : int, optional
+        How many processes the cluster that is started here has; by default one per core.
+
+    Raises
+    ------
+    EngineError
+        The scheduler does not answer; or a worker has no wordclass, or another version.
+    """
+
+    def __init__(
+        self,
+        client: Any = None,  # noqa: ANN401 - distributed.Client
+        scheduler: str | None = None,
+        n_workers: int | None = None,
+    ) -> None:
+        distributed = naming.extra("distributed", "for the engine 'dask'", "dask")
+        if client is not None and scheduler is not None:
+            raise InputError("give a client or the address of a scheduler, not both")
+        self._opened: list[Any] = []
+        self._client = client
+        if client is None and scheduler is not None:
+            self._client = _connected(distributed, scheduler)
+        elif client is None:
+            if n_workers is not None:
+                check_int("n_workers", n_workers, 1)
+            cluster = distributed.LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+            )
+            self._opened.append(cluster)
+            self._client = distributed.Client(cluster)
+        if client is None:
+            self._opened.append(self._client)
+        try:
+            self._check_workers()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    @property
+    def n_workers(self) -> int:
+        """How many parts are worked on at the same time."""
+        return max(1, sum(self._client.ncores().values()))
+
+    def _check_workers(self) -> None:
+        """Refuse workers that cannot do the work, or do it differently."""
+        found = self._client.run(metadata.version, "wordclass", on_error="return")
+        if not found:
+            raise EngineError(f"the scheduler {self._address} has no workers")
+        own = metadata.version("wordclass")
+        for worker, version in sorted(found.items()):
+            if isinstance(version, BaseException):
+                raise EngineError(f"the worker {worker} has no wordclass: install version {own}")
+            if version != own:
+                raise EngineError(f"the worker {worker} has wordclass {version}, but here is {own}")
+
+    @property
+    def _address(self) -> str:
+        return str(self._client.scheduler.address)
+
+    def map_and_add(
+        self,
+        work: Work[Sum],
+        items: Any,  # noqa: ANN401 - a sequence, a bag or a dataframe
+        add: Add[Sum],
+        tell: Tell,
+    ) -> Sum:
+        """Return the sum over all items; sums are added by the workers."""
+        import dask
+
+        client = self._client
+        # one copy for each worker, with what it makes of it (the native form of a vocabulary)
+        shared = client.scatter(work, broadcast=True, hash=False)
+        if hasattr(items, "to_delayed"):
+            partitions = [*items.to_delayed()]
+            tasks = [dask.delayed(_work_on)(shared, k, [each]) for k, each in enumerate(partitions)]
+            sizes = [1] * len(tasks)
+        else:
+            numbers = runs(len(items), self.n_workers)
+            sizes = [*map(len, numbers)]
+            tasks = [
+                dask.delayed(_work_on)(shared, run[0], [items[k] for k in run]) for run in numbers
+            ]
+        leaves = client.compute(tasks, retries=_RETRIES)
+        total = tree_levels(leaves, _adding(client, add))
+        size_of = {leaf.key: size for leaf, size in zip(leaves, sizes, strict=True)}
+        del leaves, tasks  # what was added up is forgotten by the workers
+        try:
+            return self._waited_for(total, size_of, tell)
+        finally:
+            client.cancel([total, shared])
+
+    def _waited_for(self, total: Any, size_of: dict[str, int], tell: Tell) -> Any:  # noqa: ANN401
+        """Wait for a sum, and tell of the tasks that are done on the way."""
+        import distributed
+
+        try:
+            while True:
+                try:
+                    distributed.wait(total, timeout=0.5)
+                except TimeoutError:
+                    tell(self._n_done(size_of))
+                    continue
+                return total.result()
+        except WordClassError:
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise EngineError(f"Dask: {type(error).__name__}: {reason:.300}") from error
+
+    def _n_done(self, size_of: dict[str, int]) -> int:
+        """Return how many items are in tasks that were not done before, and are now."""
+        held = self._client.run_on_scheduler(_states, keys=[*size_of])
+        done = [key for key, state in held.items() if state in ("memory", "released", "forgotten")]
+        return sum(size_of.pop(key) for key in done)
+
+    def __enter__(self) -> "Dask":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close what was opened here; a client of the user's stays open."""
+        while self._opened:
+            self._opened.pop().close()
+
+
+def _states(dask_scheduler: Any, keys: list[str]) -> dict[str, str]:  # noqa: ANN401
+    """Tell the states of tasks; runs on the scheduler."""
+    return {key: getattr(dask_scheduler.tasks.get(key), "state", "forgotten") for key in keys}
+
+
+def _connected(distributed: Any, address: str) -> Any:  # noqa: ANN401 - a module, a Client
+    try:
+        return distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        told = f"the scheduler {address} does not answer within {_PATIENCE} seconds"
+        raise EngineError(f"{told}; is the address right, and is it running?") from error
+
+
+def _adding(client: Any, add: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:  # noqa: ANN401
+    return lambda left, right: client.submit(add, left, right, pure=False, retries=_RETRIES)
+
+
+def _work_on(work: Work[Sum], first: int, items: list[Any]) -> Sum:
+    return work(enumerate(items, start=first))
+
+
+make = Dask
