@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from wordclass.corpus import LabelledCorpus as LabelledCorpus
     from wordclass.corpus import load_dataset as load_dataset
     from wordclass.corpus import read_corpus as read_corpus
+    from wordclass.corpus_parts import CorpusParts as CorpusParts
     from wordclass.distillation import distill as distill
     from wordclass.embedding.estimator import WordClassEmbeddings as WordClassEmbeddings
     from wordclass.embedding.matrix import EmbeddingMatrix as EmbeddingMatrix
     from wordclass.embedding.unseen_terms import UnseenTerms as UnseenTerms
+    from wordclass.engines import engine as engine
+    from wordclass.errors import EngineError as EngineError
     from wordclass.errors import FormatError as FormatError
     from wordclass.errors import InputError as InputError
     from wordclass.errors import MissingDataError as MissingDataError
@@ -35,9 +38,11 @@ if TYPE_CHECKING:
     from wordclass.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
+    "CorpusParts": "corpus_parts",
     "Dataset": "corpus",
     "DocumentVectorizer": "text.vectorizer",
     "EmbeddingMatrix": "embedding.matrix",
+    "EngineError": "errors",
     "FormatError": "errors",
     "IdBatch": "text.sequences",
     "InputError": "errors",
@@ -51,6 +56,7 @@ _HOMES = {
     "WordVectors": "word_vectors",
     "classifier": "classifiers",
     "distill": "distillation",
+    "engine": "engines",
     "evaluate": "measures",
     "load": "persistence",
     "load_dataset": "corpus",

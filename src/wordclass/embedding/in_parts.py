@@ -96,7 +96,7 @@ class Job:
 
     def __init__(self, engine: Engine, items: Any, what: str, n_passes: int) -> None:  # noqa: ANN401
         self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
-        self._n_items = getattr(items, "npartitions", None) or _length(items)
+        self._n_items = _n_parts(items)
         self._n_done = 0
         self._listener = progress.listener()
 
@@ -116,8 +116,10 @@ class Job:
         return made
 
 
-def _length(items: Any) -> int:  # noqa: ANN401
-    return len(items) if isinstance(items, Sequence) else 1
+def _n_parts(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask or Spark
+    if isinstance(items, Sequence):
+        return len(items)
+    return int(items.npartitions if hasattr(items, "npartitions") else items.rdd.getNumPartitions())
 
 
 # --- the first pass ---------------------------------------------------------------------------

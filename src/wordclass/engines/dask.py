@@ -63,7 +63,7 @@ class Dask:
     @property
     def n_workers(self) -> int:
         """How many parts are worked on at the same time."""
-        return max(1, sum(self._client.ncores().values()))
+        return max(1, int(sum(self._client.ncores().values())))
 
     def _check_workers(self) -> None:
         """Refuse workers that cannot do the work, or do it differently."""
@@ -89,38 +89,39 @@ class Dask:
         tell: Tell,
     ) -> Sum:
         """Return the sum over all items; sums are added by the workers."""
-        import dask
-
+        delayed: Any = naming.extra("dask", "for the engine 'dask'").delayed
         client = self._client
         # one copy for each worker, with what it makes of it (the native form of a vocabulary)
         shared = client.scatter(work, broadcast=True, hash=False)
         if hasattr(items, "to_delayed"):
             partitions = [*items.to_delayed()]
-            tasks = [dask.delayed(_work_on)(shared, k, [each]) for k, each in enumerate(partitions)]
+            tasks = [delayed(_work_on)(shared, k, [each]) for k, each in enumerate(partitions)]
             sizes = [1] * len(tasks)
         else:
             numbers = runs(len(items), self.n_workers)
             sizes = [*map(len, numbers)]
-            tasks = [
-                dask.delayed(_work_on)(shared, run[0], [items[k] for k in run]) for run in numbers
-            ]
+            tasks = [delayed(_work_on)(shared, run[0], [items[k] for k in run]) for run in numbers]
         leaves = client.compute(tasks, retries=_RETRIES)
         total = tree_levels(leaves, _adding(client, add))
         size_of = {leaf.key: size for leaf, size in zip(leaves, sizes, strict=True)}
         del leaves, tasks  # what was added up is forgotten by the workers
         try:
-            return self._waited_for(total, size_of, tell)
+            made: Sum = self._waited_for(total, size_of, tell)
+        except BaseException:  # also Ctrl-C: nobody wants the rest
+            client.cancel([total])
+            raise
         finally:
-            client.cancel([total, shared])
+            shared.release()
+            total.release()
+        return made
 
     def _waited_for(self, total: Any, size_of: dict[str, int], tell: Tell) -> Any:  # noqa: ANN401
         """Wait for a sum, and tell of the tasks that are done on the way."""
-        import distributed
-
+        wait: Any = naming.extra("distributed", "for the engine 'dask'", "dask").wait
         try:
             while True:
                 try:
-                    distributed.wait(total, timeout=0.5)
+                    wait(total, timeout=0.5)
                 except TimeoutError:
                     tell(self._n_done(size_of))
                     continue
