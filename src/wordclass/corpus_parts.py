@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from wordclass import naming, storage
+from wordclass import naming, progress, storage
 from wordclass.checks import check_int
 from wordclass.corpus import (
     LabelledCorpus,
@@ -61,7 +61,7 @@ class FilePart:
         except NoRecordsError:
             return
         except FormatError as error:
-            raise self.placed(error) from error
+            raise self.placed(error) from None
         storage.check_state(self.path, self.state)
 
     def placed(self, error: FormatError) -> FormatError:
@@ -144,7 +144,8 @@ class CorpusParts:
             raise InputError("no files were named: a corpus has at least one part")
         files = [file for name in names for file in _files(fspath(name))]
         parts = [part for file in files for part in _cut(file, options, part_bytes)]
-        return cls(parts, _options_for_files(parts, options), selection)
+        with progress.on_progress(progress.nobody):  # a look at the first record is no news
+            return cls(parts, _options_for_files(parts, options), selection)
 
     def __len__(self) -> int:
         return len(self.items)

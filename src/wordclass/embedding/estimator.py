@@ -18,7 +18,7 @@ from wordclass.checks import check_int
 from wordclass.corpus import Label
 from wordclass.corpus_parts import CorpusParts
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
-from wordclass.embedding.in_parts import GivenBlocks, learn_in_parts
+from wordclass.embedding.in_parts import CrossFit, GivenBlocks, learn_in_parts
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
 from wordclass.embedding.vectors import Correlate, Projection, Recipe
 from wordclass.engines import opened
@@ -169,12 +169,57 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         After it, `seen_` tells of the records: `n_docs`, and `n_skipped`, those that could not be
         read.
         """
-        given: Any = corpus if hasattr(corpus, "conclude") else CorpusParts.of(corpus)
-        with opened(engine, **options) as opened_engine:
-            found = learn_in_parts(self._learner(), given, opened_engine)
+        with opened(engine, **options) as running:
+            found = learn_in_parts(self._learner(), _in_parts(corpus), running)
         self._adopt(found.learned)
         self.seen_ = found.seen
         return self
+
+    def fit_transform_parts(
+        self,
+        corpus: Any,  # noqa: ANN401 - see `fit_parts`
+        folder: str | PathLike[str],
+        *,
+        engine: str | Engine = "in_sequence",
+        **options: Any,  # noqa: ANN401
+    ) -> list[Path]:
+        """Learn from a corpus in parts, and write cross-fitted features of its texts.
+
+        The features of a text are those of `fit_transform`: its fold is a hash of seed and text, so
+        it does not depend on the parts.
+
+        Parameters
+        ----------
+        corpus, engine, **options
+            As in `fit_parts`.
+        folder : str or path
+            Where the features go, one file per part, `part-00000.npy` and so on: float32 arrays of
+            shape (documents of the part, r). Workers on other machines must reach it, too.
+
+        Returns
+        -------
+        list of Path
+            The files, in the order of the parts.
+        """
+        with opened(engine, **options) as running:
+            given, place = _in_parts(corpus), Path(folder)
+            found = learn_in_parts(
+                self._learner(), given, running, folds=self.folds, seed=self.seed, n_more=1
+            )
+            embed = self._adopt(found.learned)
+            self.seen_ = found.seen
+            vectors = [embed(found.learned.counts - counts) for counts in found.fold_counts]
+            writing = CrossFit(
+                *(
+                    given.without_items(),
+                    self.vectorizer_,
+                    vectors,
+                    self.seed,
+                    str(place.absolute()),
+                )
+            )
+            place.mkdir(parents=True, exist_ok=True)
+            return found.job.run(writing, "writing features")
 
     def fit_transform(
         self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
@@ -425,3 +470,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         ).values()
         self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
+
+
+def _in_parts(corpus: Any) -> Any:  # noqa: ANN401 - see `fit_parts`
+    return corpus if hasattr(corpus, "conclude") else CorpusParts.of(corpus)

@@ -8,13 +8,14 @@ order that follows from the numbers of the parts alone.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import add
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from wordclass import progress
-from wordclass.arrays import Ints, Sparse
+from wordclass import progress, storage
+from wordclass.arrays import Floats, Ints, Sparse
 from wordclass.corpus import Seen
 from wordclass.correlations import information_gain
 from wordclass.counts import WordClassCounts
@@ -257,16 +258,26 @@ class LearnedInParts:
 
     learned: Learned
     seen: Seen
+    job: Job
     fold_counts: list[WordClassCounts] = field(default_factory=list)
 
 
 def learn_in_parts(
-    learner: Learner, corpus: Corpus, engine: Engine, *, folds: int = 1, seed: int = 0
+    learner: Learner,
+    corpus: Corpus,
+    engine: Engine,
+    *,
+    folds: int = 1,
+    seed: int = 0,
+    n_more: int = 0,
 ) -> LearnedInParts:
-    """Learn from a corpus in parts; see `WordClassEmbeddings.fit_parts`."""
+    """Learn from a corpus in parts; see `WordClassEmbeddings.fit_parts`.
+
+    Whoever asks makes `n_more` passes afterwards, with the same account of progress.
+    """
     if learner.keep_documents:
         raise InputError("keep_documents needs all texts at once: fit")
-    job = Job(engine, corpus.items, "learning", 2 + bool(learner.structural_problems))
+    job = Job(engine, corpus.items, "learning", 2 + bool(learner.structural_problems) + n_more)
     reading = corpus.without_items()
     first = job.run(CountTerms(reading, learner.vectorizer), "counting words")
     codeframe = corpus.conclude(first.seen, first.codeframe)
@@ -293,4 +304,50 @@ def learn_in_parts(
     counts_by_fold = run(summing, "adding up weights")
     counts = tree_sum(counts_by_fold, add)
     learned = Learned(vocabulary, codeframe, structural, counts)
-    return LearnedInParts(learned, first.seen, counts_by_fold if folds > 1 else [])
+    return LearnedInParts(learned, first.seen, job, counts_by_fold if folds > 1 else [])
+
+
+# --- features of the documents --------------------------------------------------------------------
+
+
+@dataclass
+class CrossFit:
+    """Writes the features of consecutive parts, by embeddings that never saw a document's fold.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    vectorizer : DocumentVectorizer
+        Fitted.
+    vectors : list of arrays of shape (v, r)
+        The embeddings without each fold.
+    seed : int
+        Of the folds.
+    folder : str
+        Where the files go.
+    """
+
+    corpus: Corpus
+    vectorizer: DocumentVectorizer
+    vectors: list[Floats]
+    seed: int
+    folder: str
+
+    def __call__(self, items: Iterable[tuple[int, Any]]) -> list[Path]:
+        """Write a file for each part, and return their names."""
+        return [self._of_part(number, item) for number, item in items]
+
+    def _of_part(self, number: int, item: Any) -> Path:  # noqa: ANN401
+        made = [np.zeros((0, self.vectors[0].shape[1]), np.float32)]
+        for texts, _ in self.corpus.blocks(number, item, Seen()):
+            X = self.vectorizer.transform(texts)
+            folds = fold_numbers(texts, len(self.vectors), self.seed)
+            features = np.zeros((len(texts), self.vectors[0].shape[1]), np.float32)
+            for fold in np.unique(folds):
+                rows = np.flatnonzero(folds == fold)
+                features[rows] = X[rows] @ self.vectors[fold]
+            made.append(features)
+        path = Path(self.folder, f"part-{number:05}.npy")
+        with storage.writing(path) as stream:
+            np.save(stream, np.concatenate(made))
+        return path

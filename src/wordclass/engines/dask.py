@@ -1,5 +1,7 @@
 """The workers of a Dask cluster."""
 
+import pickle
+import warnings
 from collections.abc import Callable
 from importlib import metadata
 from typing import Any
@@ -91,8 +93,7 @@ class Dask:
         """Return the sum over all items; sums are added by the workers."""
         delayed: Any = naming.extra("dask", "for the engine 'dask'").delayed
         client = self._client
-        # one copy for each worker, with what it makes of it (the native form of a vocabulary)
-        shared = client.scatter(work, broadcast=True, hash=False)
+        shared = self._sent(work)
         if hasattr(items, "to_delayed"):
             partitions = [*items.to_delayed()]
             tasks = [delayed(_work_on)(shared, k, [each]) for k, each in enumerate(partitions)]
@@ -114,6 +115,18 @@ class Dask:
             shared.release()
             total.release()
         return made
+
+    def _sent(self, work: Work[Sum]) -> Any:  # noqa: ANN401 - a future
+        """Send the work to the cluster, once.
+
+        It is the result of a task, so that each worker holds one copy, with what it makes of it
+        (the native form of a vocabulary), and a copy that is lost with its worker is made again;
+        what `scatter` sends is lost.
+        """
+        pickled = naming.extra("cloudpickle", "for the engine 'dask'", "dask").dumps(work)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self._client.submit(pickle.loads, pickled, pure=False, retries=_RETRIES)
 
     def _waited_for(self, total: Any, size_of: dict[str, int], tell: Tell) -> Any:  # noqa: ANN401
         """Wait for a sum, and tell of the tasks that are done on the way."""

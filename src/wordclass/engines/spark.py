@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from importlib import metadata
 from threading import Event, Thread
 from typing import Any
@@ -82,7 +83,10 @@ class Spark:
     def _map_and_add(self, work: Work[Sum], items: Any, add: Add[Sum], tell: Tell) -> Sum:  # noqa: ANN401
         functions = naming.extra("pyspark.sql.functions", "for the engine 'spark'", "spark")
         context, own = self._session.sparkContext, metadata.version("wordclass")
-        shared = context.broadcast((work, None if hasattr(items, "mapInArrow") else items))
+        dumps = naming.extra("pyspark.cloudpickle", "for the engine 'spark'", "spark").dumps
+        shared = context.broadcast(
+            _Shared(dumps((work, None if hasattr(items, "mapInArrow") else items)))
+        )
         if hasattr(items, "mapInArrow"):
             n_sums = items.rdd.getNumPartitions()
             sums = items.mapInArrow(_on_partitions(shared, own), _SCHEMA)
@@ -133,6 +137,7 @@ def _started(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkS
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.driver.maxResultSize": "0",
+        "spark.sql.shuffle.partitions": "16",
     }.items():
         builder = builder.config(name, value)
     try:
@@ -155,13 +160,24 @@ def _quietly() -> Iterator[None]:
 # --- what runs on the executors -------------------------------------------------------------------
 
 
+class _Shared:
+    """What all tasks share, such as the vocabulary: each process unpickles it once."""
+
+    def __init__(self, pickled: bytes) -> None:
+        self._pickled = pickled
+
+    @cached_property
+    def loaded(self) -> Any:  # noqa: ANN401 - the work, and the items
+        return pickle.loads(self._pickled)
+
+
 def _on_runs(shared: Any, version: str, numbers: list[range]) -> Any:  # noqa: ANN401 - a function
     """Return the function that works on runs of items, given by their numbers."""
 
     def work_on(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                work, items = shared.value
+                work, items = shared.value.loaded
                 run = numbers[number]
                 yield _row(number, version, lambda: work([(k, items[k]) for k in run]))  # noqa: B023
 
@@ -176,7 +192,7 @@ def _on_partitions(shared: Any, version: str) -> Any:  # noqa: ANN401 - a functi
 
         context: Any = TaskContext.get()
         number = context.partitionId()
-        yield _row(number, version, lambda: shared.value[0]([(number, batches)]))
+        yield _row(number, version, lambda: shared.value.loaded[0]([(number, batches)]))
 
     return work_on
 
