@@ -222,10 +222,18 @@ def _files(name: str) -> list[File]:
 
 def _files_of_folder(folder: Path) -> list[File]:
     """Return the files of a folder of parts; one with a folder per class is a part itself."""
-    with storage.accessing(folder):
-        found = sorted(path for path in folder.iterdir() if not path.name.startswith(_HIDDEN))
-    is_of_files = found and all(path.is_file() for path in found)
-    return [*found] if is_of_files else [folder]
+    if not is_folder_of_parts(folder):
+        return [folder]
+    return [*sorted(each for each in folder.iterdir() if not each.name.startswith(_HIDDEN))]
+
+
+def is_folder_of_parts(path: Path) -> bool:
+    """Whether a path is a folder that holds files and no folders."""
+    if not path.is_dir():
+        return False
+    with storage.accessing(path):
+        found = [each for each in path.iterdir() if not each.name.startswith(_HIDDEN)]
+    return bool(found) and all(each.is_file() for each in found)
 
 
 def _remote_files(address: Address) -> list[File]:
@@ -250,15 +258,19 @@ def _cut(path: File, options: ReadOptions, n_bytes: int) -> list[FilePart]:
 
 def _options_for_files(parts: list[FilePart], options: ReadOptions) -> ReadOptions:
     """Name the columns that the first record has, for all parts."""
-    peeking = replace(options, keep_rows=True, texts_only=True)
+    peeking = replace(options, keep_rows=True, texts_only=True, on_bad_record="skip")
+    problems: list[FormatError] = []
     for part in parts:
         for block in part.blocks(peeking):
-            first = next((each for each in block if isinstance(each, Record)), None)
-            if first is not None:
-                if part.format in ("fasttext", "folders"):
+            for each in block:
+                if not isinstance(each, Record):
+                    problems.append(each)
+                elif part.format in ("fasttext", "folders"):
                     return options
-                return _with_fields([*(first.row or {})], options, part.path, first.place)
-    raise InputError(f"{parts[0].path}: no part of the corpus has a record that can be read")
+                else:
+                    return _with_fields([*(each.row or {})], options, part.path, each.place)
+    nothing = NoRecordsError(parts[0].path, None, "no records in any part of the corpus")
+    raise problems[0] if problems else nothing
 
 
 def _with_fields(

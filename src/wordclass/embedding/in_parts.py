@@ -5,7 +5,7 @@ which terms are kept, and what they weigh; the second pass adds up weights, part
 order that follows from the numbers of the parts alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from operator import add
 from pathlib import Path
@@ -14,13 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from wordclass import progress, storage
+from wordclass import storage
 from wordclass.arrays import Floats, Ints, Sparse
 from wordclass.corpus import Seen
 from wordclass.correlations import information_gain
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.state import Learned, Learner, telling_terms, with_structural_columns
-from wordclass.engines._runs import Engine, Sum, Work, tree_sum
+from wordclass.engines import Job
+from wordclass.engines._runs import Engine, tree_sum
 from wordclass.errors import InputError, StorageError
 from wordclass.folds import fold_numbers
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
@@ -80,47 +81,6 @@ class GivenBlocks:
     def without_items(self) -> "GivenBlocks":
         """Return itself: there is nothing to be sent anywhere."""
         return self
-
-
-class Job:
-    """Passes over a corpus, with one account of progress for all of them.
-
-    Parameters
-    ----------
-    engine : Engine
-    items : sequence or table
-        The parts.
-    what : str
-        What is being done.
-    n_passes : int
-    """
-
-    def __init__(self, engine: Engine, items: Any, what: str, n_passes: int) -> None:  # noqa: ANN401
-        self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
-        self._n_items = _n_parts(items)
-        self._n_done = 0
-        self._listener = progress.listener()
-
-    def run(self, work: Work[Sum], step: str, plus: Callable[[Sum, Sum], Sum] = add) -> Sum:
-        """Make one pass, and return the sum over all parts."""
-        total, before = self._n_items * self._n_passes, self._n_done
-
-        def tell(n_more: int) -> None:
-            self._n_done += n_more
-            shown = min(self._n_done, before + self._n_items)
-            self._listener(f"{self._what}: {step}", shown, total)
-
-        tell(0)
-        made = self._engine.map_and_add(work, self._items, plus, tell)
-        self._n_done = before + self._n_items
-        tell(0)
-        return made
-
-
-def _n_parts(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask or Spark
-    if isinstance(items, Sequence):
-        return len(items)
-    return int(items.npartitions if hasattr(items, "npartitions") else items.rdd.getNumPartitions())
 
 
 # --- the first pass ---------------------------------------------------------------------------

@@ -13,12 +13,13 @@ neither the engine nor the number of workers, nor which of them was faster, chan
 A task that runs twice, because a worker died, is counted once: its result has a place in the tree.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import add
 from typing import Any
 
-from wordclass import naming
-from wordclass.engines._runs import Engine
+from wordclass import naming, progress
+from wordclass.engines._runs import Engine, Sum, Work
 from wordclass.errors import InputError
 
 
@@ -49,3 +50,44 @@ def opened(given: str | Engine, **options: Any) -> Iterator[Engine]:  # noqa: AN
         known = ", ".join(naming.names("engines"))
         raise InputError(f"engine is {given!r}; expected one of {known}, or what wc.engine returns")
     yield given
+
+
+class Job:
+    """Passes over a corpus, with one account of progress for all of them.
+
+    Parameters
+    ----------
+    engine : Engine
+    items : sequence or table
+        The parts.
+    what : str
+        What is being done.
+    n_passes : int
+    """
+
+    def __init__(self, engine: Engine, items: Any, what: str, n_passes: int) -> None:  # noqa: ANN401
+        self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
+        self._n_items = _n_parts(items)
+        self._n_done = 0
+        self._listener = progress.listener()
+
+    def run(self, work: Work[Sum], step: str, plus: Callable[[Sum, Sum], Sum] = add) -> Sum:
+        """Make one pass, and return the sum over all parts."""
+        total, before = self._n_items * self._n_passes, self._n_done
+
+        def tell(n_more: int) -> None:
+            self._n_done += n_more
+            shown = min(self._n_done, before + self._n_items)
+            self._listener(f"{self._what}: {step}", shown, total)
+
+        tell(0)
+        made = self._engine.map_and_add(work, self._items, plus, tell)
+        self._n_done = before + self._n_items
+        tell(0)
+        return made
+
+
+def _n_parts(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask or Spark
+    if isinstance(items, Sequence):
+        return len(items)
+    return int(items.npartitions if hasattr(items, "npartitions") else items.rdd.getNumPartitions())

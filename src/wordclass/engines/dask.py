@@ -69,9 +69,11 @@ class Dask:
 
     def _check_workers(self) -> None:
         """Refuse workers that cannot do the work, or do it differently."""
+        try:
+            self._client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError as error:
+            raise EngineError(f"the scheduler {self._address} has no workers") from error
         found = self._client.run(metadata.version, "wordclass", on_error="return")
-        if not found:
-            raise EngineError(f"the scheduler {self._address} has no workers")
         own = metadata.version("wordclass")
         for worker, version in sorted(found.items()):
             if isinstance(version, BaseException):
