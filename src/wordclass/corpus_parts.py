@@ -194,9 +194,9 @@ class CorpusParts:
         is_multilabel = self.selection.conclude(seen)
         return replace(codeframe, kind="multilabel" if is_multilabel else "single")
 
-    def read(self) -> LabelledCorpus:
-        """Read all parts into memory."""
-        seen, records = Seen(), list[Record]()
+    def read(self, seen: Seen | None = None) -> LabelledCorpus:
+        """Read all parts into memory, and note what was seen."""
+        seen, records = Seen() if seen is None else seen, list[Record]()
         for number, item in enumerate(self.items):
             for block in self.records(number, item, seen):
                 records += block

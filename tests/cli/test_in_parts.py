@@ -227,3 +227,25 @@ def test_a_driver_that_is_killed_leaves_finished_parts_and_nothing_half_written(
     assert all((out / name).read_bytes() == content for name, content in finished.items())
     assert [row["text"] for row in predicted(out)] == corpus(120)[0]
     assert len(list(out.iterdir())) == 6  # what was unfinished is gone
+
+
+@pytest.mark.parametrize("engine", [None, "in_sequence", "processes"])
+def test_train_learns_the_same_model_from_parts(run, parts, tmp_path, engine):
+    chosen = ["--engine", engine] if engine else []
+    whole = tmp_path / "whole.jsonl"
+    whole.write_text("".join(path.read_text() for path in sorted(parts.iterdir())))
+    told = []
+    for data, options in ((whole, []), (parts, chosen)):
+        output = tmp_path / f"{data.name}-model"
+        status, out, error = run(
+            "train", data, "-o", output, "--holdout", 0.3, "--json", *options, "--set", "C=1"
+        )
+        assert status == 0, error
+        told.append({k: v for k, v in json.loads(out).items() if k not in ("output", "seconds")})
+    assert told[0] == told[1]
+    one, other = (wc.load(tmp_path / f"{name}-model") for name in ("whole.jsonl", "parts"))
+    texts, _ = corpus(120)
+    assert (one.class_scores(texts) == other.class_scores(texts)).all()
+    _, first, _ = run("evaluate", tmp_path / "parts-model", whole, "--holdout", "--json")
+    _, second, _ = run("evaluate", tmp_path / "parts-model", parts, "--holdout", "--json", *chosen)
+    assert json.loads(first) == json.loads(second)

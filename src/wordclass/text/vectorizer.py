@@ -25,6 +25,7 @@ from wordclass.text.analyzer import (
     lacks_spaces,
 )
 from wordclass.text.counting import Counted, CountedTerms, Weight
+from wordclass.text.spooled import SpooledTexts
 from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
 
@@ -122,6 +123,8 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Iterable[str], y: object = None) -> Sparse:
         """Learn the terms of texts and return their weights (n, v), reading the texts once."""
+        if isinstance(X, SpooledTexts):  # which are not in memory, and X need not be either
+            return X.vectorized(self)
         return self.fit_transform_counted(self.count(list_texts(X)))
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
