@@ -8,6 +8,8 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wordclass import dask as dask
+    from wordclass import spark as spark
     from wordclass import torch as torch
     from wordclass.classifiers import classifier as classifier
     from wordclass.corpus import Dataset as Dataset
@@ -67,6 +69,8 @@ _HOMES = {
     "tune": "tuning",
 }
 
+_OF_EXTRAS = {"dask": "dask", "spark": "pyspark", "torch": "torch"}  # what they need
+
 __all__ = [*_HOMES]
 
 
@@ -75,9 +79,12 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
         from importlib.metadata import version
 
         return version("wordclass")
-    if name == "torch":
+    if name in _OF_EXTRAS:
         # not in __all__: without the extra it is an error that names the pip command
-        return importlib.import_module("wordclass.torch")
+        from wordclass.naming import extra
+
+        extra(_OF_EXTRAS[name], f"for wordclass.{name}", name)
+        return importlib.import_module(f"wordclass.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'wordclass' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"wordclass.{_HOMES[name]}"), name)
@@ -86,5 +93,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
 
 
 def __dir__() -> list[str]:
-    extra = ["torch"] if importlib.util.find_spec("torch") else []
+    extra = [name for name, package in _OF_EXTRAS.items() if importlib.util.find_spec(package)]
     return sorted({*globals(), *_HOMES, *extra, "__version__"})

@@ -21,6 +21,7 @@ from wordclass.corpus import (
     format_of,
 )
 from wordclass.corpus_formats import _lines, _records
+from wordclass.engines._runs import n_parts
 from wordclass.errors import FormatError, InputError, MissingDataError, NoRecordsError
 from wordclass.labels import Codeframe, EncodedLabels, encode
 from wordclass.storage import Address, File
@@ -148,7 +149,7 @@ class CorpusParts:
             return cls(parts, _options_for_files(parts, options), selection)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return n_parts(self.items)
 
     def without_items(self) -> "CorpusParts":
         """Return how the parts are read, without the parts: what workers need."""

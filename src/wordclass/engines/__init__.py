@@ -13,13 +13,13 @@ neither the engine nor the number of workers, nor which of them was faster, chan
 A task that runs twice, because a worker died, is counted once: its result has a place in the tree.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import add
 from typing import Any
 
 from wordclass import naming, progress
-from wordclass.engines._runs import Engine, Sum, Work
+from wordclass.engines._runs import Engine, Sum, Work, n_parts
 from wordclass.errors import InputError
 
 
@@ -67,7 +67,7 @@ class Job:
 
     def __init__(self, engine: Engine, items: Any, what: str, n_passes: int) -> None:  # noqa: ANN401
         self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
-        self._n_items = _n_parts(items)
+        self._n_items = n_parts(items)
         self._n_done = 0
         self._listener = progress.listener()
 
@@ -85,9 +85,3 @@ class Job:
         self._n_done = before + self._n_items
         tell(0)
         return made
-
-
-def _n_parts(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask or Spark
-    if isinstance(items, Sequence):
-        return len(items)
-    return int(items.npartitions if hasattr(items, "npartitions") else items.rdd.getNumPartitions())

@@ -14,7 +14,9 @@ _RUNS_PER_WORKER = 4  # so that nobody waits long for the last one
 class Engine(Protocol):
     """What works on the parts of a corpus."""
 
-    n_workers: int
+    @property
+    def n_workers(self) -> int:
+        """How many parts are worked on at the same time."""
 
     def map_and_add(
         self,
@@ -28,6 +30,13 @@ class Engine(Protocol):
     def __enter__(self) -> "Engine": ...
 
     def __exit__(self, *error: object) -> None: ...
+
+
+def n_parts(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask or Spark
+    """Return of how many parts a corpus is."""
+    if isinstance(items, Sequence):
+        return len(items)
+    return int(items.npartitions if hasattr(items, "npartitions") else items.rdd.getNumPartitions())
 
 
 def runs(n_items: int, n_workers: int) -> list[range]:
