@@ -67,7 +67,7 @@ def encoder_folder(tmp_path_factory):
 def dask_client():
     """A Dask cluster of two worker processes, started once."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with cluster, distributed.Client(cluster) as client:
         yield client
 

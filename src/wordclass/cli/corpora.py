@@ -146,18 +146,29 @@ class Texts:
         encoding: str,
         is_multilabel: bool | None,
         model: Any = None,  # noqa: ANN401 - any classifier of texts
+        *,
+        or_large: bool = False,
     ) -> CorpusParts | None:
         """Return the corpus in parts, or None where it is one file or folder, and to be read so.
 
-        The arguments are those of `blocks`.
+        The arguments are those of `blocks`; `or_large`: one file that had better not be held in
+        memory is in parts, too.
         """
-        if not in_parts.engine and in_parts.on_bad_record == "stop" and not self._is_in_parts():
+        is_plain = not in_parts.engine and in_parts.on_bad_record == "stop"
+        if is_plain and not self._is_in_parts() and not (or_large and self.is_large):
             return None
         if any(name.startswith("dataset:") or name == "-" for name in self.data):
             raise InputError("a data set, or standard input, is no corpus in parts")
         options = self._options(encoding, model, on_bad_record=in_parts.on_bad_record)
         selection = Selection(*self._selected(usual_split, is_multilabel))
         return CorpusParts.found(self.data, options, selection)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether this is a file that had better not be held in memory."""
+        path = self._path
+        limit = _LARGE // _COMPRESSION if path.suffix.lower() in COMPRESSIONS else _LARGE
+        return (size_of(path) or 0) > limit
 
     def _is_in_parts(self) -> bool:
         """Whether several files were named, or a pattern, an address, or a folder of files."""
@@ -197,13 +208,6 @@ class Corpus(Texts):
     on_missing_label: Annotated[str, "Where the others have one label: error, skip or empty."] = (
         "error"
     )
-
-    @property
-    def is_large(self) -> bool:
-        """Whether this is a file that had better not be held in memory."""
-        path = self._path
-        limit = _LARGE // _COMPRESSION if path.suffix.lower() in COMPRESSIONS else _LARGE
-        return (size_of(path) or 0) > limit
 
     def read(self, usual_split: str, *arguments: Any, **options: Any) -> LabelledCorpus:  # noqa: ANN401
         """Read the corpus at once; the arguments are those of `blocks`."""

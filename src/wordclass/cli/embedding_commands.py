@@ -90,19 +90,15 @@ def _fit(
     settings: Settings,
     multilabel: bool | None,
 ) -> tuple[int, bool]:
-    """Fit, a large file block by block; return how many documents, and whether multilabel."""
-    encoding = settings.encoding
-    parts = corpus.parts(in_parts, "train", encoding, multilabel)
+    """Fit, a large file in parts; return how many documents, and whether multilabel."""
+    in_memory = wce.keep_documents
+    parts = corpus.parts(in_parts, "train", settings.encoding, multilabel, or_large=not in_memory)
     if parts is not None:
         with in_parts.opened(settings) as engine:
             wce.fit_parts(parts, engine=engine)
         tell_skipped(settings, wce.seen_)
         return wce.seen_.n_docs, wce.learned_.codeframe.is_multilabel
-    if corpus.is_large and not (wce.structural_problems or wce.keep_documents):
-        blocks = corpus.blocks("train", encoding, multilabel)
-        wce.fit_blocks(blocks)
-        return blocks.n_docs, blocks.is_multilabel
-    documents = corpus.read("train", encoding, multilabel)
+    documents = corpus.read("train", settings.encoding, multilabel)
     wce.fit(documents.texts, documents.labels)
     return len(documents), documents.is_multilabel
 

@@ -1,10 +1,12 @@
 """The workers of a Dask cluster."""
 
 import pickle
+import socket
 import warnings
 from collections.abc import Callable
 from importlib import metadata
 from typing import Any
+from urllib.parse import urlsplit
 
 from wordclass import naming
 from wordclass.checks import check_int
@@ -50,7 +52,7 @@ class Dask:
             if n_workers is not None:
                 check_int("n_workers", n_workers, 1)
             cluster = distributed.LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
             )
             self._opened.append(cluster)
             self._client = distributed.Client(cluster)
@@ -168,7 +170,14 @@ def _states(dask_scheduler: Any, keys: list[str]) -> dict[str, str]:  # noqa: AN
 
 
 def _connected(distributed: Any, address: str) -> Any:  # noqa: ANN401 - a module, a Client
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
     try:
+        if place.scheme == "tcp":
+            # a scheduler speaks first; for one that says nothing, a client waits without end
+            with socket.create_connection((place.hostname, place.port or 8786), _PATIENCE) as probe:
+                probe.settimeout(_PATIENCE)
+                if not probe.recv(1):
+                    raise ConnectionError("closed at once")
         return distributed.Client(address, timeout=_PATIENCE)
     except (OSError, TimeoutError, ValueError) as error:
         told = f"the scheduler {address} does not answer within {_PATIENCE} seconds"

@@ -5,10 +5,11 @@ import pickle
 import socket
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import metadata
+from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +23,10 @@ from wordclass.errors import EngineError, InputError, WordClassError
 _PATIENCE = 20  # seconds for a master to answer
 _BRANCHES = 8  # sums that are added by one task: three levels of the tree of two branches each
 _SCHEMA = "number long, sum binary, problem binary"
+_NO_ANSWER = (
+    "the master {master} does not answer within {seconds} seconds; is the address right, and is it "
+    "running?"
+)
 _LOOK = 0.5  # seconds between two looks at how far it is
 
 
@@ -127,8 +132,7 @@ def _started(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkS
         try:
             socket.create_connection((address.hostname, address.port or 7077), _PATIENCE).close()
         except (OSError, ValueError) as error:
-            told = f"the master {master} does not answer within {_PATIENCE} seconds"
-            raise EngineError(f"{told}; is the address right, and is it running?") from error
+            raise EngineError(_NO_ANSWER.format(master=master, seconds=_PATIENCE)) from error
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.master(master).appName("wordclass")
@@ -142,11 +146,33 @@ def _started(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkS
         builder = builder.config(name, value)
     try:
         with _quietly():
-            return builder.getOrCreate()
+            return _soon(builder.getOrCreate, _PATIENCE if address.port else None)
+    except TimeoutError as error:
+        raise EngineError(_NO_ANSWER.format(master=master, seconds=_PATIENCE)) from error
     except Exception as error:  # whatever Java says, or that there is none
         reason = " ".join(str(error).split())
         told = f"Spark cannot be started at {master}: {reason:.200}"
         raise EngineError(f"{told}; it needs Java 17 or later (Debian: default-jre)") from error
+
+
+def _soon(work: Callable[[], Any], seconds: float | None) -> Any:  # noqa: ANN401
+    """Return what a function returns, or give it up: Spark waits a minute for a silent master."""
+    done: Queue[tuple[Any, Exception | None]] = Queue()
+
+    def run() -> None:
+        try:
+            done.put((work(), None))
+        except Exception as error:
+            done.put((None, error))
+
+    Thread(target=run, daemon=True).start()
+    try:
+        made, problem = done.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError from None
+    if problem is not None:
+        raise problem
+    return made
 
 
 @contextmanager
@@ -271,7 +297,7 @@ def _told_in_one_line() -> Iterator[None]:
         raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        if any("No module named 'wordclass'" in line for line in lines):
+        if any("No module named 'wordclass" in line for line in lines):
             own = metadata.version("wordclass")
             told = f"an executor has no wordclass: install version {own} for its Python"
             raise EngineError(told) from error
