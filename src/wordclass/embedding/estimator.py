@@ -20,7 +20,7 @@ from wordclass.corpus_parts import CorpusParts
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
 from wordclass.embedding.in_parts import CrossFit, GivenBlocks, learn_in_parts
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
-from wordclass.embedding.vectors import Correlate, Projection, Recipe
+from wordclass.embedding.vectors import Correlate, Projection, Recipe, RowVectors
 from wordclass.engines import opened
 from wordclass.engines._runs import Engine
 from wordclass.errors import InputError
@@ -33,6 +33,8 @@ from wordclass.text.analyzer import Analyze, CharacterAnalyzer
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 from wordclass.word_vectors import WordVectors
+
+MOST_CELLS = 1 << 28  # terms times classes, above which the vectors before projection are not held
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
 
@@ -88,8 +90,9 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The embeddings.
     vectorizer_ : DocumentVectorizer
         Fitted: makes X.
-    class_vectors_ : float32 array of shape (v, columns)
-        The same before projection.
+    class_vectors_ : float32 array of shape (v, columns), or None
+        The same before projection; None where it would be too large to be held (2^28 numbers):
+        `top_terms` and `profile` make what they need of it.
     """
 
     correlation: str | Correlate = "dot"
@@ -326,20 +329,31 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         recipe = Recipe.of(self.correlation, self.shrinkage)
         projection = Projection(self.projector, self.max_dims, self.seed)
         is_projected = projection.applies_to(learned.counts.n_classes)
+        n_cells = learned.counts.n_terms * learned.counts.n_classes
+        if is_projected and recipe.is_by_class and n_cells > MOST_CELLS:
+            rows = RowVectors(recipe, learned.counts)
+            if (projected := projection.fit_rows(rows)) is not None:
+                self._set(learned, None, projected)
+                return lambda counts: projection.of(recipe.embed(counts), counts.known)
         S = recipe.embed(learned.counts, np.float64 if is_projected else np.float32)
         vectors = projection.fit(S, learned.counts.known)
         class_vectors = S.astype(np.float32, copy=False)
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
-    def _set(self, learned: Learned, class_vectors: Floats32, vectors: Floats | Floats32) -> None:
-        """Set the fitted attributes; the two arrays are one where nothing was projected."""
+    def _set(
+        self, learned: Learned, class_vectors: Floats32 | None, vectors: Floats | Floats32
+    ) -> None:
+        """Set the fitted attributes; the two arrays are one where nothing was projected.
+
+        Class vectors that would be too large are made some at a time, of the sums.
+        """
         self.learned_ = learned
         self.vectorizer_ = self._vectorizer().with_vocabulary(learned.vocabulary)
         self.terms_ = learned.vocabulary.terms
         self.classes_ = list(learned.codeframe.classes)
         self.columns_ = self.classes_ + [f"has {self.terms_[j]}" for j in learned.structural]
-        self.class_vectors_ = class_vectors
+        self.class_vectors_: Any = class_vectors
         self.vectors_: Floats32 = vectors.astype(np.float32, copy=False)
 
     # --- using ------------------------------------------------------------------------------
@@ -356,7 +370,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if name not in self.columns_:
             raise InputError(unknown_name("class", name, self.columns_))
-        scores = self.class_vectors_[:, self.columns_.index(name)]
+        scores = self._scores_for(self.columns_.index(name))
         best = np.argsort(-scores, kind="stable")[: max(n, 0)]
         return [(self.terms_[j], float(scores[j])) for j in best]
 
@@ -366,9 +380,28 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         A word that is no term is looked up as `written` has it: "SCSI" where texts are lowercased.
         """
         row = self._row(self.written(term))
-        scores = np.zeros(len(self.classes_)) if row is None else self.class_vectors_[row]
+        scores = np.zeros(len(self.classes_)) if row is None else self._scores_of(row)
         order = np.argsort(-scores[: len(self.classes_)], kind="stable")[:n]
         return [(self.classes_[j], float(scores[j])) for j in order]
+
+    def _scores_for(self, column: int) -> Floats32:
+        """Return the scores (v,) of all terms for a column of the class vectors."""
+        if self.class_vectors_ is not None:
+            return np.asarray(self.class_vectors_[:, column])
+        counts = self.learned_.counts
+        beside = {column, (column + 1) % counts.n_classes}  # two: see `Recipe.embed`
+        dropped = ~np.isin(np.arange(counts.n_classes), [*beside])
+        recipe = Recipe.of(self.correlation, self.shrinkage)
+        S = recipe.embed(counts.without_classes(dropped), np.float32)
+        return np.asarray(S[:, sorted(beside).index(column)])
+
+    def _scores_of(self, row: int) -> Floats32:
+        """Return the scores of a term for all columns of the class vectors."""
+        if self.class_vectors_ is not None:
+            return np.asarray(self.class_vectors_[row])
+        recipe = Recipe.of(self.correlation, self.shrinkage)
+        made = RowVectors(recipe, self.learned_.counts).rows(slice(row, row + 1))
+        return np.asarray(made[0], dtype=np.float32)
 
     def written(self, word: str) -> str:
         """Return a word as the analyzer writes it, unless it is a term as it stands.
@@ -466,8 +499,10 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         self._learner()
         learned = Learned.from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
-            class_vectors="float32 terms columns", vectors="float32? terms dimensions"
+            class_vectors="float32? terms columns", vectors="float32? terms dimensions"
         ).values()
+        if class_vectors is None and vectors is None:
+            raise InputError("there are no vectors")
         self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
 
