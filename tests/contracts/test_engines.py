@@ -119,3 +119,43 @@ def test_an_unknown_engine_is_refused():
         opened(5),
     ):
         pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize(
+    "file", ["20ng_bydate_stripped.jsonl.zst", "reuters21578_modapte.jsonl.zst"]
+)
+def test_real_corpora_give_the_fit_of_all_texts_at_once(
+    name, file, engine_named, shared_data, tmp_path
+):
+    train = wc.read_corpus(shared_data(file), split="train")
+    order = np.random.default_rng(1).permutation(50)
+    correlations = ("dot", "ppmi", "information_gain", "chi_square")
+    made = {each: wc.WordClassEmbeddings(correlation=each) for each in correlations}
+    for each in made.values():
+        each.fit(train.texts, train.labels)
+    with engine_named(name) as engine:
+        for n_parts in (1, 3, 7, 50):
+            names = [each for each in order if each < n_parts]
+            folder = tmp_path / str(n_parts)
+            parts = write_parts(folder, train.texts, train.labels, n_parts, names)
+            for correlation in correlations:
+                found = wc.WordClassEmbeddings(correlation=correlation)
+                assert_equal_vectors(found.fit_parts(parts, engine=engine), made[correlation])
+        again = wc.WordClassEmbeddings(correlation=correlation).fit_parts(parts, engine=engine)
+        np.testing.assert_array_equal(again.vectors_, found.vectors_)
+        # cross-fitted: the features of the documents, in the order of the parts
+        files = again.fit_transform_parts(parts, tmp_path / "features", engine=engine)
+    whole = wc.WordClassEmbeddings(correlation=correlation)
+    features = whole.fit_transform(*_in_order_of_parts(train, order))
+    np.testing.assert_allclose(
+        np.concatenate([np.load(file) for file in files]), features, rtol=1e-5, atol=1e-5
+    )
+
+
+def _in_order_of_parts(train, order):
+    bounds = np.linspace(0, len(train), 51).astype(int)
+    pieces = sorted(zip(order, bounds[:-1], bounds[1:], strict=True))
+    rows = [k for _, start, end in pieces for k in range(start, end)]
+    return [train.texts[k] for k in rows], [train.labels[k] for k in rows]

@@ -1,6 +1,7 @@
 """Learning in parts: cross-fitting, workers that die, corpora that change under way."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -182,3 +183,30 @@ def test_parts_without_documents_are_no_problem(tmp_path):
         path.write_text("".join(json.dumps(row) + "\n" for row in given))
     found = wc.WordClassEmbeddings().fit_parts(wc.CorpusParts.of(parts, "train"))
     assert_equal_vectors(found, whole)
+
+
+class Slow:
+    """Splits texts at spaces, and takes its time for the first of each part."""
+
+    def __call__(self, text):
+        if "first" in text:
+            time.sleep(0.4)
+        return text.split()
+
+
+@CLUSTERS
+@pytest.mark.parametrize("name", ["dask", "spark"])
+def test_clusters_tell_how_far_they_are(name, engine_named, tmp_path):
+    texts, labels = corpus(60)
+    texts = [f"{text} first" if k % 10 == 0 else text for k, text in enumerate(texts)]
+    parts = write_parts(tmp_path / "parts", texts, labels, 6)
+    told = []
+    with (
+        wc.on_progress(lambda step, done, total: told.append((step, done, total))),
+        engine_named(name) as engine,
+    ):
+        wc.WordClassEmbeddings(analyzer=Slow(), min_docs=1).fit_parts(parts, engine=engine)
+    done = [each for step, each, _ in told if "counting" in step]
+    assert done == sorted(done)
+    assert any(0 < each < 6 for each in done)
+    assert told[-1][1:] == (12, 12)

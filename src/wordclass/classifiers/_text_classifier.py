@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import persistence
+from wordclass import persistence, storage
 from wordclass.arrays import Flags, Floats, Floats32, Ints
 from wordclass.checks import check_int, list_texts
 from wordclass.corpus import Label
@@ -149,6 +149,9 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         read.
         """
         given = corpus if isinstance(corpus, CorpusParts) else CorpusParts.of(corpus)
+        if folder is not None:
+            with storage.accessing(Path(folder), "written"):
+                Path(folder).mkdir(parents=True, exist_ok=True)
         with (
             opened(engine, **options) as running,
             TemporaryDirectory(prefix=".wordclass-", dir=folder) as place,

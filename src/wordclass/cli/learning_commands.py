@@ -64,7 +64,8 @@ def train(
     made = classifiers.classifier(classifier, **given)
     parts, seen = corpus.parts(in_parts, "train", settings.encoding, multilabel), Seen()
     if parts is not None and in_parts.engine:
-        scores = _train_in_parts(made, parts, in_parts, settings, output, aside)
+        asked = parts, in_parts, settings, output, aside
+        scores = _kept(made, settings, lambda: _train_in_parts(made, *asked))
     else:
         if parts is not None:
             documents = parts.read(seen)
@@ -112,7 +113,6 @@ def _train_in_parts(
     from wordclass.report.in_parts import EvaluateParts, evaluate_in_parts
 
     folder = Path(os.path.abspath(output)).parent
-    folder.mkdir(parents=True, exist_ok=True)
     with in_parts.opened(settings) as engine:
         made.fit_parts(parts, engine=engine, folder=folder, aside=aside)
         tell_skipped(settings, made.seen_)

@@ -4,6 +4,7 @@ import pickle
 import socket
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import metadata
 from typing import Any
 from urllib.parse import urlsplit
@@ -151,7 +152,9 @@ class Dask:
 
     def _n_done(self, size_of: dict[str, int]) -> int:
         """Return how many items are in tasks that were not done before, and are now."""
-        held = self._client.run_on_scheduler(_states, keys=[*size_of])
+        held: dict[str, str] = {}
+        with suppress(Exception):  # a scheduler without wordclass cannot tell
+            held = self._client.run_on_scheduler(_states, keys=[*size_of])
         done = [key for key, state in held.items() if state in ("memory", "released", "forgotten")]
         return sum(size_of.pop(key) for key in done)
 

@@ -1,11 +1,12 @@
 """Several processes of this machine."""
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import joblib
 
 from wordclass import naming, progress
 from wordclass.checks import check_int
@@ -25,12 +26,10 @@ class Processes:
     def __init__(self, n_workers: int | None = None) -> None:
         if n_workers is not None:
             check_int("n_workers", n_workers, 1)
-        self.n_workers = n_workers or len(os.sched_getaffinity(0))
+        self.n_workers = n_workers or joblib.cpu_count()
 
     def map_and_add(self, work: Work[Sum], items: Sequence[Any], add: Add[Sum], tell: Tell) -> Sum:
         """Return the sum over all items."""
-        import joblib
-
         numbers = runs(len(items), self.n_workers)
         parallel = joblib.Parallel(self.n_workers, return_as="generator", batch_size=1)
         killed = naming.extra("joblib.externals.loky.process_executor", "for processes")

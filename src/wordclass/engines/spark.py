@@ -267,11 +267,8 @@ def _telling(context: Any, sizes: list[int], tell: Tell) -> Iterator[None]:  # n
     def look() -> None:
         n_told, tracker = 0, context.statusTracker()
         while not is_over.wait(_LOOK):
-            stages = [
-                tracker.getStageInfo(stage)
-                for job in tracker.getJobIdsForGroup(group)
-                for stage in tracker.getJobInfo(job).stageIds
-            ]
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+            stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
             done = max(
                 (s.numCompletedTasks for s in stages if s and s.numTasks == len(sizes)), default=0
             )
