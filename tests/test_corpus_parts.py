@@ -152,6 +152,27 @@ def test_a_file_without_one_good_record_is_not_skipped(tmp_path):
         texts_of(wc.CorpusParts.of(folder, on_bad_record="skip"))
 
 
+def test_a_missing_label_has_the_line_of_the_file_wherever_it_is_cut(tmp_path):
+    path = write(tmp_path / "docs.jsonl", TEXTS, [*LABELS[:90], "", *LABELS[91:]])
+    for n_bytes in (100, 1_000, 1 << 30):
+        parts = wc.CorpusParts.of(path, part_bytes=n_bytes)
+        for use in (parts.read, lambda: wc.WordClassEmbeddings().fit_parts(parts)):  # noqa: B023
+            with pytest.raises(wc.FormatError, match="line 91: no label, in a single-label task"):
+                use()
+        skipping = wc.CorpusParts.of(path, part_bytes=n_bytes, on_missing_label="skip")
+        assert len(skipping.read()) == 119
+
+
+def test_a_range_of_bad_records_is_skipped_as_they_would_be_elsewhere(tmp_path):
+    path = write(tmp_path / "docs.jsonl")
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:50], *["{" * 150] * 20, *lines[50:]]) + "\n")
+    for n_bytes in (200, 1 << 30):
+        parts = wc.CorpusParts.of(path, part_bytes=n_bytes, on_bad_record="skip")
+        found = wc.WordClassEmbeddings().fit_parts(parts)
+        assert (found.seen_.n_docs, found.seen_.n_skipped, found.seen_.bad.line) == (120, 20, 51)
+
+
 @pytest.mark.parametrize(
     ("row", "told"),
     [

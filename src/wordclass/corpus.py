@@ -262,16 +262,11 @@ class Selection:
         *,
         texts_only: bool,
     ) -> Iterator[list[Record]]:
-        """Give the records of the split, block by block, and note what was seen of all.
-
-        Where all records of a file cannot be read, the first one tells why.
-        """
-        n_read = 0
+        """Give the records of the split, block by block, and note what was seen of all."""
         for mixed in blocks:
             block = self._readable(mixed, seen)
             if not block:
                 continue
-            n_read += len(block)
             _, labels, split, *_ = zip(*block, strict=True)
             seen.splits.update(split)
             seen.numbers.update(map(len, labels))
@@ -284,8 +279,6 @@ class Selection:
             if chosen:
                 seen.n_docs += len(chosen)
                 yield chosen
-        if seen.bad is not None and not n_read:
-            raise seen.bad
 
     @staticmethod
     def _readable(mixed: list[Any], seen: Seen) -> list[Record]:
@@ -317,7 +310,9 @@ class Selection:
         return block
 
     def check_found(self, seen: Seen, name: object) -> None:
-        """Refuse a corpus of which no record was taken."""
+        """Refuse a corpus of which no record was taken, or could be read."""
+        if seen.bad is not None and not seen.numbers:
+            raise seen.bad
         if not seen.n_docs:
             known, missing = some_of(sorted(map(str, seen.splits))), self.split or self.usual_split
             no_split = f"no record is in split {missing!r}; there are: {known}"

@@ -163,20 +163,26 @@ class CorpusParts:
         *,
         texts_only: bool = False,
     ) -> Iterator[list[Record]]:
-        """Give the records of one part that are taken, block by block, and note what was seen."""
-        options = replace(self.options, texts_only=True, keep_rows=True)
-        options = options if texts_only else self.options
-        own = Seen()
-        if isinstance(item, FilePart):
-            path: File | str = item.path
-            found = item.blocks(options)
+        """Give the records of one part that are taken, block by block, and note what was seen.
+
+        A file none of whose records can be read is an error, also where such are skipped.
+        """
+        options, own = self.options, Seen()
+        if texts_only:
+            options = replace(options, texts_only=True, keep_rows=True)
+        if not isinstance(item, FilePart):
+            path = Path(f"partition {number}")
+            found = _table_blocks(path, item, options)
+            yield from self.selection.blocks(path, found, own, texts_only=texts_only)
         else:
-            path = f"partition {number}"
-            found = _table_blocks(Path(path), item, options)
-        yield from self.selection.blocks(path, found, own, texts_only=texts_only)
-        for name in ("bare", "bad"):
-            if isinstance(item, FilePart) and not getattr(seen, name) and getattr(own, name):
-                setattr(own, name, item.placed(getattr(own, name)))
+            found = item.blocks(options)
+            yield from self.selection.blocks(item.path, found, own, texts_only=texts_only)
+            if own.bad is not None and item.span is None and not own.numbers:
+                raise own.bad
+            if own.bad is not None and seen.bad is None:
+                own.bad = item.placed(own.bad)
+            if own.bare is not None:
+                vars(own.bare)["part"] = item  # its line is counted when it is told
         vars(seen).update(vars(seen + own))
 
     def blocks(
@@ -191,9 +197,16 @@ class CorpusParts:
 
     def conclude(self, seen: Seen, codeframe: Codeframe) -> Codeframe:
         """Return the codeframe of all parts, of single labels where that is the task."""
+        return replace(codeframe, kind="multilabel" if self.is_multilabel(seen) else "single")
+
+    def is_multilabel(self, seen: Seen) -> bool:
+        """Decide what kind of task it is, when all parts were read; or refuse the corpus."""
         self.selection.check_found(seen, "the corpus")
-        is_multilabel = self.selection.conclude(seen)
-        return replace(codeframe, kind="multilabel" if is_multilabel else "single")
+        try:
+            return self.selection.conclude(seen)
+        except FormatError as error:
+            part = getattr(error, "part", None)
+            raise error if part is None else part.placed(error) from None
 
     def read(self, seen: Seen | None = None) -> LabelledCorpus:
         """Read all parts into memory, and note what was seen."""
@@ -201,8 +214,7 @@ class CorpusParts:
         for number, item in enumerate(self.items):
             for block in self.records(number, item, seen):
                 records += block
-        self.selection.check_found(seen, "the corpus")
-        return LabelledCorpus.of(records, self.selection.conclude(seen))
+        return LabelledCorpus.of(records, self.is_multilabel(seen))
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +18,11 @@ from wordclass.corpus import (
     Selection,
     load_dataset,
 )
-from wordclass.corpus_parts import CorpusParts, is_folder_of_parts
 from wordclass.errors import InputError
 from wordclass.storage import COMPRESSIONS, Address, is_there, size_of
+
+if TYPE_CHECKING:
+    from wordclass.corpus_parts import CorpusParts
 
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 Names = list[str] | None
@@ -148,7 +150,7 @@ class Texts:
         model: Any = None,  # noqa: ANN401 - any classifier of texts
         *,
         or_large: bool = False,
-    ) -> CorpusParts | None:
+    ) -> "CorpusParts | None":
         """Return the corpus in parts, or None where it is one file or folder, and to be read so.
 
         The arguments are those of `blocks`; `or_large`: one file that had better not be held in
@@ -159,6 +161,8 @@ class Texts:
             return None
         if any(name.startswith("dataset:") or name == "-" for name in self.data):
             raise InputError("a data set, or standard input, is no corpus in parts")
+        from wordclass.corpus_parts import CorpusParts
+
         options = self._options(encoding, model, on_bad_record=in_parts.on_bad_record)
         selection = Selection(*self._selected(usual_split, is_multilabel))
         return CorpusParts.found(self.data, options, selection)
@@ -177,6 +181,10 @@ class Texts:
         path = Path(self.name)
         if not is_there(path):
             return any(sign in self.name for sign in "*?[")
+        if not path.is_dir():
+            return False
+        from wordclass.corpus_parts import is_folder_of_parts
+
         return is_folder_of_parts(path)
 
     def records(self, reader: CorpusReader) -> Iterator[list[Record]]:

@@ -14,10 +14,10 @@ from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
 from wordclass.cli.corpora import Corpus, InParts, Multilabel, Names, tell_skipped
 from wordclass.corpus import LabelledCorpus, Seen, described_task
-from wordclass.corpus_parts import CorpusParts
 from wordclass.errors import InputError
 
 if TYPE_CHECKING:
+    from wordclass.corpus_parts import CorpusParts
     from wordclass.folds import Holdout
     from wordclass.tuning import Trial, Tuned
 
@@ -103,7 +103,7 @@ def train(
 
 def _train_in_parts(
     made: Any,  # noqa: ANN401
-    parts: CorpusParts,
+    parts: "CorpusParts",
     in_parts: InParts,
     settings: Settings,
     output: Path,

@@ -179,8 +179,7 @@ def evaluate_in_parts(
     """Measure a model on all parts; the counts of right and wrong decisions add up exactly."""
     job = Job(engine, corpus.items, "evaluating", 1)
     seen, found = job.run(work, f"{len(corpus):,} parts", _both)
-    corpus.selection.check_found(seen, "the corpus")
-    corpus.selection.conclude(seen)
+    corpus.is_multilabel(seen)  # or a label is missing
     if found is None:
         raise InputError("there are no documents to evaluate")
     return seen, found.checked()
