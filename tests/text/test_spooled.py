@@ -1,6 +1,10 @@
 """Training from texts on disk: the same model as from texts in memory."""
 
 import mmap
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,3 +99,26 @@ def test_documents_kept_aside_are_left_out(tmp_path):
     whole = wc.classifier("nearest").fit(*kept)
     found = wc.classifier("nearest").fit_parts(parts, aside=aside)
     np.testing.assert_array_equal(found.class_scores(texts), whole.class_scores(texts))
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[3])
+import wordclass as wc
+from in_parts import Failing
+doomed = Failing("doomed", sys.argv[2] + "/journal", {1}, kills=True)
+wc.classifier("nearest", analyzer=doomed).fit_parts(sys.argv[1], folder=sys.argv[2])
+"""
+
+
+def test_what_a_killed_training_left_is_removed_by_the_next(tmp_path):
+    texts, labels = corpus(30)
+    texts[20] += " doomed"
+    parts, place = write_parts(tmp_path / "parts", texts, labels, 3), tmp_path / "place"
+    place.mkdir()
+    tests = Path(__file__).parents[1]
+    command = [sys.executable, "-c", KILLED, str(parts), str(place), str(tests)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len([*place.glob(".wordclass-scratch.*")]) == 1
+    wc.classifier("nearest").fit_parts(parts, folder=place)
+    assert [path.name for path in place.iterdir()] == ["journal"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -140,8 +140,9 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         corpus, engine, **options
             As in `WordClassEmbeddings.fit_parts`.
         folder : str or path, optional
-            Where texts and X are kept while learning, in a folder of their own. The workers must
-            reach it, too. By default the system's own place for temporary files.
+            Where texts and X are kept while learning, in a hidden folder of their own, which is
+            removed afterwards. The workers must reach it, too. By default the system's own place
+            for temporary files.
         aside : Holdout, optional
             Documents that are kept aside, and so left out.
 
@@ -149,14 +150,11 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         read.
         """
         given = corpus if isinstance(corpus, CorpusParts) else CorpusParts.of(corpus)
-        if folder is not None:
-            with storage.accessing(Path(folder), "written"):
-                Path(folder).mkdir(parents=True, exist_ok=True)
         with (
             opened(engine, **options) as running,
-            TemporaryDirectory(prefix=".wordclass-", dir=folder) as place,
+            storage.scratch_folder(Path(folder or gettempdir())) as place,
         ):
-            texts, encoded, seen = spooled(given, running, Path(place), aside)
+            texts, encoded, seen = spooled(given, running, place, aside)
             if not len(texts):
                 raise InputError("all documents were kept aside: there is nothing to learn from")
             self._fit(texts, encoded, None)

@@ -400,6 +400,17 @@ def _unfinished(
         yield temporary
 
 
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """Give a new folder inside another, for what is needed while the block runs.
+
+    It is removed in the end; what a process left that was killed is removed by the next one.
+    """
+    place = _real(folder) / "wordclass-scratch"
+    with _unfinished(folder, place, partial(Path.mkdir, parents=True), 0o700) as temporary:
+        yield temporary
+
+
 def sweep(place: Path) -> None:
     """Remove what processes that were killed left beside a place, unfinished."""
     for left in list(place.parent.glob(f".{glob.escape(place.name)}.{_MACHINE}-*.tmp")):
