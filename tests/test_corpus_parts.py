@@ -92,6 +92,19 @@ def test_folders_patterns_and_lists_are_corpora(tmp_path):
     mixed = [write(tmp_path / "one.csv", TEXTS[:60], LABELS[:60]), tmp_path / "two.parquet"]
     write(mixed[1], TEXTS[60:], LABELS[60:])
     assert texts_of(wc.CorpusParts.of(mixed)) == TEXTS
+    lines = write(tmp_path / "three.ft", TEXTS, LABELS)
+    assert texts_of(wc.CorpusParts.of([*mixed, lines])) == TEXTS * 2
+
+
+def test_parts_are_found_from_anywhere(tmp_path, monkeypatch):
+    write(tmp_path / "docs.jsonl")
+    monkeypatch.chdir(tmp_path)
+    parts = wc.CorpusParts.of("docs.jsonl")
+    monkeypatch.chdir("/")
+    assert texts_of(parts) == TEXTS
+
+
+def test_a_folder_per_class_is_one_part(tmp_path):
     classes = tmp_path / "classes"
     for k, (text, label) in enumerate(zip(TEXTS[:9], LABELS[:9], strict=True)):
         (classes / label).mkdir(parents=True, exist_ok=True)

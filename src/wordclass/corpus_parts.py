@@ -261,6 +261,7 @@ def _remote_files(address: Address) -> list[File]:
 
 def _cut(path: File, options: ReadOptions, n_bytes: int) -> list[FilePart]:
     """Return the parts of a file: ranges, where its format has them and it is large."""
+    path = path.absolute() if isinstance(path, Path) else path  # workers may be elsewhere
     name = options.format or format_of(path)
     state = storage.state_of(path)
     cut = getattr(naming.entry("corpus_formats", name), "cut", None)
@@ -297,6 +298,7 @@ def _with_fields(
         text_field=fields.texts,
         label_field=fields.labels or options.label_field or "label",
         has_split=fields.split is not None,
+        are_remembered=True,  # a part in a format without columns has none of these
     )
 
 
