@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import measuring
+import psutil
 import synthetic
 
 import wordclass as wc
@@ -74,6 +75,13 @@ def cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+def living_cpu_seconds() -> tuple[float, float]:
+    """Return the CPU seconds of this process with those it started, and of this process alone."""
+    here = psutil.Process()
+    own, *others = [sum(each.cpu_times()[:2]) for each in (here, *here.children(recursive=True))]
+    return own + sum(others), own
+
+
 def growth(arguments: argparse.Namespace) -> None:
     """Fit corpora of several sizes, each in a process of its own."""
     for n_docs in arguments.docs:
@@ -98,6 +106,13 @@ def processes(arguments: argparse.Namespace) -> None:
         return wc.WordClassEmbeddings().fit_parts(corpus, engine=engines[n_workers])
 
     run(2)  # the processes are up
+    # what it takes in all, and in this process alone: tells what to expect of free cores
+    cpu = {}
+    for name, n_workers in (("one", 1), ("two", 2)):
+        before = living_cpu_seconds()
+        run(n_workers)
+        after = living_cpu_seconds()
+        cpu[name], cpu[f"{name}_here"] = after[0] - before[0], after[1] - before[1]
     contestants = {"one": lambda: run(1), "two": lambda: run(2)}
     best = measuring.best_seconds(contestants, arguments.repeats, time.perf_counter)
     measuring.print_result(
@@ -106,6 +121,7 @@ def processes(arguments: argparse.Namespace) -> None:
         n_parts=len(corpus),
         n_cores=os.cpu_count(),
         seconds=best,
+        cpu_seconds=cpu,
         two_against_one=best["one"] / best["two"],
     )
     if not arguments.keep:
