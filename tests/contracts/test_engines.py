@@ -119,6 +119,18 @@ def test_an_unknown_engine_is_refused():
         opened(5),
     ):
         pass
+    with pytest.raises(wc.InputError, match="'processes' has no option 'master'; it has n_workers"):
+        wc.engine("processes", master="local")
+    with pytest.raises(wc.InputError, match="'in_sequence' has no option 'n_workers'; it has none"):
+        wc.engine("in_sequence", n_workers=2)
+
+
+@pytest.mark.parametrize("name", ["in_sequence", "processes"])
+def test_a_table_of_dask_is_for_dask_alone(name):
+    bag = pytest.importorskip("dask.bag", reason="the extra 'dask' is not installed")
+    table = bag.from_sequence([*zip(*corpus(30), strict=True)], npartitions=2)
+    with pytest.raises(wc.InputError, match="a table of dask is worked on by the engine 'dask'"):
+        wc.WordClassEmbeddings().fit_parts(table, engine=name)
 
 
 @pytest.mark.slow

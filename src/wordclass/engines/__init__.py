@@ -13,6 +13,7 @@ neither the engine nor the number of workers, nor which of them was faster, chan
 A task that runs twice, because a worker died, is counted once: its result has a place in the tree.
 """
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import add
@@ -35,7 +36,12 @@ def engine(name: str, **options: Any) -> Engine:  # noqa: ANN401 - each engine h
         `n_workers` ("processes", and clusters that are started here), `client` or `scheduler`
         ("dask"), `session` or `master` ("spark").
     """
-    made: Engine = naming.entry("engines", name).make(**options)
+    make = naming.entry("engines", name).make
+    known = sorted(inspect.signature(make).parameters)
+    if unknown := sorted(options.keys() - {*known}):
+        has = f"it has {', '.join(known)}" if known else "it has none"
+        raise InputError(f"the engine {name!r} has no option {unknown[0]!r}; {has}")
+    made: Engine = make(**options)
     return made
 
 

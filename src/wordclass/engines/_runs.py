@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from wordclass.errors import InputError
+
 Sum = TypeVar("Sum")
 Work = Callable[[Iterable[tuple[int, Any]]], Sum]
 Add = Callable[[Sum, Sum], Sum]
@@ -37,6 +39,14 @@ def n_parts(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask
     if isinstance(items, Sequence):
         return len(items)
     return int(items.npartitions if hasattr(items, "npartitions") else items.rdd.getNumPartitions())
+
+
+def listed(items: Any) -> Sequence[Any]:  # noqa: ANN401
+    """Return items that any engine can work on; refuse a table that another engine holds."""
+    if not isinstance(items, Sequence):
+        owner = type(items).__module__.partition(".")[0].removeprefix("py")
+        raise InputError(f"a table of {owner} is worked on by the engine {owner!r} alone")
+    return items
 
 
 def runs(n_items: int, n_workers: int) -> list[range]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from wordclass import naming
 from wordclass.checks import check_int
-from wordclass.engines._runs import Add, Sum, Tell, Work, runs, tree_levels
+from wordclass.engines._runs import Add, Sum, Tell, Work, listed, runs, tree_levels
 from wordclass.errors import EngineError, InputError, WordClassError
 
 _PATIENCE = 20  # seconds for a scheduler to answer
@@ -104,7 +104,7 @@ class Dask:
             tasks = [delayed(_work_on)(shared, k, [each]) for k, each in enumerate(partitions)]
             sizes = [1] * len(tasks)
         else:
-            numbers = runs(len(items), self.n_workers)
+            numbers = runs(len(listed(items)), self.n_workers)
             sizes = [*map(len, numbers)]
             tasks = [delayed(_work_on)(shared, run[0], [items[k] for k in run]) for run in numbers]
         leaves = client.compute(tasks, retries=_RETRIES)

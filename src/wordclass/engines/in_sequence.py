@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wordclass import progress
-from wordclass.engines._runs import Add, Sum, Tell, Work
+from wordclass.engines._runs import Add, Sum, Tell, Work, listed
 
 
 class InSequence:
@@ -16,7 +16,7 @@ class InSequence:
         """Return the sum over all items; they are one run."""
 
         def told() -> Iterator[tuple[int, Any]]:
-            for numbered in enumerate(items):
+            for numbered in enumerate(listed(items)):
                 yield numbered
                 tell(1)
 

@@ -10,7 +10,7 @@ import joblib
 
 from wordclass import naming, progress
 from wordclass.checks import check_int
-from wordclass.engines._runs import Add, Sum, Tell, Work, runs, tree_sum
+from wordclass.engines._runs import Add, Sum, Tell, Work, listed, runs, tree_sum
 from wordclass.errors import EngineError
 
 
@@ -30,7 +30,7 @@ class Processes:
 
     def map_and_add(self, work: Work[Sum], items: Sequence[Any], add: Add[Sum], tell: Tell) -> Sum:
         """Return the sum over all items."""
-        numbers = runs(len(items), self.n_workers)
+        numbers = runs(len(listed(items)), self.n_workers)
         parallel = joblib.Parallel(self.n_workers, return_as="generator", batch_size=1)
         killed = naming.extra("joblib.externals.loky.process_executor", "for processes")
         with tempfile.TemporaryDirectory(prefix="wordclass-") as folder:

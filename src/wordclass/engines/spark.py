@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from wordclass import naming
 from wordclass.checks import check_int
-from wordclass.engines._runs import Add, Sum, Tell, Work, runs, tree_sum
+from wordclass.engines._runs import Add, Sum, Tell, Work, listed, runs, tree_sum
 from wordclass.errors import EngineError, InputError, WordClassError
 
 _PATIENCE = 20  # seconds for a master to answer
@@ -97,7 +97,7 @@ class Spark:
             sums = items.mapInArrow(_on_partitions(shared, own), _SCHEMA)
             sizes = [1] * n_sums
         else:
-            numbers = runs(len(items), self.n_workers)
+            numbers = runs(len(listed(items)), self.n_workers)
             sizes, n_sums = [*map(len, numbers)], len(numbers)
             table = self._session.range(0, n_sums, 1, n_sums)  # one row per task
             sums = table.mapInArrow(_on_runs(shared, own, numbers), _SCHEMA)
