@@ -54,6 +54,8 @@ class FilePart:
 
     def blocks(self, options: ReadOptions) -> Iterator[list[Any]]:
         """Give the records, block by block; those of an empty part are none."""
+        if self.state is not None and not storage.is_there(self.path):
+            raise MissingDataError(f"{self.path}: no longer there; it was when the work began")
         storage.check_state(self.path, self.state)
         read = naming.entry("corpus_formats", self.format).read
         given = () if self.span is None else (self.span,)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from os import PathLike
+from typing import Self
 
 _MOST_NAMES, _MOST_CHARACTERS = 8, 60  # to be told in a message
 
@@ -53,9 +54,16 @@ class EngineError(WordClassError):
 class MissingDataError(InputError, FileNotFoundError):
     """A file or corpus is not there; the message says how to get it and where to put it."""
 
+    def __new__(cls, *args: object) -> Self:
+        # that of OSError, by name: tblib, with which Dask pickles errors, would find another
+        return OSError.__new__(cls, *args)
+
 
 class StorageError(InputError, OSError):
     """A path cannot be read or written (a full disk, no permission, a folder for a file)."""
+
+    def __new__(cls, *args: object) -> Self:
+        return OSError.__new__(cls, *args)  # see above
 
 
 class MissingExtraError(WordClassError, ImportError):

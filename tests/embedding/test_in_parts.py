@@ -137,14 +137,16 @@ def on_second_pass(change):
     return wc.on_progress(listen)
 
 
-def test_a_part_that_vanishes_between_the_passes_is_told_of(tmp_path):
+@pytest.mark.parametrize("name", ["in_sequence", pytest.param("dask", marks=CLUSTERS)])
+def test_a_part_that_vanishes_between_the_passes_is_told_of(name, engine_named, tmp_path):
     parts = write_parts(tmp_path / "parts", *corpus(60), 6)
     gone = parts / "part-003.jsonl"
     with (
+        engine_named(name) as engine,
         on_second_pass(gone.unlink),
         pytest.raises(wc.MissingDataError) as told,
     ):
-        wc.WordClassEmbeddings().fit_parts(parts)
+        wc.WordClassEmbeddings().fit_parts(parts, engine=engine)
     assert str(told.value) == f"{gone}: no longer there; it was when the work began"
 
 

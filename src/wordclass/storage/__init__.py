@@ -191,10 +191,7 @@ def unchanged(*paths: File) -> Iterator[None]:
 
 def check_state(path: File, state: State | None) -> None:
     """Refuse a file whose state is no longer this one."""
-    found = state_of(path)
-    if found is None and state is not None and not is_there(path):
-        raise MissingDataError(f"{path}: no longer there; it was when the work began")
-    if found != state:
+    if state_of(path) != state:
         raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
 
 
