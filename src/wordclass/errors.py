@@ -55,7 +55,7 @@ class MissingDataError(InputError, FileNotFoundError):
     """A file or corpus is not there; the message says how to get it and where to put it."""
 
     def __new__(cls, *args: object) -> Self:
-        # that of OSError, by name: tblib, with which Dask pickles errors, would find another
+        """Make it as an OSError: tblib, with which Dask pickles errors, would not."""
         return OSError.__new__(cls, *args)
 
 
@@ -63,7 +63,8 @@ class StorageError(InputError, OSError):
     """A path cannot be read or written (a full disk, no permission, a folder for a file)."""
 
     def __new__(cls, *args: object) -> Self:
-        return OSError.__new__(cls, *args)  # see above
+        """Make it as an OSError; see `MissingDataError`."""
+        return OSError.__new__(cls, *args)
 
 
 class MissingExtraError(WordClassError, ImportError):
