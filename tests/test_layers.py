@@ -27,7 +27,8 @@ ROWS = [
     {"classifiers", "torch"},
     {"tuning"},
     {"experiment"},
-    {"report"},
+    {"explorer"},
+    {"report", "serving"},
     {"cli"},
     {"__main__"},
 ]  # fmt: skip
@@ -44,10 +45,13 @@ CORNERS = {
     "polars": {"corpus_formats", "report", "vector_formats"},
     "rich": {"cli"},
     "sentence_transformers": set(),
+    "starlette": {"serving"},
     "tokenizers": set(),
     "torch": {"classifiers", "encoders", "network", "regressors"},
     "transformers": set(),
     "typer": {"cli"},
+    "uvicorn": {"serving"},
+    "uvloop": set(),
     "zstandard": set(),
 }
 
