@@ -12,7 +12,7 @@ KINDS = ("linear", "nearest", "svm", "cnn")
 OPTIONS = {
     "linear": {"characters": None},
     "nearest": {"min_docs": 2, "shrinkage": 5.0},
-    "svm": {"features": "tfidf", "min_docs": 2},
+    "svm": {"features": "tfidf", "min_docs": 2, "probabilities": False},
     "cnn": {"channels": 4, "max_epochs": 5, "seed": 1},
 }
 

@@ -11,6 +11,7 @@ from wordclass.cli import (  # noqa: F401
     experiment_commands,
     learning_commands,
     model_commands,
+    serving_commands,
 )
 from wordclass.cli.command import Settings, app, command, run
 from wordclass.errors import InputError

@@ -107,10 +107,9 @@ class Exploration:
             known: Sequence[str] = E.terms
         elif (average := getattr(self.model, "model_", None)) is not None:
             known = average.vocabulary  # of fastText
-        elif hasattr(scorer := getattr(self.model, "scorer_", None), "vectorizer"):
-            known = scorer.vectorizer.vocabulary_.terms
-        else:
-            known = []
+        else:  # of a tree; a model that reads texts as a whole has none
+            vectorizer = getattr(getattr(self.model, "scorer_", None), "vectorizer", None)
+            known = [] if vectorizer is None else vectorizer.vocabulary_.terms
         n_terms = _MOST_CELLS // len(self.classes)
         if len(known) <= n_terms:
             return [*known]
@@ -342,7 +341,7 @@ class Exploration:
 
     @cached_property
     def _units(self) -> Floats32:
-        return np.asarray(unit(self.profiles), np.float32)
+        return np.asarray(unit(self.profiles.astype(np.float64)), np.float32)
 
     def _nearest_by_profile(self, row: int, n: int) -> list[list[Any]]:
         cosines = self._units @ self._units[row]
@@ -404,7 +403,7 @@ class Exploration:
         added: dict[str, float] = defaultdict(float)
         occurrences: dict[str, int] = defaultdict(int)
         total = constant = 0.0
-        documents = []
+        documents: list[Facts] = []
         for k in rows[:_MOST_SUMMED].tolist():
             found = self.model.explanation(self._read.texts[k])
             difference, own_constant, own_total = self._difference(found, *place)
@@ -420,8 +419,7 @@ class Exploration:
                 documents.append(
                     {**self._document(k), "words": words, "total": _rounded(own_total)}
                 )
-        order = sorted(added, key=lambda term: (-added[term], term))
-        shown = order[:n]
+        ranked = sorted(added, key=lambda term: (-added[term], term))
         return {
             "true": true,
             "predicted": predicted,
@@ -429,8 +427,8 @@ class Exploration:
             "n_summed": min(len(rows), _MOST_SUMMED),
             "total": _rounded(total),
             "constant": _rounded(constant),
-            "words": [[term, _rounded(added[term]), occurrences[term]] for term in shown],
-            "rest": _rounded(sum(added[term] for term in order[n:])),
+            "words": [[term, _rounded(added[term]), occurrences[term]] for term in ranked[:n]],
+            "rest": _rounded(sum(added[term] for term in ranked[n:])),
             "documents": documents,
         }
 
@@ -619,7 +617,7 @@ class _Index:
 
     @cached_property
     def _by_term(self) -> Sparse:
-        return sparse.csc_matrix(self.X)
+        return sparse.csr_matrix(self.X.T)
 
     def documents_of(self, term: str) -> Ints:
         """Return the rows of the documents a term is in; most occurrences first."""
