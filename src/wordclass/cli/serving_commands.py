@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordclass import naming
+from wordclass import naming, storage
 from wordclass.cli.command import Settings, command
+from wordclass.cli.corpora import Corpus
 from wordclass.errors import InputError
 from wordclass.storage import content_of
 
@@ -73,6 +74,64 @@ def serve(
         )
 
     _run(settings, read, limits, manners, host, port, workers, has_page=False)
+
+
+@command
+def explore(
+    settings: Settings,
+    model: Annotated[Path, typer.Argument(help="The folder of a model.")],
+    data: Annotated[
+        str | None, "Labelled texts, to find mistakes in: a file, or dataset:NAME."
+    ] = None,
+    output: Annotated[
+        Path | None, "--output", "-o", "Write one HTML file that works from disk; else serve."
+    ] = None,
+    vectors: Annotated[Path | None, "Word vectors to compare the nearest words with."] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    allow_host: Names = None,
+    split: Annotated[str | None, "Part of the data: train, test (usual), all."] = None,
+    text_field: Annotated[list[str] | None, "Column of texts."] = None,
+    label_field: Annotated[list[str] | None, "Column of labels."] = None,
+) -> None:
+    """Look at a model: try texts, see what classes and words hang on, find mistakes.
+
+    Without -o the page is served until Ctrl-C; with -o it is one file, which predicts by itself
+    where the model is linear or nearest.
+    """
+    settings.check_output(output)
+    if output is None:
+        naming.extra("uvicorn", "to serve the page (-o FILE.html needs nothing)", "serve")
+    from wordclass.explorer.views import Exploration
+    from wordclass.persistence import load
+    from wordclass.word_vectors import WordVectors
+
+    def read() -> "dict[str, Exploration]":
+        loaded = load(model)
+        documents = None
+        if data is not None:
+            corpus = Corpus(data, split, text_field, label_field=label_field)
+            several = loaded.codeframe_.is_multilabel
+            documents = corpus.read("test", settings.encoding, several, loaded)
+        known = None if vectors is None else WordVectors.load(vectors)
+        views = Exploration(loaded, documents, known, "" if vectors is None else vectors.name)
+        views.about()  # what is made once is made before the processes part
+        return {model.resolve().name: views}
+
+    if output is None:
+        from wordclass.serving.app import Limits, Manners
+
+        hosts = (host, *(allow_host or ()))
+        _run(settings, read, Limits(), lambda: Manners(hosts=hosts), host, port, 1, has_page=True)
+        return
+    from wordclass.explorer.page import exported
+
+    ((name, views),) = read().items()
+    content = exported(name, views, seed=settings.seed)
+    with storage.replacing(output) as temporary:
+        temporary.write_bytes(content)
+    result = {"output": str(output), "bytes": len(content)}
+    settings.tell(result, f"{output}: a page of {len(content):,} bytes about {name}")
 
 
 def _run(

@@ -278,10 +278,7 @@ class Exploration:
         read = self._read
         true, given = read.truth[:, column], read.decisions[:, column]
         margin = read.margins(column)
-        facts["scores"] = {
-            name: _rounded(value)
-            for name, value in asdict([*read.scores.per_class.values()][column]).items()
-        }
+        facts["scores"] = {key: _rounded(each) for key, each in read.per_class[column].items()}
         taken_for, takes = self._neighbors(column)
         typical = np.flatnonzero(true & given)
         doubtful = np.flatnonzero(true | given)
@@ -326,7 +323,7 @@ class Exploration:
             order = np.argsort(-own, kind="stable")
             facts["profile"] = [[self.classes[j], _rounded(own[j])] for j in order.tolist()]
             facts["nearest"] = self._nearest_by_profile(row, n)
-        facts["source"], nearest = self._nearest_by_vectors(term, n)
+        facts["source"], nearest = self.nearest_by_vectors(term, n)
         facts["nearest_by_vectors"] = nearest
         if self.documents is not None:
             found = self._index.documents_of(term)
@@ -349,9 +346,10 @@ class Exploration:
         order = np.argsort(-cosines, kind="stable")[:n]
         return [[self.terms[t], _rounded(cosines[t])] for t in order.tolist()]
 
-    def _nearest_by_vectors(self, term: str, n: int) -> tuple[str | None, list[list[Any]]]:
+    def nearest_by_vectors(self, term: str, n: int) -> tuple[str | None, list[list[Any]]]:
+        """Return what the other vectors are, and the words nearest to a term by them."""
         source, vectors = self._other_vectors
-        if vectors is None or term not in vectors:
+        if vectors is None or term not in vectors or not vectors[term].any():
             return source, []
         return source, [[each, _rounded(cosine)] for each, cosine in vectors.nearest(term, n)]
 
@@ -470,7 +468,9 @@ class Exploration:
         else:
             raise InputError("this model does not know how frequent its words are; give --data")
         rows = np.flatnonzero(allowed)
-        rows = rows[np.argsort(-np.abs(own[rows]), kind="stable")[:n]]
+        rows = rows[np.argsort(-own[rows], kind="stable")]
+        if len(rows) > n:
+            rows = np.concatenate([rows[: n // 2], rows[-(n // 2) :]])
         return {
             "class": name,
             "has_sides": self.documents is not None,
@@ -585,8 +585,21 @@ class _Read:
         own = self.class_scores[:, column].astype(np.float64)
         if self.model.thresholds_ is not None:
             return np.asarray(own - self.model.thresholds_[column])
-        others = np.delete(self.class_scores, column, axis=1)
-        return np.asarray(own - others.max(axis=1))
+        if self.class_scores.shape[1] == 1:
+            return own
+        second, best = self._best_two
+        return np.asarray(own - np.where(self.class_scores[:, column] == best, second, best))
+
+    @cached_property
+    def _best_two(self) -> tuple[Floats32, Floats32]:
+        """The second highest and the highest score of each document (n,)."""
+        highest = np.partition(self.class_scores, -2, axis=1)[:, -2:]
+        return highest[:, 0], highest[:, 1]
+
+    @cached_property
+    def per_class(self) -> list[dict[str, Any]]:
+        """F1, precision, recall and sizes of each class, in the order of the columns."""
+        return [asdict(each) for each in self.scores.per_class.values()]
 
 
 @dataclass(frozen=True, eq=False)
