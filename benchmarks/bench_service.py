@@ -50,7 +50,7 @@ def main() -> None:
             measured = fastest(folder, address, arguments.seconds)
             measured |= steady(folder, address, arguments.seconds, arguments.rate)
         with serving(folder / "news", workers=1) as (address, process):
-            measured |= batches(folder, address, texts)
+            measured |= batches(folder, address, texts, arguments.seconds)
         if arguments.minutes:
             with serving(folder / "news", workers=2) as (address, process):
                 measured |= mixed(address, process, texts, 60 * arguments.minutes)
@@ -126,32 +126,24 @@ def steady(folder: Path, address: str, seconds: int, rate: int) -> dict[str, obj
     return {"steady": wrk(script, address, seconds, connections)}
 
 
-def batches(folder: Path, address: str, texts: list[str]) -> dict[str, object]:
-    """Predict texts in batches, by two clients and one worker; and by the command on a file."""
-    some = texts[:10_000]
-    path = folder / "texts.jsonl"
-    path.write_text("\n".join(json.dumps({"text": text}) for text in some))
-    out = folder / "out.jsonl"
-    start = time.perf_counter()
-    command = [sys.executable, "-m", "wordclass", "predict", str(folder / "news")]
-    none = folder / "none.jsonl"
-    none.write_text(json.dumps({"text": "nothing"}))
-    subprocess.run([*command, str(none), "-o", str(out), "--quiet"], check=True)
-    beginning = time.perf_counter() - start
-    start = time.perf_counter()
-    subprocess.run(
-        [*command, str(path), "-k", "3", "-o", str(out), "--quiet", "--force"], check=True
-    )
-    by_file = len(some) / max(time.perf_counter() - start - beginning, 1e-9)
-    with httpx.Client(base_url=address, timeout=60) as client:
-        bodies = [
-            json.dumps({"texts": some[k : k + N_BATCH]}) for k in range(0, len(some), N_BATCH)
-        ]
-        headers = {"Content-Type": "application/json"}
+def batches(folder: Path, address: str, texts: list[str], seconds: int) -> dict[str, object]:
+    """Predict texts in batches by one worker, two requests at a time; and by the command on a file."""
+    (folder / "batch.json").write_text(json.dumps({"texts": texts[:N_BATCH], "k": 3}))
+    script = folder / "batches.lua"
+    script.write_text(FASTEST % (folder / "batch.json"))
+    found = wrk(script, address, seconds, 2)
+    by_service = N_BATCH * found["requests_per_second"]
+    taken = []
+    for n_texts in (1_000, 101_000):  # the difference is without the start of the command
+        lines = [json.dumps({"text": texts[k % len(texts)]}) for k in range(n_texts)]
+        path = folder / f"{n_texts}.jsonl"
+        path.write_text("\n".join(lines))
+        command = [sys.executable, "-m", "wordclass", "predict", str(folder / "news"), str(path)]
         start = time.perf_counter()
-        for body in bodies:
-            client.post("models/news/predict", content=body, headers=headers).raise_for_status()
-        by_service = len(some) / (time.perf_counter() - start)
+        out = ["-k", "3", "-o", str(folder / "out.jsonl"), "--quiet", "--force"]
+        subprocess.run([*command, *out], check=True)
+        taken.append(time.perf_counter() - start)
+    by_file = 100_000 / (taken[1] - taken[0])
     return {
         "texts_per_second": {"batches": by_service, "predict_on_a_file": by_file},
         "batches_vs_file": by_service / by_file,

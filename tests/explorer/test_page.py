@@ -469,7 +469,8 @@ def test_two_thousand_classes_stay_readable_and_small(browser, tmp_path):
     path.write_bytes(content)
     with opened(browser, path.as_uri()) as page:
         page.fill("#text", "word7 shared")
-        page.wait_for_selector("#missing, mark")
+        page.wait_for_selector("#carried")
+        assert "of the model's 2,002 terms" in page.inner_text("#carried")
         assert page.locator(".bars .link").count() == 8
         told = show(page, "mistakes")
         assert "The 24 classes with most mistakes, of 2,000" in told

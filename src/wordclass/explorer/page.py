@@ -241,12 +241,12 @@ def _model(
     model = views.model
     parts = _parts(model.scorer_)
     kept = _kept_rows(parts, n_bytes - 200 * len(views.classes) - 2000, first)
+    n_terms = sum(len(part.weights) for part in parts)
     thresholds, calibration = model.thresholds_, model.calibration_
     facts = {
         "is_single": not views.is_multilabel,
-        "has_all": all(
-            len(rows) == len(part.weights) for part, rows in zip(parts, kept, strict=True)
-        ),
+        "has_all": sum(map(len, kept)) == n_terms,
+        "n_terms": n_terms,
         "intercept": np.sum([part.intercept for part in parts], axis=0, dtype=np.float64).tolist(),
         "thresholds": None
         if thresholds is None

@@ -124,6 +124,7 @@ export class LocalModel {
     this.classes = classes;
     this.parts = facts.parts.map((part) => new Part(part, classes.length));
     this.intercept = facts.intercept;
+    this.nCarried = this.parts.reduce((sum, part) => sum + part.terms.length, 0);
   }
 
   scores(text) {
