@@ -127,7 +127,7 @@ def steady(folder: Path, address: str, seconds: int, rate: int) -> dict[str, obj
 
 
 def batches(folder: Path, address: str, texts: list[str], seconds: int) -> dict[str, object]:
-    """Predict texts in batches by one worker, two requests at a time; and by the command on a file."""
+    """Predict texts in batches by one worker, two at a time; and by the command on a file."""
     (folder / "batch.json").write_text(json.dumps({"texts": texts[:N_BATCH], "k": 3}))
     script = folder / "batches.lua"
     script.write_text(FASTEST % (folder / "batch.json"))
