@@ -1,6 +1,7 @@
 """Where the tests find corpora and small encoders, and how hard hypothesis tries."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,41 @@ def encoder_folder(tmp_path_factory):
         return made[kind]
 
     return find
+
+
+@pytest.fixture(scope="session")
+def dask_client():
+    """A Dask cluster of two worker processes, started once."""
+    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def spark_session():
+    """Spark with two slots and four attempts of a task, started once."""
+    pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("there is no Java, which Spark needs (Debian: default-jre)")
+    from wordclass.engines import spark
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(_ROOT), str(_ROOT / "tests")]))
+        with spark.Spark(master="local[2,4]") as engine:
+            yield engine._session
+
+
+@pytest.fixture
+def engine_named(request):
+    """An engine by name, with two workers; clusters are shared by all tests."""
+    import wordclass as wc
+
+    def make(name):
+        if name == "dask":
+            return wc.engine("dask", client=request.getfixturevalue("dask_client"))
+        if name == "spark":
+            return wc.engine("spark", session=request.getfixturevalue("spark_session"))
+        return wc.engine(name, **({"n_workers": 2} if name == "processes" else {}))
+
+    return make

@@ -428,7 +428,8 @@ class ModelKind(Kind):
         from wordclass.storage.parts import Parts, digest
 
         path.mkdir(parents=True, exist_ok=True)
-        made = tampered(content, Parts({}, content.arrays).to_bytes(_KIND))
+        Parts({}, content.arrays).save(path / "model.safetensors", _KIND)
+        made = tampered(content, (path / "model.safetensors").read_bytes())
         told = content.told
         if isinstance(told, dict):
             arrays = told.get("arrays")

@@ -18,13 +18,15 @@ ROWS = [
         "vocabulary", "word_vectors",
     },
     {
-        "corpus_formats", "correlations", "encoders", "linear_solver", "projectors",
+        "corpus_formats", "correlations", "encoders", "engines", "linear_solver", "projectors",
         "regressors", "sentence_encoders", "vector_formats", "weightings",
     },
+    {"corpus_parts"},
     {"text"},
     {"datasets", "distillation", "embedding", "thresholds", "token_vectors"},
     {"explanation", "network", "persistence", "search"},
     {"classifiers", "torch"},
+    {"dask", "spark"},
     {"tuning"},
     {"experiment"},
     {"explorer"},
@@ -35,6 +37,9 @@ ROWS = [
 ROW_OF = {part: row for row, parts in enumerate(ROWS) for part in parts}
 CATALOGUES = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name[-1] == "s"}
 CORNERS = {
+    "dask": set(),
+    "distributed": set(),
+    "fsspec": set(),
     "fasttext": {"classifiers"},
     "huggingface_hub": set(),
     "matplotlib": {"report"},
@@ -43,6 +48,8 @@ CORNERS = {
     "onnxscript": {"network"},
     "openpyxl": set(),
     "polars": {"corpus_formats", "report", "vector_formats"},
+    "pyarrow": set(),
+    "pyspark": {"engines", "spark"},
     "rich": {"cli"},
     "sentence_transformers": set(),
     "starlette": {"serving"},

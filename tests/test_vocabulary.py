@@ -1,11 +1,15 @@
+import functools
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wordclass as wc
 from wordclass import InputError
 from wordclass.text import counting
-from wordclass.vocabulary import Vocabulary
+from wordclass.vocabulary import TermCounts, Vocabulary
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), min_size=1, max_size=8)
 
@@ -101,3 +105,40 @@ def test_no_documents_and_no_tokens_are_told_apart():
         vocabulary_of(counts_of([]))
     with pytest.raises(InputError, match="all 2 documents are empty"):
         vocabulary_of(counts_of([[], []]))
+
+
+WORDS_OF_PARTS = st.lists(
+    st.lists(st.lists(st.sampled_from(["a", "b", "c", "é", "z z"]), max_size=4), max_size=4),
+    min_size=1,
+    max_size=5,
+)
+
+
+def counted_terms(documents):
+    counter = counting.PythonTermCounter(lambda document: document)
+    counter.add(documents)
+    return counter.finished()
+
+
+@given(parts=WORDS_OF_PARTS)
+def test_the_terms_of_parts_add_up_to_those_of_the_whole(parts):
+    whole = counted_terms([document for part in parts for document in part])
+    found = functools.reduce(operator.add, map(counted_terms, parts))
+    assert (found.terms, found.n_docs) == (whole.terms, whole.n_docs)
+    np.testing.assert_array_equal(found.doc_freq, whole.doc_freq)
+    np.testing.assert_array_equal(found.term_freq, whole.term_freq)
+    assert found.doc_freq.dtype == found.term_freq.dtype == np.int64
+
+
+def test_terms_that_the_engine_counted_are_taken_out_of_it():
+    analyze = wc.DocumentVectorizer().build_analyzer()
+    texts = ["moon and orbit", "", "moon moon"]
+    both = []
+    for make in (counting.NativeTermCounter, lambda *given: counting.PythonTermCounter(given[0])):
+        counter = make(analyze, None)
+        counter.add(texts)
+        both.append(TermCounts.of(counter.finished()))
+    one, other = both
+    assert (one.terms, one.n_docs) == (other.terms, other.n_docs) == (["and", "moon", "orbit"], 3)
+    np.testing.assert_array_equal(one.doc_freq, other.doc_freq)
+    np.testing.assert_array_equal(one.term_freq, other.term_freq)

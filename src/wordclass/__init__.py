@@ -8,16 +8,21 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wordclass import dask as dask
+    from wordclass import spark as spark
     from wordclass import torch as torch
     from wordclass.classifiers import classifier as classifier
     from wordclass.corpus import Dataset as Dataset
     from wordclass.corpus import LabelledCorpus as LabelledCorpus
     from wordclass.corpus import load_dataset as load_dataset
     from wordclass.corpus import read_corpus as read_corpus
+    from wordclass.corpus_parts import CorpusParts as CorpusParts
     from wordclass.distillation import distill as distill
     from wordclass.embedding.estimator import WordClassEmbeddings as WordClassEmbeddings
     from wordclass.embedding.matrix import EmbeddingMatrix as EmbeddingMatrix
     from wordclass.embedding.unseen_terms import UnseenTerms as UnseenTerms
+    from wordclass.engines import engine as engine
+    from wordclass.errors import EngineError as EngineError
     from wordclass.errors import FormatError as FormatError
     from wordclass.errors import InputError as InputError
     from wordclass.errors import MissingDataError as MissingDataError
@@ -35,9 +40,11 @@ if TYPE_CHECKING:
     from wordclass.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
+    "CorpusParts": "corpus_parts",
     "Dataset": "corpus",
     "DocumentVectorizer": "text.vectorizer",
     "EmbeddingMatrix": "embedding.matrix",
+    "EngineError": "errors",
     "FormatError": "errors",
     "IdBatch": "text.sequences",
     "InputError": "errors",
@@ -51,6 +58,7 @@ _HOMES = {
     "WordVectors": "word_vectors",
     "classifier": "classifiers",
     "distill": "distillation",
+    "engine": "engines",
     "evaluate": "measures",
     "load": "persistence",
     "load_dataset": "corpus",
@@ -61,6 +69,8 @@ _HOMES = {
     "tune": "tuning",
 }
 
+_OF_EXTRAS = {"dask": "dask", "spark": "pyspark", "torch": "torch"}  # what they need
+
 __all__ = [*_HOMES]
 
 
@@ -69,9 +79,12 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
         from importlib.metadata import version
 
         return version("wordclass")
-    if name == "torch":
+    if name in _OF_EXTRAS:
         # not in __all__: without the extra it is an error that names the pip command
-        return importlib.import_module("wordclass.torch")
+        from wordclass.naming import extra
+
+        extra(_OF_EXTRAS[name], f"for wordclass.{name}", name)
+        return importlib.import_module(f"wordclass.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'wordclass' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"wordclass.{_HOMES[name]}"), name)
@@ -80,5 +93,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
 
 
 def __dir__() -> list[str]:
-    extra = ["torch"] if importlib.util.find_spec("torch") else []
+    extra = [name for name, package in _OF_EXTRAS.items() if importlib.util.find_spec(package)]
     return sorted({*globals(), *_HOMES, *extra, "__version__"})

@@ -11,8 +11,14 @@ from typing import Any, NamedTuple
 from wordclass import naming, storage
 from wordclass.checks import check_one_of
 from wordclass.errors import FormatError, InputError, some_of
+from wordclass.storage.addresses import Address
 
 Label = str | int
+
+_NO_LABEL = (
+    "no label, in a single-label task; on_missing_label= (--on-missing-label) skip leaves such "
+    "records out, empty makes the task multilabel"
+)
 
 
 class Record(NamedTuple):
@@ -107,6 +113,11 @@ class ReadOptions:
         Records hold all their columns.
     are_remembered : bool, default=False
         The fields are those a model was trained with: a format that has none ignores them.
+    has_split : bool, optional
+        Whether all records have a field `split`; None: as the first one shows.
+    on_bad_record : {"stop", "skip"}, default="stop"
+        What becomes of a record that cannot be read: an error; or blocks hold the error in its
+        place.
     """
 
     text_field: str | Sequence[str] | None = None
@@ -119,8 +130,11 @@ class ReadOptions:
     texts_only: bool = False
     keep_rows: bool = False
     are_remembered: bool = False
+    has_split: bool | None = None
+    on_bad_record: str = "stop"
 
     def __post_init__(self) -> None:
+        check_one_of("on_bad_record", self.on_bad_record, ("stop", "skip"))
         for option in ("text_field", "label_field", "label_separator", "delimiter"):
             given = getattr(self, option)
             is_list = option.endswith("field") and isinstance(given, list | tuple)
@@ -183,6 +197,139 @@ def _kind(is_multilabel: bool) -> str:
 
 
 @dataclass
+class Seen:
+    """What was seen of the records of a corpus, or of a part of it: adds up, in their order.
+
+    Parameters
+    ----------
+    n_docs, n_skipped
+        How many texts were given, and how many records could not be read and were left out.
+    splits, numbers
+        Which splits there are, and how many labels the records have, of all splits.
+    bare, bad
+        The first record of the split that has no label, and the first one that was left out: as
+        errors that tell where it is.
+    """
+
+    n_docs: int = 0
+    n_skipped: int = 0
+    splits: set[str | None] = field(default_factory=set)
+    numbers: set[int] = field(default_factory=set)
+    bare: FormatError | None = None
+    bad: FormatError | None = None
+
+    def __add__(self, other: "Seen") -> "Seen":
+        return Seen(
+            self.n_docs + other.n_docs,
+            self.n_skipped + other.n_skipped,
+            self.splits | other.splits,
+            self.numbers | other.numbers,
+            self.bare or other.bare,
+            self.bad or other.bad,
+        )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which records of a corpus are taken, and how their labels are understood.
+
+    Parameters
+    ----------
+    split : str, optional
+        Keep the records of this split; None keeps all.
+    usual_split : str, optional
+        The split to keep where the records have splits and `split` is None.
+    multilabel : bool, optional
+    on_missing_label : str, default="error"
+        As `read_corpus` has them.
+    """
+
+    split: str | None = None
+    usual_split: str | None = None
+    multilabel: bool | None = None
+    on_missing_label: str = "error"
+
+    def __post_init__(self) -> None:
+        check_one_of("on_missing_label", self.on_missing_label, ("error", "skip", "empty"))
+        if self.multilabel is False and self.on_missing_label == "empty":
+            raise InputError("on_missing_label is 'empty', but the task is to be single-label")
+
+    def blocks(
+        self,
+        path: Path | Address | str,
+        blocks: Iterable[list[Any]],
+        seen: Seen,
+        *,
+        texts_only: bool,
+    ) -> Iterator[list[Record]]:
+        """Give the records of the split, block by block, and note what was seen of all."""
+        for mixed in blocks:
+            block = self._readable(mixed, seen)
+            if not block:
+                continue
+            _, labels, split, *_ = zip(*block, strict=True)
+            seen.splits.update(split)
+            seen.numbers.update(map(len, labels))
+            chosen = self._chosen(block)
+            if 0 in seen.numbers and seen.bare is None:
+                bare = next((record for record in chosen if not record.labels), None)
+                seen.bare = None if bare is None else FormatError(path, bare.place, _NO_LABEL)
+            if not texts_only:
+                chosen = self._checked(chosen, seen.n_docs)
+            if chosen:
+                seen.n_docs += len(chosen)
+                yield chosen
+
+    @staticmethod
+    def _readable(mixed: list[Any], seen: Seen) -> list[Record]:
+        """Return the records of a block, and note the others."""
+        bad = [each for each in mixed if isinstance(each, FormatError)]
+        if not bad:
+            return mixed
+        seen.bad = seen.bad or bad[0]
+        seen.n_skipped += len(bad)
+        return [each for each in mixed if not isinstance(each, FormatError)]
+
+    def _chosen(self, block: list[Record]) -> list[Record]:
+        has_splits = block[0].split is not None
+        split = self.split or (self.usual_split if has_splits else None)
+        if split is None:
+            return block
+        if not has_splits:
+            raise InputError(f"there is no split {split!r}: the records have no field 'split'")
+        return [record for record in block if record.split == split]
+
+    def _checked(self, block: list[Record], n_before: int) -> list[Record]:
+        """Return the records to be given; refuse several labels where there may be only one."""
+        if self.on_missing_label == "skip":
+            block = [record for record in block if record.labels]
+        for number, record in enumerate(block, start=n_before + 1):
+            if self.multilabel is False and len(record.labels) > 1:
+                rule = "a single-label corpus has exactly one per document; read it as multilabel"
+                raise InputError(f"record {number} has {len(record.labels)} labels, but {rule}")
+        return block
+
+    def check_found(self, seen: Seen, name: object) -> None:
+        """Refuse a corpus of which no record was taken, or could be read."""
+        if seen.bad is not None and not seen.numbers:
+            raise seen.bad
+        if not seen.n_docs:
+            known, missing = some_of(sorted(map(str, seen.splits))), self.split or self.usual_split
+            no_split = f"no record is in split {missing!r}; there are: {known}"
+            raise InputError(f"{name}: no record has a label" if seen.bare else no_split)
+
+    def conclude(self, seen: Seen) -> bool:
+        """Decide between single-label and multilabel: only the last record settles it."""
+        is_multilabel = bool(self.multilabel)
+        if self.multilabel is None:
+            has_empty = 0 in seen.numbers and self.on_missing_label == "empty"
+            is_multilabel = max(seen.numbers) > 1 or has_empty
+        if seen.bare and not is_multilabel and self.on_missing_label == "error":
+            raise seen.bare
+        return is_multilabel
+
+
+@dataclass
 class CorpusReader:
     """The labelled texts of a file or folder.
 
@@ -194,12 +341,10 @@ class CorpusReader:
     path : Path
     options : ReadOptions
     split : str, optional
-        Keep the records of this split; None keeps all.
     usual_split : str, optional
-        The split to keep where the records have splits and `split` is None.
     multilabel : bool, optional
     on_missing_label : str, default="error"
-        As `read_corpus` has them.
+        As `Selection` has them.
 
     Attributes
     ----------
@@ -216,12 +361,13 @@ class CorpusReader:
     on_missing_label: str = "error"
     n_docs: int = field(default=0, init=False)
     is_multilabel: bool = field(default=False, init=False)
-    _state: tuple[int, int, int] | None = field(default=None, init=False, repr=False)
+    _state: storage.State | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_one_of("on_missing_label", self.on_missing_label, ("error", "skip", "empty"))
-        if self.multilabel is False and self.on_missing_label == "empty":
-            raise InputError("on_missing_label is 'empty', but the task is to be single-label")
+        self._selection()
+
+    def _selection(self) -> Selection:
+        return Selection(self.split, self.usual_split, self.multilabel, self.on_missing_label)
 
     def __iter__(self) -> Iterator[tuple[list[str], list[list[Label]]]]:
         for block in self._unchanged_blocks():
@@ -248,62 +394,19 @@ class CorpusReader:
 
     def _blocks(self, options: ReadOptions) -> Iterator[list[Record]]:
         """Give the records of the split, block by block, and look at the labels of all."""
-        self.n_docs, bare = 0, None  # the first record of the split that has no label
-        splits: set[str | None] = set()
-        numbers: set[int] = set()  # of labels per record
+        self.n_docs, seen, selection = 0, Seen(), self._selection()
         storage.require(self.path)
-        reader = naming.entry("corpus_formats", options.format or _format_of(self.path))
-        for block in reader.read(self.path, options):
-            _, labels, split, *_ = zip(*block, strict=True)
-            splits.update(split)
-            numbers.update(map(len, labels))
-            chosen = self._chosen(block)
-            if 0 in numbers and bare is None:
-                bare = next((record for record in chosen if not record.labels), None)
-            if not options.texts_only:
-                chosen = self._checked(chosen)
-            if chosen:
-                self.n_docs += len(chosen)
-                yield chosen
-        if not self.n_docs:
-            known, missing = some_of(sorted(map(str, splits))), self.split or self.usual_split
-            no_split = f"no record is in split {missing!r}; there are: {known}"
-            raise InputError(f"{self.path}: no record has a label" if bare else no_split)
+        reader = naming.entry("corpus_formats", options.format or format_of(self.path))
+        found = reader.read(self.path, options)
+        for block in selection.blocks(self.path, found, seen, texts_only=options.texts_only):
+            self.n_docs = seen.n_docs
+            yield block
+        selection.check_found(seen, self.path)
         if not options.texts_only:
-            self._conclude(numbers, bare)
-
-    def _chosen(self, block: list[Record]) -> list[Record]:
-        has_splits = block[0].split is not None
-        split = self.split or (self.usual_split if has_splits else None)
-        if split is None:
-            return block
-        if not has_splits:
-            raise InputError(f"there is no split {split!r}: the records have no field 'split'")
-        return [record for record in block if record.split == split]
-
-    def _checked(self, block: list[Record]) -> list[Record]:
-        """Return the records to be given; refuse several labels where there may be only one."""
-        if self.on_missing_label == "skip":
-            block = [record for record in block if record.labels]
-        for number, record in enumerate(block, start=self.n_docs + 1):
-            if self.multilabel is False and len(record.labels) > 1:
-                rule = "a single-label corpus has exactly one per document; read it as multilabel"
-                raise InputError(f"record {number} has {len(record.labels)} labels, but {rule}")
-        return block
-
-    def _conclude(self, numbers: set[int], bare: Record | None) -> None:
-        """Decide between single-label and multilabel: only the last record settles it."""
-        self.is_multilabel = bool(self.multilabel)
-        if self.multilabel is None:
-            has_empty = 0 in numbers and self.on_missing_label == "empty"
-            self.is_multilabel = max(numbers) > 1 or has_empty
-        if bare and not self.is_multilabel and self.on_missing_label == "error":
-            option = "on_missing_label= (--on-missing-label)"
-            hint = f"{option} skip leaves such records out, empty makes the task multilabel"
-            raise FormatError(self.path, bare.place, f"no label, in a single-label task; {hint}")
+            self.is_multilabel = selection.conclude(seen)
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path | Address) -> str:
     """Find the corpus format that claims the ending of a path."""
     if path.is_dir():
         return "folders"

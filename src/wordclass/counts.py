@@ -179,6 +179,16 @@ class WordClassCounts:
         joints = {name: joint[:, np.flatnonzero(~dropped)] for name, joint in self.joints.items()}
         return replace(self, class_docs=self.class_docs[~dropped], joints=joints)
 
+    def of_terms(self, rows: slice) -> "WordClassCounts":
+        """Return the sums of some terms, over the same documents."""
+        return replace(
+            self,
+            term_docs=self.term_docs[rows],
+            term_weight=self.term_weight[rows],
+            term_squares=self.term_squares[rows],
+            joints={name: joint[rows] for name, joint in self.joints.items()},
+        )
+
     def has_negative(self) -> bool:
         """Whether a number of documents is below zero: more was taken out than was there."""
         lowest = min(self.n_docs, self.class_docs.min(initial=0), self.term_docs.min(initial=0))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from os import PathLike
+from typing import Self
 
 _MOST_NAMES, _MOST_CHARACTERS = 8, 60  # to be told in a message
 
@@ -42,12 +43,28 @@ class FormatError(InputError):
         return f"{place}: {self.reason}"
 
 
+class NoRecordsError(FormatError):
+    """A file holds no records: an error, unless it is one of many."""
+
+
+class EngineError(WordClassError):
+    """An engine cannot be reached, or cannot do its work; the message says what to look at."""
+
+
 class MissingDataError(InputError, FileNotFoundError):
     """A file or corpus is not there; the message says how to get it and where to put it."""
+
+    def __new__(cls, *args: object) -> Self:
+        """Make it as an OSError: tblib, with which Dask pickles errors, would not."""
+        return OSError.__new__(cls, *args)
 
 
 class StorageError(InputError, OSError):
     """A path cannot be read or written (a full disk, no permission, a folder for a file)."""
+
+    def __new__(cls, *args: object) -> Self:
+        """Make it as an OSError; see `MissingDataError`."""
+        return OSError.__new__(cls, *args)
 
 
 class MissingExtraError(WordClassError, ImportError):

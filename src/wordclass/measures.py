@@ -68,6 +68,13 @@ class Scores:
             raise InputError("scores of different classes do not add up")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in _SUMS})
 
+    def checked(self) -> "Scores":
+        """Return these scores, or refuse those of labels none of which is among the classes."""
+        if self.n_dropped and not self.n_true.any():
+            told = f"not one of the {self.n_dropped:,} true labels is among the classes"
+            raise InputError(f"{told} {some_of(self.classes)}")
+        return self
+
     @property
     def f1(self) -> Floats:
         """(m,) F1 of each class."""
@@ -137,11 +144,7 @@ def evaluate(
     InputError
         There are true labels, but not one of them is among `classes`.
     """
-    Y, decisions, codeframe, n_dropped = aligned(true_labels, predicted_labels, classes)
-    if n_dropped and not Y.nnz:
-        known = some_of(codeframe.classes)
-        raise InputError(f"not one of the {n_dropped:,} true labels is among the classes {known}")
-    return score(Y, decisions, codeframe, n_dropped)
+    return score(*aligned(true_labels, predicted_labels, classes)).checked()
 
 
 def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:

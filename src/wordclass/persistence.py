@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import blake2b, file_digest
 from importlib import metadata
 from operator import methodcaller
 from os import PathLike
@@ -81,8 +82,10 @@ def write(
         The disk is full, or the like.
     """
     with storage.replacing_folder(folder, partial(_check_model, folder)) as temporary:
-        content = Parts({}, parts.arrays).to_bytes(_KIND)
-        (temporary / ARRAYS).write_bytes(content)
+        Parts({}, parts.arrays).save(temporary / ARRAYS, _KIND)
+        with (temporary / ARRAYS).open("rb") as file:
+            checksum = file_digest(file, partial(blake2b, digest_size=32)).hexdigest()
+            n_bytes = os.fstat(file.fileno()).st_size
         versions = {package: metadata.version(package) for package in (*_PACKAGES, *packages)}
         manifest = {
             "format": _FORMAT,
@@ -92,7 +95,7 @@ def write(
             **about,
             "facts": parts.facts,
             "versions": {"python": platform.python_version(), **versions},
-            "arrays": {"file": ARRAYS, "bytes": len(content), "digest": digest(content, size=32)},
+            "arrays": {"file": ARRAYS, "bytes": n_bytes, "digest": checksum},
         }
         (temporary / MANIFEST).write_bytes(sealed(manifest))
 

@@ -46,6 +46,11 @@ def on_progress(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+def listener() -> Listener:
+    """Return who is told of progress now."""
+    return _listener.get()
+
+
 def report(step: str, done: int, total: int | None = None) -> None:
     """Say how much of a step is done."""
     _listener.get()(step, done, total)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,57 @@ _LAYOUT = {
     "doc_freq": "int64 terms >=0 <=vocabulary_docs",
     "term_freq": "int64 terms >=0",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class TermCounts:
+    """All terms of some documents, with their frequencies; those of parts add up.
+
+    Parameters
+    ----------
+    terms : list of str
+        Sorted by code point.
+    doc_freq, term_freq : int64 arrays of shape (terms,)
+        In how many documents each occurs, and how often in all.
+    n_docs : int
+    """
+
+    terms: list[str]
+    doc_freq: Ints
+    term_freq: Ints
+    n_docs: int
+
+    @classmethod
+    def of(cls, counted: Any) -> "TermCounts":  # noqa: ANN401 - as `Vocabulary.of` has it
+        """Take the terms out of what counted them."""
+        if isinstance(counted, TermCounts):
+            return counted
+        terms, places = counted.sorted_terms(np.ones(len(counted.doc_freq), np.bool_))
+        return cls(terms, counted.doc_freq[places], counted.term_freq[places], counted.n_docs)
+
+    def __add__(self, other: "TermCounts") -> "TermCounts":
+        both = self.terms + other.terms
+        # two sorted runs, which sorting merges in one pass
+        order = np.array(sorted(range(len(both)), key=both.__getitem__), np.int64)
+        in_order = np.array(both, dtype=object)[order]
+        is_new = np.ones(len(both), np.bool_)
+        is_new[1:] = in_order[1:] != in_order[:-1]
+        starts = np.flatnonzero(is_new)
+
+        def added(one: Ints, another: Ints) -> Ints:
+            together = np.concatenate([one, another])[order]
+            return np.add.reduceat(together, starts) if len(starts) else together
+
+        return TermCounts(
+            in_order[starts].tolist(),
+            added(self.doc_freq, other.doc_freq),
+            added(self.term_freq, other.term_freq),
+            self.n_docs + other.n_docs,
+        )
+
+    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
+        """Return the kept terms, sorted by code point, and their places."""
+        return list(compress(self.terms, kept.tolist())), np.flatnonzero(kept)
 
 
 @dataclass(frozen=True, eq=False)

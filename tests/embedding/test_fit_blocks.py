@@ -37,6 +37,7 @@ def assert_same(one, other):
         {"correlation": "chi_square", "stop_words": "english"},
         {"analyzer": str.split, "shrinkage": 3.0},
         {"analyzer": "characters", "ngrams": (2, 3), "n_jobs": 2},
+        {"structural_problems": 3},
     ],
 )
 def test_blocks_equal_the_whole(size, made, options):
@@ -69,8 +70,7 @@ def test_a_counter_that_is_finished_takes_no_more():
     ("blocks", "options", "message"),
     [
         (iter([(["aa"], ["x"])]), {}, "only once"),
-        ([(["aa"], ["x"])], {"structural_problems": 2}, "need all texts at once"),
-        ([(["aa"], ["x"])], {"keep_documents": True}, "need all texts at once"),
+        ([(["aa"], ["x"])], {"keep_documents": True}, "needs all texts at once"),
         ([], {}, "the corpus is empty"),
         ([(["aa aa"], ["x"]), (["aa"], ["x"])], {}, "only one class"),
         ([(["aa"], ["x"]), (["aa"], [5])], {}, "mix str and int"),

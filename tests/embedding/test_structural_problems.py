@@ -4,6 +4,7 @@ from made_up import corpus
 
 import wordclass as wc
 from wordclass.arrays import to_sparse
+from wordclass.counts import WordClassCounts
 from wordclass.embedding.state import telling_terms, with_structural_columns
 
 
@@ -29,7 +30,7 @@ def test_the_most_telling_terms_are_chosen():
     # term 1 tells the class, term 0 nothing, term 2 something
     X = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 0]], float)
     Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], float)
-    assert telling_terms(to_sparse(X), to_sparse(Y), 2) == [1, 2]
+    assert telling_terms(WordClassCounts.of(X, Y), 2) == (1, 2)
 
 
 def test_a_structural_column_says_whether_a_document_has_the_term():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from wordclass.errors import FormatError
+from wordclass.errors import FormatError, StorageError
 from wordclass.storage.parts import Parts, digest, from_json
 
 MATRIX = sparse.csr_matrix(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
@@ -165,9 +165,16 @@ def test_a_file_holds_the_same_and_is_the_same_every_time(tmp_path):
     for name, array in PARTS.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
         assert again.arrays[name].flags.writeable
-    assert again.to_bytes("kind") == path.read_bytes()
     shuffled = Parts(again.facts, dict(reversed(again.arrays.items())))
-    assert shuffled.to_bytes("kind") == path.read_bytes()
+    for k, parts in enumerate((again, shuffled)):
+        parts.save(tmp_path / f"{k}", "kind")
+        assert (tmp_path / f"{k}").read_bytes() == path.read_bytes()
+
+
+def test_what_cannot_be_written_is_told_in_one_line(tmp_path):
+    with pytest.raises(StorageError, match="cannot be written") as raised:
+        PARTS.save(tmp_path / "missing" / "x", "kind")
+    assert "\n" not in str(raised.value)
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):

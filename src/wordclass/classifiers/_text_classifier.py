@@ -5,10 +5,11 @@ usual one); or it defines `class_scores`, `_contributions` and `_to_parts` by it
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -16,14 +17,17 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import persistence
+from wordclass import persistence, storage
 from wordclass.arrays import Flags, Floats, Floats32, Ints
 from wordclass.checks import check_int, list_texts
 from wordclass.corpus import Label
+from wordclass.corpus_parts import CorpusParts
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
+from wordclass.engines import opened
+from wordclass.engines._runs import Engine
 from wordclass.errors import InputError
 from wordclass.explanation import ENCODER, Explanation, PathTo, words_of_characters
-from wordclass.folds import TrainingData
+from wordclass.folds import Holdout, TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.measures import exactly_right
@@ -31,6 +35,7 @@ from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
+from wordclass.text.spooled import spooled
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 from wordclass.thresholds import Calibration, decide
 from wordclass.vocabulary import Vocabulary
@@ -112,13 +117,59 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         A fit that fails, or is interrupted, leaves the classifier as it was.
         """
         listed, encoded = labelled(X, y, class_names)
-        check_class_count(encoded.codeframe)
-        weights = checked_sample_weight(sample_weight, len(listed))
+        return self._fit(listed, encoded, checked_sample_weight(sample_weight, len(listed)))
+
+    def fit_parts(
+        self,
+        corpus: Any,  # noqa: ANN401 - see `WordClassEmbeddings.fit_parts`
+        *,
+        engine: str | Engine = "in_sequence",
+        folder: str | PathLike[str] | None = None,
+        aside: Holdout | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Self:
+        """Learn from a corpus in parts, which need not fit into memory.
+
+        An engine reads the parts, counts their terms and makes X; this process learns from X, which
+        is mapped from files. That is so for `linear` and `svm` with their own terms; where a
+        classifier needs the texts themselves, it reads them from the files, or into memory. The
+        model is that of `fit`.
+
+        Parameters
+        ----------
+        corpus, engine, **options
+            As in `WordClassEmbeddings.fit_parts`.
+        folder : str or path, optional
+            Where texts and X are kept while learning, in a hidden folder of their own, which is
+            removed afterwards. The workers must reach it, too. By default the system's own place
+            for temporary files.
+        aside : Holdout, optional
+            Documents that are kept aside, and so left out.
+
+        After it, `seen_` tells of the records: `n_docs`, and `n_skipped`, those that could not be
+        read.
+        """
+        given = corpus if isinstance(corpus, CorpusParts) else CorpusParts.of(corpus)
+        with (
+            opened(engine, **options) as running,
+            storage.scratch_folder(Path(folder or gettempdir())) as place,
+        ):
+            texts, encoded, seen = spooled(given, running, place, aside)
+            if not len(texts):
+                raise InputError("all documents were kept aside: there is nothing to learn from")
+            self._fit(texts, encoded, None)
+        self.seen_ = seen
+        return self
+
+    def _fit(
+        self, texts: Sequence[str], labels: EncodedLabels, sample_weight: Floats | None
+    ) -> Self:
+        check_class_count(labels.codeframe)
         before = {**vars(self)}
         try:
-            self._learn(listed, encoded, weights)
-            self._set_codeframe(encoded.codeframe)
-            self.training_, self.scores_ = TrainingData.of(listed), {}
+            self._learn(texts, labels, sample_weight)  # type: ignore[arg-type]
+            self._set_codeframe(labels.codeframe)
+            self.training_, self.scores_ = TrainingData.of(texts), {}
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise

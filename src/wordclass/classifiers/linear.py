@@ -793,8 +793,7 @@ class LinearFeatures:
         if key not in self._with_vectors:
             blocks = []
             if vector_weight:
-                words = self.X[:, : self.n_words]
-                blocks.append(words @ (self._vector_rows * np.float32(vector_weight)))
+                blocks.append(self._words @ (self._vector_rows * np.float32(vector_weight)))
             if encoder_weight:
                 blocks.append(self.corpus.encoded * np.float32(encoder_weight))
             block = np.hstack(blocks).astype(np.float32)
@@ -818,8 +817,13 @@ class LinearFeatures:
 
     @cached_property
     def _fold_scores(self) -> FoldScores:
-        documents, words = self.documents, self.X[:, : self.n_words]
-        return FoldScores(words, documents.labels.Y, self.folds, _N_FOLDS, documents.weights)
+        documents = self.documents
+        return FoldScores(self._words, documents.labels.Y, self.folds, _N_FOLDS, documents.weights)
+
+    @cached_property
+    def _words(self) -> Sparse:
+        """The columns of X that are words: X itself, not a copy, where there is nothing else."""
+        return self.X if self.n_words == self.n_terms else self.X[:, : self.n_words]
 
     @cached_property
     def _vector_rows(self) -> Floats32:
@@ -827,7 +831,7 @@ class LinearFeatures:
         terms = self.vectorizers[0].vocabulary_.terms
         E = EmbeddingMatrix.of(self.corpus.vectors, vocabulary=terms, keep_unseen=False)
         rows = E.matrix[: self.n_words]
-        length = np.sqrt(np.mean(np.sum((self.X[:, : self.n_words] @ rows) ** 2, axis=1)))
+        length = np.sqrt(np.mean(np.sum((self._words @ rows) ** 2, axis=1)))
         return np.asarray(rows / max(float(length), 1e-12), dtype=np.float32)
 
     def _costs(self, rows: Ints) -> Costs:

@@ -1,15 +1,28 @@
 """The corpus that a command was given: a file, a folder, or `dataset:NAME`."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordclass.corpus import CorpusReader, LabelledCorpus, ReadOptions, Record, load_dataset
+from wordclass.cli.command import Settings
+from wordclass.corpus import (
+    CorpusReader,
+    LabelledCorpus,
+    ReadOptions,
+    Record,
+    Seen,
+    Selection,
+    load_dataset,
+)
 from wordclass.errors import InputError
-from wordclass.storage import COMPRESSIONS, state_of
+from wordclass.storage import COMPRESSIONS, Address, is_there, size_of
+
+if TYPE_CHECKING:
+    from wordclass.corpus_parts import CorpusParts
 
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 Names = list[str] | None
@@ -20,10 +33,48 @@ _FIELDS = ("text_field", "label_field", "label_separator", "delimiter", "header"
 
 
 @dataclass(frozen=True)
+class InParts:
+    """The options that say by which engine a corpus is worked on in parts; None: in memory."""
+
+    engine: Annotated[
+        str | None, "Work on parts of the corpus: in_sequence, processes, dask or spark."
+    ] = None
+    scheduler: Annotated[str | None, "Address of a Dask scheduler; else Dask runs here."] = None
+    master: Annotated[str | None, "Address of a Spark master; else Spark runs here."] = None
+    on_bad_record: Annotated[str, "A record that cannot be read: stop, or skip and count."] = "stop"
+
+    @contextmanager
+    def opened(self, settings: Settings) -> Iterator[Any]:
+        """Give the engine; --jobs is the number of its workers, where they are started here."""
+        from wordclass import engines
+
+        name = self.engine or "in_sequence"
+        given = {"scheduler": ("dask", self.scheduler), "master": ("spark", self.master)}
+        options: dict[str, Any] = {}
+        for option, (owner, address) in given.items():
+            if address is not None and name != owner:
+                raise InputError(f"--{option} is for --engine {owner}, not for {name}")
+            options |= {} if address is None else {option: address}
+        if settings.jobs > 1 and name != "in_sequence" and not options:
+            options["n_workers"] = settings.jobs
+        with engines.opened(name, **options) as engine:
+            yield engine
+
+
+def tell_skipped(settings: Settings, seen: Seen) -> None:
+    """Tell how many records could not be read, and where the first of them is."""
+    if seen.n_skipped:
+        settings.say(f"skipped {seen.n_skipped:,} records; the first: {seen.bad}")
+
+
+@dataclass(frozen=True)
 class Texts:
     """The arguments and options that say which texts to read, and how; None: not given."""
 
-    data: Annotated[str, typer.Argument(help="A corpus file or folder, or dataset:NAME.")]
+    data: Annotated[
+        list[str],
+        typer.Argument(help="Corpus files, folders, patterns, addresses; or dataset:NAME."),
+    ]
     split: Annotated[str | None, "Part of the corpus: train, test, all."] = None
     text_field: Annotated[Names, "Column of texts; several are joined."] = None
     delimiter: Annotated[str | None, "Between CSV cells; else found out."] = None
@@ -57,32 +108,97 @@ class Texts:
         model
             Remembers the fields it was trained with, for what was not given.
         """
+        options = self._options(encoding, model, keep_rows=keep_rows)
+        return CorpusReader(self._path, options, *self._selected(usual_split, is_multilabel))
+
+    def _options(self, encoding: str, model: Any, **options: Any) -> ReadOptions:  # noqa: ANN401
         remembered = getattr(model, "fields_", {})
         chosen = {name: remembered[name] for name in _FIELDS if name in remembered}
-        options = ReadOptions(
+        return ReadOptions(
             **{**chosen, **self.fields},
             encoding=encoding,
-            keep_rows=keep_rows,
             are_remembered=not self.fields.keys() & {"text_field", "label_field"},
+            **options,
         )
-        split, missing = self.split, getattr(self, "on_missing_label", "error")
-        if split == "all":
-            split = usual_split = None
-        path = Path(self.data)
-        return CorpusReader(path, options, split, usual_split, is_multilabel, missing)
+
+    def _selected(
+        self, usual_split: str | None, is_multilabel: bool | None
+    ) -> tuple[str | None, str | None, bool | None, str]:
+        missing = getattr(self, "on_missing_label", "error")
+        if self.split == "all":
+            return None, None, is_multilabel, missing
+        return self.split, usual_split, is_multilabel, missing
+
+    @property
+    def name(self) -> str:
+        """The one corpus that was named; several are a corpus in parts."""
+        if len(self.data) > 1:
+            told = "several files are a corpus in parts, for fit, train, evaluate and predict"
+            raise InputError(f"{told}; give one")
+        return self.data[0]
+
+    @property
+    def _path(self) -> Path:
+        return Path(self.name)
+
+    def parts(
+        self,
+        in_parts: "InParts",
+        usual_split: str | None,
+        encoding: str,
+        is_multilabel: bool | None,
+        model: Any = None,  # noqa: ANN401 - any classifier of texts
+        *,
+        or_large: bool = False,
+    ) -> "CorpusParts | None":
+        """Return the corpus in parts, or None where it is one file or folder, and to be read so.
+
+        The arguments are those of `blocks`; `or_large`: one file that had better not be held in
+        memory is in parts, too.
+        """
+        is_plain = not in_parts.engine and in_parts.on_bad_record == "stop"
+        if is_plain and not self._is_in_parts() and not (or_large and self.is_large):
+            return None
+        if any(name.startswith("dataset:") or name == "-" for name in self.data):
+            raise InputError("a data set, or standard input, is no corpus in parts")
+        from wordclass.corpus_parts import CorpusParts
+
+        options = self._options(encoding, model, on_bad_record=in_parts.on_bad_record)
+        selection = Selection(*self._selected(usual_split, is_multilabel))
+        return CorpusParts.found(self.data, options, selection)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether this is a file that had better not be held in memory."""
+        path = self._path
+        limit = _LARGE // _COMPRESSION if path.suffix.lower() in COMPRESSIONS else _LARGE
+        return (size_of(path) or 0) > limit
+
+    def _is_in_parts(self) -> bool:
+        """Whether several files were named, or a pattern, an address, or a folder of files."""
+        if len(self.data) > 1 or Address.matches(self.name):
+            return True
+        path = Path(self.name)
+        if not is_there(path):
+            return any(sign in self.name for sign in "*?[")
+        if not path.is_dir():
+            return False
+        from wordclass.corpus_parts import is_folder_of_parts
+
+        return is_folder_of_parts(path)
 
     def records(self, reader: CorpusReader) -> Iterator[list[Record]]:
         """Give texts with all their columns, labelled or not, block by block.
 
         A data set is split, and its test part is taken unless told otherwise.
         """
-        if not self.data.startswith("dataset:"):
+        if not self.name.startswith("dataset:"):
             return reader.records()
         texts = self._part_of_dataset(reader.usual_split or "test").texts
         return iter([[Record(text, []) for text in texts]])
 
     def _part_of_dataset(self, usual_split: str) -> LabelledCorpus:
-        dataset = load_dataset(self.data.removeprefix("dataset:"))
+        dataset = load_dataset(self.name.removeprefix("dataset:"))
         split = self.split or usual_split
         if split not in ("train", "test"):
             raise InputError(f"a data set has the splits train and test, not {split!r}")
@@ -101,16 +217,8 @@ class Corpus(Texts):
         "error"
     )
 
-    @property
-    def is_large(self) -> bool:
-        """Whether this is a file that had better not be held in memory."""
-        path = Path(self.data)
-        limit = _LARGE // _COMPRESSION if path.suffix.lower() in COMPRESSIONS else _LARGE
-        n_bytes, *_ = state_of(path) or (0,)
-        return n_bytes > limit and path.is_file()
-
     def read(self, usual_split: str, *arguments: Any, **options: Any) -> LabelledCorpus:  # noqa: ANN401
         """Read the corpus at once; the arguments are those of `blocks`."""
-        if self.data.startswith("dataset:"):
+        if self.name.startswith("dataset:"):
             return self._part_of_dataset(usual_split)
         return self.blocks(usual_split, *arguments, **options).read()

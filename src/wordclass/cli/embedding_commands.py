@@ -10,7 +10,7 @@ from wordclass import naming
 from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
-from wordclass.cli.corpora import Corpus, Multilabel, Texts
+from wordclass.cli.corpora import Corpus, InParts, Multilabel, Texts, tell_skipped
 from wordclass.corpus import described_task
 from wordclass.errors import InputError
 from wordclass.storage import uncompressed_name
@@ -21,6 +21,7 @@ Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
 @command
 def fit(
     corpus: Corpus,
+    in_parts: InParts,
     settings: Settings,
     output: Output,
     correlation: Annotated[str, "How a term is compared with a class."] = "dot",
@@ -38,7 +39,8 @@ def fit(
 ) -> None:
     """Learn word-class embeddings from labelled texts.
 
-    A .wce file keeps everything; another ending, such as .vec, the vectors in that format.
+    A .wce file keeps everything; another ending, such as .vec, the vectors in that format. Several
+    files, or --engine, are a corpus in parts, which need not fit into memory.
     """
     settings.check_output(output)
     start = time.perf_counter()
@@ -64,7 +66,7 @@ def fit(
         keep_documents=keep_documents,
         n_jobs=settings.jobs,
     )
-    n_docs, is_multilabel = _fit(embeddings, corpus, settings.encoding, multilabel)
+    n_docs, is_multilabel = _fit(embeddings, corpus, in_parts, settings, multilabel)
     (embeddings if is_wce else embeddings.to_word_vectors()).save(output)
     seconds = time.perf_counter() - start
     result = {
@@ -81,13 +83,22 @@ def fit(
     settings.tell(result, f"{output}: {made}, from {read}, in {seconds:.1f} s")
 
 
-def _fit(wce: Any, corpus: Corpus, encoding: str, multilabel: bool | None) -> tuple[int, bool]:  # noqa: ANN401
-    """Fit, a large file block by block; return how many documents, and whether multilabel."""
-    if corpus.is_large and not (wce.structural_problems or wce.keep_documents):
-        blocks = corpus.blocks("train", encoding, multilabel)
-        wce.fit_blocks(blocks)
-        return blocks.n_docs, blocks.is_multilabel
-    documents = corpus.read("train", encoding, multilabel)
+def _fit(
+    wce: Any,  # noqa: ANN401
+    corpus: Corpus,
+    in_parts: InParts,
+    settings: Settings,
+    multilabel: bool | None,
+) -> tuple[int, bool]:
+    """Fit, a large file in parts; return how many documents, and whether multilabel."""
+    in_memory = wce.keep_documents
+    parts = corpus.parts(in_parts, "train", settings.encoding, multilabel, or_large=not in_memory)
+    if parts is not None:
+        with in_parts.opened(settings) as engine:
+            wce.fit_parts(parts, engine=engine)
+        tell_skipped(settings, wce.seen_)
+        return wce.seen_.n_docs, wce.learned_.codeframe.is_multilabel
+    documents = corpus.read("train", settings.encoding, multilabel)
     wce.fit(documents.texts, documents.labels)
     return len(documents), documents.is_multilabel
 

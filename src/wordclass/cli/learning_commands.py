@@ -1,5 +1,6 @@
 """The commands that make models: train and tune."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +12,12 @@ from wordclass import storage
 from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
-from wordclass.cli.corpora import Corpus, Multilabel, Names
-from wordclass.corpus import LabelledCorpus, described_task
+from wordclass.cli.corpora import Corpus, InParts, Multilabel, Names, tell_skipped
+from wordclass.corpus import LabelledCorpus, Seen, described_task
 from wordclass.errors import InputError
 
 if TYPE_CHECKING:
+    from wordclass.corpus_parts import CorpusParts
     from wordclass.folds import Holdout
     from wordclass.tuning import Trial, Tuned
 
@@ -29,6 +31,7 @@ Set = Annotated[Names, "--set", "Option of the classifier: name=value, which may
 @command
 def train(
     corpus: Corpus,
+    in_parts: InParts,
     settings: Settings,
     output: Output,
     classifier: ClassifierName = "linear",
@@ -40,7 +43,8 @@ def train(
     """Train a classifier on labelled texts.
 
     A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
-    same command goes on from there, whatever ended it.
+    same command goes on from there, whatever ended it. With --engine, the corpus is read, counted
+    and vectorized in parts, and the model is learned from files beside OUTPUT.
     """
     settings.check_output(output, is_folder=True)
     start = time.perf_counter()
@@ -58,8 +62,18 @@ def train(
     if vectors is not None:
         given["vectors"] = WordVectors.load(vectors)
     made = classifiers.classifier(classifier, **given)
-    documents = corpus.read("train", settings.encoding, multilabel)
-    scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
+    parts, seen = corpus.parts(in_parts, "train", settings.encoding, multilabel), Seen()
+    if parts is not None and in_parts.engine:
+        asked = parts, in_parts, settings, output, aside
+        scores = _kept(made, settings, lambda: _train_in_parts(made, *asked))
+    else:
+        if parts is not None:
+            documents = parts.read(seen)
+            tell_skipped(settings, seen)
+        else:
+            documents = corpus.read("train", settings.encoding, multilabel)
+        scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
+    is_multilabel = made.codeframe_.is_multilabel
     if not _is_ours_to_save(made):
         return
     made.fields_ = corpus.fields
@@ -72,19 +86,41 @@ def train(
         "classifier": classifier,
         "n_docs": n_docs,
         "n_classes": n_classes,
-        "is_multilabel": documents.is_multilabel,
+        "is_multilabel": is_multilabel,
         "seconds": round(seconds, 3),
         **scores,
     }
-    task = described_task(documents.is_multilabel, n_classes)
+    task = described_task(is_multilabel, n_classes)
     message = f"{output}: {classifier}, from {n_docs:,} documents ({task}), in {seconds:.1f} s"
     if found := scores.get("holdout"):
         from wordclass.report.evaluation import accuracy_name
 
         f1 = f"macro F1 {found['macro_f1']:.4f}, micro F1 {found['micro_f1']:.4f}"
-        accuracy = f"{accuracy_name(documents.is_multilabel)} {found['accuracy']:.4f}"
+        accuracy = f"{accuracy_name(is_multilabel)} {found['accuracy']:.4f}"
         message += f"; on {found['n_docs']:,} documents kept aside: {f1}, {accuracy}"
     settings.tell(result, message)
+
+
+def _train_in_parts(
+    made: Any,  # noqa: ANN401
+    parts: "CorpusParts",
+    in_parts: InParts,
+    settings: Settings,
+    output: Path,
+    aside: "Holdout | None",
+) -> dict[str, Any]:
+    """Fit a classifier by an engine; return its quality on the documents kept aside."""
+    from wordclass.report.in_parts import EvaluateParts, evaluate_in_parts
+
+    folder = Path(os.path.abspath(output)).parent
+    with in_parts.opened(settings) as engine:
+        made.fit_parts(parts, engine=engine, folder=folder, aside=aside)
+        tell_skipped(settings, made.seen_)
+        if aside is None:
+            return {}
+        work = EvaluateParts(parts.without_items(), made, aside=aside)
+        _, found = evaluate_in_parts(parts, engine, work)
+    return {"holdout": {"share": aside.share, "seed": aside.seed, **found.to_dict()}}
 
 
 def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dict[str, Any]:  # noqa: ANN401

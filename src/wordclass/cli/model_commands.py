@@ -16,8 +16,8 @@ from rich.text import Text
 from wordclass import naming
 from wordclass.cli import arguments
 from wordclass.cli.command import Settings, command, standard_output
-from wordclass.cli.corpora import Corpus, Texts
-from wordclass.corpus import Label, ReadOptions, Record
+from wordclass.cli.corpora import Corpus, InParts, Texts, tell_skipped
+from wordclass.corpus import Label, ReadOptions, Record, Seen
 from wordclass.corpus_formats._lines import line_blocks
 from wordclass.errors import InputError
 from wordclass.report.printable import escaped, joined
@@ -25,6 +25,7 @@ from wordclass.report.printable import escaped, joined
 if TYPE_CHECKING:
     from wordclass.explanation import Explanation
     from wordclass.folds import Holdout
+    from wordclass.report.evaluation import Evaluation
 
 Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
 Encoder = Annotated[str | None, "Where the encoder of the model is, if it was moved."]
@@ -38,6 +39,7 @@ _FAINT = 0.15  # of the strongest: what is below stays uncolored
 def evaluate(
     model: Model,
     corpus: Corpus,
+    in_parts: InParts,
     settings: Settings,
     n: Annotated[int, "-n", "How many of the best and worst classes."] = 5,
     per_class: Annotated[bool, "Tell the scores of all classes."] = False,
@@ -59,6 +61,7 @@ def evaluate(
     settings.check_output(errors)
 
     from wordclass.report.evaluation import evaluate_model, write_errors
+    from wordclass.report.in_parts import EvaluateParts, evaluate_in_parts
     from wordclass.report.row_files import check_ending
 
     if errors is not None:
@@ -69,16 +72,20 @@ def evaluate(
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
     split, keep = "train" if holdout else "test", errors is not None
+    parts = corpus.parts(in_parts, split, settings.encoding, is_multilabel, loaded)
+    if parts is not None:
+        if errors is not None or confusion is not None:
+            raise InputError("--errors and --confusion need a corpus that is one file, in memory")
+        work = EvaluateParts(parts.without_items(), loaded, strict_labels, aside)
+        with in_parts.opened(settings) as engine:
+            seen, found = evaluate_in_parts(parts, engine, work)
+        tell_skipped(settings, seen)
+        _show_evaluation(settings, found, found.scores.n_docs, n, per_class)
+        return
     documents = corpus.read(split, settings.encoding, is_multilabel, loaded, keep_rows=keep)
     if aside is not None:
         documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
-    if found.n_shared:
-        shared = f"{found.n_shared:,} of these {len(documents):,} documents are among those"
-        settings.say(f"warning: {shared} the model was trained on, which flatters the scores")
-    if found.scores.n_dropped:
-        dropped = f"{found.scores.n_dropped:,} labels of classes that training never saw"
-        settings.say(f"warning: {dropped} were left out; --strict-labels makes this an error")
     if confusion is not None:
         naming.extra("matplotlib", "to draw a picture")
         from wordclass.report.pictures import draw_confusion
@@ -87,6 +94,18 @@ def evaluate(
     if errors is not None:
         n_errors = write_errors(errors, loaded, documents, found)
         settings.say(f"{errors}: {n_errors:,} documents whose labels are not exactly right")
+    _show_evaluation(settings, found, len(documents), n, per_class)
+
+
+def _show_evaluation(
+    settings: Settings, found: "Evaluation", n_docs: int, n: int, per_class: bool
+) -> None:
+    if found.n_shared:
+        shared = f"{found.n_shared:,} of these {n_docs:,} documents are among those"
+        settings.say(f"warning: {shared} the model was trained on, which flatters the scores")
+    if found.scores.n_dropped:
+        dropped = f"{found.scores.n_dropped:,} labels of classes that training never saw"
+        settings.say(f"warning: {dropped} were left out; --strict-labels makes this an error")
     n_shown = len(found.scores.classes) if per_class else n
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
 
@@ -117,6 +136,7 @@ def predict(
     settings: Settings,
     model: Model,
     corpus: Texts,
+    in_parts: InParts,
     output: Annotated[
         Path | None, "--output", "-o", "A .csv, .tsv, .jsonl or .parquet file; else printed."
     ] = None,
@@ -134,13 +154,18 @@ def predict(
     """Predict the labels of texts: one JSON object per text, or a row of a table.
 
     For DATA, - reads standard input: JSON lines, or one text per line. All columns are kept; those
-    named labels or scores, as the prediction is, as given_labels and given_scores.
+    named labels or scores, as the prediction is, as given_labels and given_scores. With --engine,
+    OUTPUT is a folder with one file per part of the corpus; the same command, run again, makes
+    those that are missing, and those whose part, model or options changed.
     """
-    settings.check_output(output)
-
     from wordclass.report.predictions import beside, predictions
     from wordclass.report.row_files import check_ending, rows_to
 
+    if in_parts.engine:
+        options = {"k": k, "proba": proba, "threshold": threshold}
+        _predict_in_parts(settings, model, corpus, in_parts, output, options, encoder, holdout)
+        return
+    settings.check_output(output)
     if output is not None:
         check_ending(output)
     aside = _kept_aside(model) if holdout else None
@@ -150,8 +175,15 @@ def predict(
     is_one_object = settings.as_json and output is None
     show = made.extend if is_one_object else _print
     writer = nullcontext(show) if output is None else rows_to(output)
-    reader = corpus.blocks("train" if holdout else None, settings.encoding, None, loaded)
-    blocks = _input_records(reader.options) if corpus.data == "-" else corpus.records(reader)
+    split, seen = "train" if holdout else None, Seen()
+    if (parts := corpus.parts(in_parts, split, settings.encoding, None, loaded)) is not None:
+        blocks: Iterator[list[Record]] = chain.from_iterable(
+            parts.records(number, item, seen, texts_only=True)
+            for number, item in enumerate(parts.items)
+        )
+    else:
+        reader = corpus.blocks(split, settings.encoding, None, loaded)
+        blocks = _input_records(reader.options) if corpus.name == "-" else corpus.records(reader)
     with writer as write:
         for records in blocks:
             if aside is not None:
@@ -160,11 +192,54 @@ def predict(
             found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
             write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
             n_docs += len(texts)
+    tell_skipped(settings, seen)
     if output is not None:
         result = {"output": str(output), "n_docs": n_docs}
         settings.tell(result, f"{output}: predictions for {n_docs:,} documents")
     elif is_one_object:
         settings.show({"predictions": made}, "")
+
+
+def _predict_in_parts(
+    settings: Settings,
+    model: Path,
+    corpus: Texts,
+    in_parts: InParts,
+    output: Path | None,
+    options: dict[str, Any],
+    encoder: str | None,
+    holdout: bool,
+) -> None:
+    """Predict by an engine, into a folder."""
+    from wordclass import persistence
+    from wordclass.report.in_parts import PredictParts, predict_in_parts
+    from wordclass.report.row_files import check_ending
+
+    if output is None:
+        raise InputError("with --engine, predictions are a folder of parts: name it by -o")
+    ending = check_ending(output) if output.suffix else ".jsonl"
+    aside = _kept_aside(model) if holdout else None
+    identity = persistence.read_manifest(model)["digest"]
+    loaded = _loaded(model, encoder)
+    split = "train" if holdout else None
+    parts = corpus.parts(in_parts, split, settings.encoding, None, loaded)
+    if parts is None:
+        raise InputError("with --engine, DATA is a corpus in parts")
+    folder = str(output.absolute())
+    given = parts.without_items(), loaded, folder, ending, identity, options, aside
+    with in_parts.opened(settings) as engine:
+        made = predict_in_parts(parts, engine, PredictParts(*given))
+    tell_skipped(settings, made.seen)
+    result = {
+        "output": str(output),
+        "n_parts": len(made.files),
+        "n_parts_kept": made.n_kept,
+        "n_docs": made.n_docs,
+        "n_skipped": made.seen.n_skipped,
+    }
+    kept = f", {made.n_kept:,} of which were there already" if made.n_kept else ""
+    told = f"{output}: {len(made.files):,} parts{kept}; predictions for {made.n_docs:,} documents"
+    settings.tell(result, told)
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
@@ -190,7 +265,8 @@ def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
         numbered = enumerate(lines, start=n_lines + 1)
         n_lines += len(lines)
         if is_json:
-            yield [*jsonl.records_of(Path("standard input"), numbered, options)]
+            found: Iterator[Any] = jsonl.records_of(Path("standard input"), numbered, options)
+            yield [*found]
         else:
             yield [Record(line, []) for line in lines]
 
@@ -199,7 +275,7 @@ def _input_lines(encoding: str) -> Iterator[list[str]]:
     """Give the lines of standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
-    for lines in line_blocks(sys.stdin.buffer, "standard input", encoding):
+    for lines in line_blocks(sys.stdin.buffer, True, "standard input", encoding):
         yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 

@@ -3,16 +3,17 @@
 import csv
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from pathlib import Path
+from typing import Any
 
 from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
-from wordclass.corpus_formats._lines import decoded
-from wordclass.errors import FormatError, InputError
+from wordclass.corpus_formats._lines import Span, decoded, spans
+from wordclass.errors import FormatError, InputError, NoRecordsError
+from wordclass.storage import Address, File, reading
 
-Rows = Iterator[tuple[int | str, list[str]]]
+Rows = Iterator[tuple[int | str, Any]]  # cells, or what is wrong
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 64  # lines that tell the delimiter
@@ -24,7 +25,9 @@ _REASONS = {  # what the csv module says, and what it means
 }
 
 
-def read(path: Path, options: ReadOptions, delimiter: str | None = None) -> Iterator[list[Record]]:
+def read(
+    path: File, options: ReadOptions, span: Span | None = None, delimiter: str | None = None
+) -> Iterator[list[Any]]:
     """Read a table whose cells are quoted as Excel does it; the options may name the delimiter.
 
     All values are str, and an empty label cell is no label.
@@ -33,17 +36,40 @@ def read(path: Path, options: ReadOptions, delimiter: str | None = None) -> Iter
     delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"delimiter is {delimiter!r}; expected one character, such as ';'")
-    return _records.in_blocks(path, records_of(path, _rows(path, options, delimiter), options))
+    rows = _rows(path, options, delimiter, span)
+    return _records.in_blocks(path, records_of(path, rows, options))
 
 
-def records_of(path: Path, rows: Rows, options: ReadOptions) -> Iterator[Record]:
+def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
+    """Cut a file at line ends that are outside of quotes.
+
+    That is known by counting quotes. Where a cell that is not quoted has an odd number of them
+    this is wrong, and if it cuts a quoted cell, the part before ends in an open quote, which is an
+    error. A remote file stays whole: counting would fetch all of it.
+    """
+    found = [] if isinstance(path, Address) else spans(path, options.encoding, n_bytes)
+    kept, n_quotes, begin = [], 0, 0
+    with reading(path, stream=True) as stream:
+        for start, end in found:
+            while (left := end - stream.tell()) > 0:
+                n_quotes += stream.read(min(left, 1 << 22)).count(b'"')
+            del start
+            if n_quotes % 2 == 0:
+                kept.append((begin, end))
+                begin = end
+    if found and begin < found[-1][1]:
+        kept.append((begin, found[-1][1]))
+    return kept
+
+
+def records_of(path: File, rows: Rows, options: ReadOptions) -> Iterator[Record | FormatError]:
     """Make records of rows of cells, the first of which names the columns unless told otherwise."""
     if options.label_separator == "":
         whole = "None (--label-separator none) keeps cells whole"
         raise InputError(f"label_separator is empty; {whole}")
     place, header = next(rows, (None, []))
     if place is None:
-        raise FormatError(path, None, "empty: expected a header line that names the columns")
+        raise NoRecordsError(path, None, "empty: expected a header line that names the columns")
     if not options.header:
         rows = chain([(place, header)], rows)
         header = [str(k) for k in range(1, len(header) + 1)]
@@ -53,7 +79,7 @@ def records_of(path: Path, rows: Rows, options: ReadOptions) -> Iterator[Record]
     return _records.from_rows(path, _checked(path, rows, fields), options, fields)
 
 
-def _checked(path: Path, rows: Rows, fields: _records.Fields) -> Rows:
+def _checked(path: File, rows: Rows, fields: _records.Fields) -> Rows:
     """Give the rows, all of one length; in the end, warn where cells hold labels in a strange way.
 
     At most a few thousand different cells are looked at: classes are fewer.
@@ -64,7 +90,8 @@ def _checked(path: Path, rows: Rows, fields: _records.Fields) -> Rows:
     for place, cells in rows:
         if len(cells) != n_columns:
             reason = f"{len(cells)} cells, but the header names {n_columns} columns"
-            raise FormatError(path, place, reason)
+            yield place, FormatError(path, place, reason)
+            continue
         if column is not None and (cells[column] in seen or len(seen) < _MOST_CELLS):
             seen[cells[column]] += 1
         yield place, cells
@@ -119,13 +146,25 @@ def _usual(cells: Counter[str], separator: str, *, are_shared: bool) -> str | No
     return max(found, key=cells.__getitem__) if is_usual else None
 
 
-def _rows(path: Path, options: ReadOptions, delimiter: str | None) -> Rows:
-    """Give each row that is not blank, with the line it starts on."""
+def _rows(
+    path: File, options: ReadOptions, delimiter: str | None, span: Span | None = None
+) -> Rows:
+    """Give each row that is not blank, with the line it starts on; of a range, the header first."""
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
     lines = decoded(path, options.encoding)
     first = [*islice(lines, _SAMPLE)]
     delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(first, each))
-    table = csv.reader(chain(first, lines), delimiter=delimiter, strict=True)
+    if span is None:
+        lines = chain(first, lines)
+    else:
+        if span[0] and options.header:
+            yield from islice(_parsed(path, chain(first, lines), delimiter), 1)
+        lines = decoded(path, options.encoding, span)
+    yield from _parsed(path, lines, delimiter)
+
+
+def _parsed(path: File, lines: Iterable[str], delimiter: str) -> Rows:
+    table = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         line = table.line_num + 1
         try:

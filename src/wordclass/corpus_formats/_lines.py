@@ -2,31 +2,120 @@
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from wordclass import storage
+from wordclass.corpus import ReadOptions
 from wordclass.errors import FormatError, InputError
 
 _CHUNK = 1 << 16
 _MOST_BLANK = 1 << 20  # characters of white space in a row
 _BYTE_ORDER_MARK = "\ufeff"
+_NOT_DECODED = re.compile("[\udc80-\udcff]")  # bytes that "surrogateescape" let pass
+_CUT_AT_LINES = re.compile(r"utf-8|ascii|iso8859-\d+|cp125\d|koi8-\w+")  # where \n is one byte
+
+Span = tuple[int, int]
 
 
-def decoded(path: Path, encoding: str) -> Iterator[str]:
-    """Read the lines of a text file, compressed or not; see `line_blocks`."""
+def decoded(path: storage.File, encoding: str, span: Span | None = None) -> Iterator[str]:
+    """Read the lines of a text file, compressed or not, or of a range of its bytes."""
     with storage.reading(path, stream=True) as stream:
-        for lines in line_blocks(stream, path, encoding):
+        for lines in line_blocks(*_ranged(stream, span), path, encoding):
             yield from lines
 
 
-def line_blocks(stream: Any, name: Path | str, encoding: str) -> Iterator[list[str]]:  # noqa: ANN401
+def numbered(
+    path: storage.File, options: ReadOptions, span: Span | None = None
+) -> Iterator[tuple[int, str | FormatError]]:
+    """Give the lines of a text file with their numbers, those of a range counted from its start.
+
+    Where bad records are skipped, a line that cannot be decoded is an error in its place.
+    """
+    if options.on_bad_record == "stop" or not is_cut_at_lines(options.encoding):
+        yield from enumerate(decoded(path, options.encoding, span), start=1)
+        return
+    codec, n_lines = codec_of(options.encoding), 0
+    with storage.reading(path, stream=True) as stream:
+        for lines in line_blocks(*_ranged(stream, span), path, options.encoding, is_strict=False):
+            is_whole = not _NOT_DECODED.search("".join(lines))
+            for number, line in enumerate(lines, start=n_lines + 1):
+                found = None if is_whole else _NOT_DECODED.search(line)
+                reason = found and f"byte 0x{ord(found[0]) - 0xDC00:02x} is not valid {codec}"
+                yield number, FormatError(path, number, reason) if reason else line
+            n_lines += len(lines)
+
+
+def is_cut_at_lines(encoding: str) -> bool:
+    """Whether the byte of a line end is a line end wherever it stands in a file."""
+    return _CUT_AT_LINES.fullmatch(codec_of(encoding).removesuffix("-sig")) is not None
+
+
+def spans(path: storage.File, encoding: str, n_bytes: int) -> list[Span]:
+    """Cut a file into ranges of about so many bytes, each of whole lines; [] if it must be one."""
+    size = storage.size_of(path)
+    is_plain = path.suffix.lower() not in storage.COMPRESSIONS and is_cut_at_lines(encoding)
+    if size is None or size < 2 * n_bytes or not is_plain:
+        return []
+    ends = [0]
+    with storage.reading(path) as stream:
+        for target in range(n_bytes, size - n_bytes // 2, n_bytes):
+            if target > ends[-1]:
+                stream.seek(target - 1)  # a line that ends there is whole
+                stream.readline()
+                ends.append(stream.tell())
+    inside = [end for end in ends if end < size]
+    return [*zip(inside, [*inside[1:], size], strict=True)]
+
+
+def n_lines_before(path: storage.File, end: int) -> int:
+    """Count the lines of a file that end before a byte."""
+    n_lines = 0
+    with storage.reading(path) as stream:
+        while end > 0 and (chunk := stream.read(min(end, 1 << 22))):
+            n_lines += chunk.count(b"\n")
+            end -= len(chunk)
+    return n_lines
+
+
+def _ranged(stream: Any, span: Span | None) -> tuple["_Range", bool]:  # noqa: ANN401
+    """Return what reads a range of a stream, and whether it is the beginning of the file."""
+    start, end = span or (0, None)
+    if start:
+        stream.seek(start)
+    return _Range(stream, None if end is None else end - start), start == 0
+
+
+class _Range:
+    """As many bytes of a stream as there are, or no more than so many."""
+
+    def __init__(self, stream: Any, n_bytes: int | None) -> None:  # noqa: ANN401
+        self._read = getattr(stream, "read1", stream.read)
+        self._left = n_bytes
+
+    def read1(self, n_bytes: int) -> bytes:
+        if self._left is None:
+            return bytes(self._read(n_bytes))
+        chunk = bytes(self._read(min(n_bytes, self._left))) if self._left else b""
+        self._left -= len(chunk)
+        return chunk
+
+
+def line_blocks(
+    stream: Any,  # noqa: ANN401
+    is_first: bool,
+    name: storage.File | str,
+    encoding: str,
+    *,
+    is_strict: bool = True,
+) -> Iterator[list[str]]:
     r"""Give the lines of a stream of bytes, as many at a time as have come: slow input is no wait.
 
     A line ends at \n only and keeps its end as it is in the file; the first one loses its byte
-    order mark.
+    order mark, where `is_first` says that it is the first of a file. Bytes that are not valid are
+    escaped by lone surrogates unless this `is_strict`.
 
     Raises
     ------
@@ -38,8 +127,8 @@ def line_blocks(stream: Any, name: Path | str, encoding: str) -> Iterator[list[s
     """
     # our own dropping of the mark looks at the first line only; that of utf-8-sig at each
     codec = codec_of(encoding).removesuffix("-sig")
-    decoder = codecs.getincrementaldecoder(codec)()
-    rest, n_lines, n_blank, chunk, has_begun = "", 0, 0, b"first", False
+    decoder = codecs.getincrementaldecoder(codec)("strict" if is_strict else "surrogateescape")
+    rest, n_lines, n_blank, chunk, has_begun = "", 0, 0, b"first", not is_first
     while chunk:
         chunk, state = stream.read1(_CHUNK), decoder.getstate()
         try:

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from wordclass import progress
 from wordclass.corpus import Label, ReadOptions, Record
-from wordclass.errors import FormatError, InputError, some_of
+from wordclass.errors import FormatError, InputError, NoRecordsError, some_of
+from wordclass.storage import File
 
 _BLOCK = 4 << 20  # characters
 _MOST_RECORDS = 1 << 12
@@ -48,18 +48,22 @@ class _BadRecordError(Exception):
 
 
 def in_blocks(
-    path: Path, records: Iterable[Record], total: int | None = None
-) -> Iterator[list[Record]]:
+    path: File, records: Iterable[Record | FormatError], total: int | None = None
+) -> Iterator[list[Any]]:
     """Collect the records of a file into blocks of a few million characters, and report progress.
 
     Each label of a record is kept once. `total` is the number of records, where it is known
-    beforehand. All records have a split, or none.
+    beforehand. All records have a split, or none; where one cannot be read and is to be skipped,
+    the block has the error in its place.
     """
     step = f"reading {path.name or path}"
-    block: list[Record] = []
+    block: list[Any] = []
     n_read = n_characters = 0
     progress.report(step, 0, total)
     for record in records:
+        if isinstance(record, FormatError):
+            block.append(record)
+            continue
         if len(record.labels) > 1:
             record = record._replace(labels=list(dict.fromkeys(record.labels)))
         block.append(record)
@@ -73,16 +77,16 @@ def in_blocks(
         yield block
     n_read += len(block)
     if not n_read:
-        raise FormatError(path, None, "no records: expected at least one text")
+        raise NoRecordsError(path, None, "no records: expected at least one text")
     progress.report(step, n_read, n_read)
 
 
 def from_rows(
-    path: Path,
+    path: File,
     rows: Iterable[tuple[int | str, Any]],
     options: ReadOptions,
     fields: Fields | None = None,
-) -> Iterator[Record]:
+) -> Iterator[Record | FormatError]:
     """Make records of rows of fields: the one place where fields become text and labels.
 
     Parameters
@@ -90,27 +94,42 @@ def from_rows(
     path : Path
         The file, for errors.
     rows : iterable of (int or str, mapping or sequence)
-        The place of a row, as `Record` has it, and the values of its fields.
+        The place of a row, as `Record` has it, and the values of its fields; or what is wrong.
     options : ReadOptions
     fields : Fields, optional
-        By default chosen among those of the first row, which so decides for the file.
+        By default chosen among those of the first row, which so decides for the file, unless the
+        options name them all.
     """
+    if fields is None and options.has_split is not None:
+        fields = _named_fields(options)
     for place, row in rows:
+        if isinstance(row, FormatError):
+            yield skipped(row, options)
+            continue
         try:
             fields = fields or choose_fields([*row], options, path, place)
             record = _to_record(row, fields, place)
         except _BadRecordError as error:
-            raise FormatError(path, place, str(error)) from error
+            yield skipped(FormatError(path, place, str(error)), options)
+            continue
         except KeyError as error:
-            raise FormatError(path, place, _missing(error.args[0], [*row])) from error
+            yield skipped(FormatError(path, place, _missing(error.args[0], [*row])), options)
+            continue
         if options.keep_rows:
             columns = zip(fields.header, row, strict=True) if fields.header else row
             record = record._replace(row=dict(columns))
         yield record
 
 
+def skipped(error: FormatError, options: ReadOptions) -> FormatError:
+    """Return what is wrong with a record where such are to be skipped; else raise it."""
+    if options.on_bad_record == "stop":
+        raise error
+    return error
+
+
 def choose_fields(
-    present: Sequence[str], options: ReadOptions, path: Path, place: int | str | None
+    present: Sequence[str], options: ReadOptions, path: File, place: int | str | None
 ) -> Fields:
     """Choose the fields to read among those that are there.
 
@@ -135,7 +154,17 @@ def choose_fields(
         if chosen.count(name) > 1:
             raise InputError(f"field {name!r} is chosen twice; it cannot be both text and label")
     split = "split" if "split" in present and "split" not in chosen else None
+    if options.has_split is not None and options.has_split != (split is not None):
+        differs = "no column 'split'" if options.has_split else "a column 'split'"
+        raise FormatError(path, place, f"{differs}, unlike the parts of the corpus before it")
     return Fields(texts, chosen[len(texts) :], split)
+
+
+def _named_fields(options: ReadOptions) -> Fields:
+    """Return the fields where the options name all of them."""
+    labels = [] if options.texts_only else _names("label_field", options)
+    split = "split" if options.has_split else None
+    return Fields(_names("text_field", options), labels, split)
 
 
 def refuse_fields(options: ReadOptions, format: str) -> None:

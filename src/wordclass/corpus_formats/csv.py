@@ -4,4 +4,4 @@ from wordclass.corpus_formats import _cells
 
 ENDINGS = (".csv",)
 
-read = _cells.read
+read, cut = _cells.read, _cells.cut

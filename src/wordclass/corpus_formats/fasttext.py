@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 from wordclass.corpus import ReadOptions, Record
 from wordclass.corpus_formats import _records
-from wordclass.corpus_formats._lines import decoded
+from wordclass.corpus_formats._lines import Span, numbered, spans
 from wordclass.errors import FormatError
+from wordclass.storage import File
 
 ENDINGS = (".txt", ".ft")
 
@@ -16,23 +17,34 @@ _SPACE = " \t\v\f\r\0"  # what fastText takes for white space; U+00A0 and the li
 _LABEL = re.compile(rf"{_PREFIX}([^{_SPACE}]*)(?:[{_SPACE}]+|\Z)")
 
 
-def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
+def read(path: File, options: ReadOptions, span: Span | None = None) -> Iterator[list[Any]]:
     """Read one text per line; one without labels has none.
 
     Blank lines are skipped, unless texts alone are read: then line k is text k.
     """
     _records.refuse_fields(options, "fasttext")
-    return _records.in_blocks(path, _read_records(path, options))
+    return _records.in_blocks(path, _read_records(path, options, span))
 
 
-def _read_records(path: Path, options: ReadOptions) -> Iterator[Record]:
-    for number, line in enumerate(decoded(path, options.encoding), start=1):
+def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
+    """Cut a file at line ends."""
+    return spans(path, options.encoding, n_bytes)
+
+
+def _read_records(
+    path: File, options: ReadOptions, span: Span | None
+) -> Iterator[Record | FormatError]:
+    for number, line in numbered(path, options, span):
+        if isinstance(line, FormatError):
+            yield _records.skipped(line, options)
+            continue
         content = line.removesuffix("\n").removesuffix("\r")
         text, labels = _parsed(content)
         if options.texts_only:
             yield Record(text, [], None, number)
         elif "" in labels:
-            raise FormatError(path, number, f"a label without a name: {_PREFIX!r} alone")
+            reason = f"a label without a name: {_PREFIX!r} alone"
+            yield _records.skipped(FormatError(path, number, reason), options)
         elif content.strip(_SPACE):
             yield Record(text, [*labels], None, number)
 

@@ -6,4 +6,4 @@ from wordclass.corpus_formats import _cells
 
 ENDINGS = (".tsv",)
 
-read = partial(_cells.read, delimiter="\t")
+read, cut = partial(_cells.read, delimiter="\t"), _cells.cut

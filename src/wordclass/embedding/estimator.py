@@ -16,9 +16,13 @@ from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.corpus import Label
+from wordclass.corpus_parts import CorpusParts
 from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
+from wordclass.embedding.in_parts import CrossFit, GivenBlocks, learn_in_parts
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
-from wordclass.embedding.vectors import Correlate, Projection, Recipe
+from wordclass.embedding.vectors import Correlate, Projection, Recipe, RowVectors
+from wordclass.engines import opened
+from wordclass.engines._runs import Engine
 from wordclass.errors import InputError
 from wordclass.folds import fold_numbers
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled, unknown_name
@@ -29,6 +33,8 @@ from wordclass.text.analyzer import Analyze, CharacterAnalyzer
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 from wordclass.word_vectors import WordVectors
+
+MOST_CELLS = 1 << 28  # terms times classes, above which the vectors before projection are not held
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
 
@@ -84,8 +90,9 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The embeddings.
     vectorizer_ : DocumentVectorizer
         Fitted: makes X.
-    class_vectors_ : float32 array of shape (v, columns)
-        The same before projection.
+    class_vectors_ : float32 array of shape (v, columns), or None
+        The same before projection; None where it would be too large to be held (2^28 numbers):
+        `top_terms` and `profile` make what they need of it.
     """
 
     correlation: str | Correlate = "dot"
@@ -139,15 +146,83 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         """
         if iter(blocks) is blocks:
             raise InputError("blocks can be gone through only once; expected a list, or the like")
-        learner = self._learner()
-        if learner.structural_problems or learner.keep_documents:
-            raise InputError("structural_problems and keep_documents need all texts at once: fit")
-        learned = learner.learn_blocks(lambda: (labelled(*block, None) for block in blocks))
-        if not getattr(blocks, "is_multilabel", True):
-            learned = replace(learned, codeframe=replace(learned.codeframe, kind="single"))
-        check_class_count(learned.codeframe)
-        self._adopt(learned)
+        return self.fit_parts(GivenBlocks([blocks]))
+
+    def fit_parts(
+        self,
+        corpus: Any,  # noqa: ANN401 - see below
+        *,
+        engine: str | Engine = "in_sequence",
+        **options: Any,  # noqa: ANN401
+    ) -> Self:
+        """Learn the embeddings from a corpus in parts, by an engine: only sums are held.
+
+        The terms are those of `fit`, and the vectors equal its own but for rounding, whatever the
+        parts and their order. The same parts give the same bits, on every engine.
+
+        Parameters
+        ----------
+        corpus : CorpusParts, or what `CorpusParts.of` takes
+            The parts: files, patterns, addresses; a Dask bag or dataframe, a Spark DataFrame.
+        engine : str or engine, default="in_sequence"
+            A file name in `engines/`, or what `wc.engine` returned.
+        **options
+            Of an engine that is named: see `wc.engine`.
+
+        After it, `seen_` tells of the records: `n_docs`, and `n_skipped`, those that could not be
+        read.
+        """
+        with opened(engine, **options) as running:
+            found = learn_in_parts(self._learner(), _in_parts(corpus), running)
+        self._adopt(found.learned)
+        self.seen_ = found.seen
         return self
+
+    def fit_transform_parts(
+        self,
+        corpus: Any,  # noqa: ANN401 - see `fit_parts`
+        folder: str | PathLike[str],
+        *,
+        engine: str | Engine = "in_sequence",
+        **options: Any,  # noqa: ANN401
+    ) -> list[Path]:
+        """Learn from a corpus in parts, and write cross-fitted features of its texts.
+
+        The features of a text are those of `fit_transform`: its fold is a hash of seed and text, so
+        it does not depend on the parts.
+
+        Parameters
+        ----------
+        corpus, engine, **options
+            As in `fit_parts`.
+        folder : str or path
+            Where the features go, one file per part, `part-00000.npy` and so on: float32 arrays of
+            shape (documents of the part, r). Workers on other machines must reach it, too.
+
+        Returns
+        -------
+        list of Path
+            The files, in the order of the parts.
+        """
+        with opened(engine, **options) as running:
+            given, place = _in_parts(corpus), Path(folder)
+            found = learn_in_parts(
+                self._learner(), given, running, folds=self.folds, seed=self.seed, n_more=1
+            )
+            embed = self._adopt(found.learned)
+            self.seen_ = found.seen
+            vectors = [embed(found.learned.counts - counts) for counts in found.fold_counts]
+            writing = CrossFit(
+                *(
+                    given.without_items(),
+                    self.vectorizer_,
+                    vectors,
+                    self.seed,
+                    str(place.absolute()),
+                )
+            )
+            place.mkdir(parents=True, exist_ok=True)
+            return found.job.run(writing, "writing features")
 
     def fit_transform(
         self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
@@ -254,20 +329,31 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         recipe = Recipe.of(self.correlation, self.shrinkage)
         projection = Projection(self.projector, self.max_dims, self.seed)
         is_projected = projection.applies_to(learned.counts.n_classes)
+        n_cells = learned.counts.n_terms * learned.counts.n_classes
+        if is_projected and recipe.is_by_class and n_cells > MOST_CELLS:
+            rows = RowVectors(recipe, learned.counts)
+            if (projected := projection.fit_rows(rows)) is not None:
+                self._set(learned, None, projected)
+                return lambda counts: projection.of(recipe.embed(counts), counts.known)
         S = recipe.embed(learned.counts, np.float64 if is_projected else np.float32)
         vectors = projection.fit(S, learned.counts.known)
         class_vectors = S.astype(np.float32, copy=False)
         self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
-    def _set(self, learned: Learned, class_vectors: Floats32, vectors: Floats | Floats32) -> None:
-        """Set the fitted attributes; the two arrays are one where nothing was projected."""
+    def _set(
+        self, learned: Learned, class_vectors: Floats32 | None, vectors: Floats | Floats32
+    ) -> None:
+        """Set the fitted attributes; the two arrays are one where nothing was projected.
+
+        Class vectors that would be too large are made some at a time, of the sums.
+        """
         self.learned_ = learned
         self.vectorizer_ = self._vectorizer().with_vocabulary(learned.vocabulary)
         self.terms_ = learned.vocabulary.terms
         self.classes_ = list(learned.codeframe.classes)
         self.columns_ = self.classes_ + [f"has {self.terms_[j]}" for j in learned.structural]
-        self.class_vectors_ = class_vectors
+        self.class_vectors_: Any = class_vectors
         self.vectors_: Floats32 = vectors.astype(np.float32, copy=False)
 
     # --- using ------------------------------------------------------------------------------
@@ -284,7 +370,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if name not in self.columns_:
             raise InputError(unknown_name("class", name, self.columns_))
-        scores = self.class_vectors_[:, self.columns_.index(name)]
+        scores = self._scores_for(self.columns_.index(name))
         best = np.argsort(-scores, kind="stable")[: max(n, 0)]
         return [(self.terms_[j], float(scores[j])) for j in best]
 
@@ -294,9 +380,28 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         A word that is no term is looked up as `written` has it: "SCSI" where texts are lowercased.
         """
         row = self._row(self.written(term))
-        scores = np.zeros(len(self.classes_)) if row is None else self.class_vectors_[row]
+        scores = np.zeros(len(self.classes_)) if row is None else self._scores_of(row)
         order = np.argsort(-scores[: len(self.classes_)], kind="stable")[:n]
         return [(self.classes_[j], float(scores[j])) for j in order]
+
+    def _scores_for(self, column: int) -> Floats32:
+        """Return the scores (v,) of all terms for a column of the class vectors."""
+        if self.class_vectors_ is not None:
+            return np.asarray(self.class_vectors_[:, column])
+        counts = self.learned_.counts
+        beside = {column, (column + 1) % counts.n_classes}  # two: see `Recipe.embed`
+        dropped = ~np.isin(np.arange(counts.n_classes), [*beside])
+        recipe = Recipe.of(self.correlation, self.shrinkage)
+        S = recipe.embed(counts.without_classes(dropped), np.float32)
+        return np.asarray(S[:, sorted(beside).index(column)])
+
+    def _scores_of(self, row: int) -> Floats32:
+        """Return the scores of a term for all columns of the class vectors."""
+        if self.class_vectors_ is not None:
+            return np.asarray(self.class_vectors_[row])
+        recipe = Recipe.of(self.correlation, self.shrinkage)
+        made = RowVectors(recipe, self.learned_.counts).rows(slice(row, row + 1))
+        return np.asarray(made[0], dtype=np.float32)
 
     def written(self, word: str) -> str:
         """Return a word as the analyzer writes it, unless it is a term as it stands.
@@ -394,7 +499,13 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         self._learner()
         learned = Learned.from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
-            class_vectors="float32 terms columns", vectors="float32? terms dimensions"
+            class_vectors="float32? terms columns", vectors="float32? terms dimensions"
         ).values()
+        if class_vectors is None and vectors is None:
+            raise InputError("there are no vectors")
         self._set(learned, class_vectors, class_vectors if vectors is None else vectors)
         return self
+
+
+def _in_parts(corpus: Any) -> Any:  # noqa: ANN401 - see `fit_parts`
+    return corpus if hasattr(corpus, "conclude") else CorpusParts.of(corpus)

@@ -4,7 +4,7 @@ Nothing is changed in place: each step returns a new `Learned`, so one that fail
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,8 +23,6 @@ from wordclass.storage.parts import Parts
 from wordclass.text.counting import CountedTexts, merge_counted
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.vocabulary import Vocabulary
-
-Block = tuple[list[str], EncodedLabels]
 
 _SUMS = {
     "class_docs": "float64 columns >=0 <=documents",
@@ -204,29 +202,6 @@ class Learner:
             return self._learn_again(self._documents(texts, labels))
         return self._learn(self.vectorizer.fit_transform(texts), labels)
 
-    def learn_blocks(self, blocks: Callable[[], Iterable[Block]]) -> Learned:
-        """Learn from texts that come block by block, in two passes; only sums are held.
-
-        The first pass finds the vocabulary and the classes, the second makes the sums.
-        """
-        codeframe = Codeframe((), "single")
-
-        def texts_of_blocks() -> Iterator[list[str]]:
-            nonlocal codeframe
-            for texts, labels in blocks():
-                codeframe = codeframe | labels.codeframe if codeframe.classes else labels.codeframe
-                yield texts
-
-        vocabulary = self.vectorizer.fit_blocks(texts_of_blocks()).vocabulary_
-        nothing = self.recipe.count(
-            to_sparse(np.zeros((0, len(vocabulary)))),
-            to_sparse(np.zeros((0, len(codeframe.classes)))),
-        )
-        learned = Learned(vocabulary, codeframe, (), nothing)
-        for texts, labels in blocks():
-            learned = self.add(learned, texts, labels)
-        return learned
-
     def add(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
         """Learn from more texts; their classes may be new."""
         if learned.documents is not None:
@@ -272,7 +247,10 @@ class Learner:
 
     def _learn(self, X: Sparse, labels: EncodedLabels) -> tuple[Learned, Sparse]:
         vocabulary = self.vectorizer.vocabulary_
-        structural = tuple(telling_terms(X, labels.Y, self.structural_problems))
+        structural: tuple[int, ...] = ()
+        if self.structural_problems:
+            told = WordClassCounts.of(X, labels.Y, information_gain.NEEDS)
+            structural = telling_terms(told, self.structural_problems)
         counts = self.recipe.count(X, with_structural_columns(X, labels.Y, structural))
         return Learned(vocabulary, labels.codeframe, structural, counts), X
 
@@ -282,17 +260,14 @@ class Learner:
         return self.recipe.count(X, with_structural_columns(X, labels.Y, learned.structural))
 
 
-def telling_terms(X: Sparse, Y: Sparse, n_terms: int) -> list[int]:
+def telling_terms(counts: WordClassCounts, n_terms: int) -> tuple[int, ...]:
     """Return the columns of X most correlated with the task, best first.
 
     By information gain, summed over the classes; ties by column. (In the paper's "Known
     limitations", after the structural learning of Ando and Zhang.)
     """
-    if not n_terms:
-        return []
-    counts = WordClassCounts.of(X, Y, information_gain.NEEDS)
     gain = information_gain.correlate(counts).sum(axis=1)  # (v,)
-    return [int(j) for j in np.argsort(-gain.round(12), kind="stable")[:n_terms]]
+    return tuple(int(j) for j in np.argsort(-gain.round(12), kind="stable")[:n_terms])
 
 
 def with_structural_columns(X: Sparse, Y: Sparse, columns: Sequence[int]) -> Sparse:

@@ -67,6 +67,9 @@ class _SharedTerms:
                 "in lower case?"
             )
         kept = copy.deepcopy(regressor)
+        if wce.class_vectors_ is None:
+            n_cells = f"{len(wce):,} terms by {len(wce.columns_):,} classes"
+            raise InputError(f"the vectors of {n_cells} are not held: too many for unseen terms")
         return cls(U.matrix[found[places]], places, wce.vectors_, wce.class_vectors_, kept, seed)
 
     def learn(self, S: Floats32, part: Ints | None = None) -> Any:  # noqa: ANN401

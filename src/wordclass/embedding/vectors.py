@@ -1,9 +1,9 @@
 """From sums over documents to word-class vectors: shrink, correlate, standardize, project."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,11 @@ class Recipe:
         return S
 
     def _embed(self, counts: WordClassCounts) -> Floats:
-        A = np.asarray(self.correlate(shrink(counts, self.shrinkage)), dtype=np.float64)
+        return standardize(self.correlated(counts, Totals.of(counts)), counts.known)
+
+    def correlated(self, counts: WordClassCounts, totals: "Totals") -> Floats:
+        """Return A (v, m) of shrunken counts, maybe of some terms only; totals are those of all."""
+        A = np.asarray(self.correlate(shrink(counts, self.shrinkage, totals)), dtype=np.float64)
         if A.shape != (counts.n_terms, counts.n_classes):
             raise InputError(
                 f"the correlation returned an array of shape {A.shape}; expected "
@@ -76,10 +80,26 @@ class Recipe:
             )
         if not np.isfinite(A).all():
             raise InputError("the correlation returned NaN or infinite values")
-        return standardize(A, counts.known)
+        return A
 
 
-def shrink(counts: WordClassCounts, strength: float) -> WordClassCounts:
+class Totals(NamedTuple):
+    """What shrinkage must know of all terms, where it sees some of them only."""
+
+    mean_weight: float  # the mean non-zero weight of X
+    weight_share: Floats  # (m,) of all weight that each class has; zeros where nobody needs it
+
+    @classmethod
+    def of(cls, counts: WordClassCounts) -> "Totals":
+        """Make the totals of sums."""
+        has_weights = "joint_weight" in counts.joints
+        share = _weight_share(counts) if has_weights else np.zeros(counts.n_classes)
+        return cls(_mean_weight(counts), share)
+
+
+def shrink(
+    counts: WordClassCounts, strength: float, totals: Totals | None = None
+) -> WordClassCounts:
     """Give every term `strength` pseudo-occurrences that know nothing of the term.
 
     Each has the mean non-zero weight w of X and is spread over the classes as everything is: the
@@ -88,6 +108,8 @@ def shrink(counts: WordClassCounts, strength: float) -> WordClassCounts:
     correlations see the same documents added. A term with many occurrences hardly moves, a term
     with few tells little, whatever the chance of its few occurrences was.
 
+    Where these are the sums of some terms only, `totals` are those of all.
+
     Returns
     -------
     counts : WordClassCounts
@@ -95,12 +117,12 @@ def shrink(counts: WordClassCounts, strength: float) -> WordClassCounts:
     """
     if strength == 0 or not counts.term_docs.any():
         return counts
-    mean_weight = _mean_weight(counts)
+    mean_weight, weight_share = totals or Totals.of(counts)
     class_share = counts.class_docs / counts.n_docs  # (m,)
     joints: dict[str, Matrix] = {}
     if "joint_weight" in counts.joints:
         joints["joint_weight"] = counts.joint_weight
-        joints["joint_weight"] += strength * mean_weight * _weight_share(counts)
+        joints["joint_weight"] += strength * mean_weight * weight_share
     if "joint_docs" in counts.joints:
         joints["joint_docs"] = counts.joint_docs
         joints["joint_docs"] += strength * class_share
@@ -159,6 +181,44 @@ def _inverse_deviation(squares: Floats, mean: Floats, n_terms: int) -> Floats:
     deviation = np.sqrt(squares / (n_terms - 1))
     is_constant = deviation <= 1e-13 * np.abs(mean)
     return np.where(is_constant, 0.0, 1 / np.maximum(deviation, SMALLEST_DEVIATION))
+
+
+class RowVectors:
+    """S (v, m) of a correlation of ours, some rows at a time, where all of it would not fit.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Of a correlation whose rows depend on no other term.
+    counts : WordClassCounts
+        All sums; those of size v x m stay sparse.
+    """
+
+    def __init__(self, recipe: Recipe, counts: WordClassCounts) -> None:
+        self._recipe, self._counts, self._totals = recipe, counts, Totals.of(counts)
+        self.shape = counts.n_terms, counts.n_classes
+        step = max(1, _BLOCK_CELLS // max(counts.n_classes, 1))
+        self._slices = [slice(k, k + step) for k in range(0, counts.n_terms, step)]
+        n_known = int(counts.known.sum())
+        self._mean = sum(A.sum(axis=0) for A in self._known_rows()) / max(n_known, 1)
+        squares = sum(((A - self._mean) ** 2).sum(axis=0) for A in self._known_rows())
+        self._scale = _inverse_deviation(np.asarray(squares), np.asarray(self._mean), n_known)
+
+    def _known_rows(self) -> Iterator[Floats]:
+        for rows in self._slices:
+            part = self._counts.of_terms(rows)
+            yield self._recipe.correlated(part, self._totals)[part.known]
+
+    def rows(self, chosen: slice) -> Floats:
+        """Return some rows of S."""
+        part = self._counts.of_terms(chosen)
+        S = (self._recipe.correlated(part, self._totals) - self._mean) * self._scale
+        S[~part.known] = 0.0
+        return np.asarray(S)
+
+    def blocks(self) -> Iterator[Floats]:
+        """Return all rows of S, some at a time; can be asked for more than once."""
+        return (self.rows(chosen) for chosen in self._slices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +328,17 @@ class Projection:
         is_named = isinstance(self.projector, str)
         self._fitted = make(self.max_dims, self.seed) if is_named else copy.deepcopy(self.projector)
         return np.where(known[:, None], np.asarray(self._fitted.fit_transform(S)), 0.0)
+
+    def fit_rows(self, S: RowVectors) -> Floats32 | None:
+        """Learn the projection of an S that is never whole, and return it; None: it must be."""
+        if not isinstance(self.projector, str) or self.max_dims is None:
+            return None
+        fitted = naming.entry("projectors", self.projector).make(self.max_dims, self.seed)
+        if not hasattr(fitted, "fit_blocks"):
+            return None
+        self._fitted = fitted.fit_blocks(S.blocks)
+        projected = [fitted.transform(rows).astype(np.float32) for rows in S.blocks()]
+        return np.concatenate(projected)
 
     def applies_to(self, n_columns: int) -> bool:
         """Whether so many columns are to be projected."""

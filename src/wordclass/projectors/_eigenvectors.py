@@ -1,5 +1,6 @@
 """The strongest directions of a set of rows, found exactly and with fixed signs."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -36,9 +37,26 @@ class EigenvectorProjector:
         rows = np.asarray(S, dtype=np.float64)
         self.mean_ = rows.mean(axis=0) if self.is_centered else np.zeros(rows.shape[1])
         centered = rows - self.mean_
-        n_classes = rows.shape[1]
         with threadpool_limits(1):
-            products = centered.T @ centered  # (m, m)
+            return self._find(centered.T @ centered)
+
+    def fit_blocks(self, blocks: Callable[[], Iterable[Floats]]) -> Self:
+        """Find the same directions of rows that come some at a time, each time they are asked for.
+
+        Nothing is held but the m x m products.
+        """
+        n_rows, total = 0, np.zeros(1)
+        for rows in blocks() if self.is_centered else ():
+            n_rows, total = n_rows + len(rows), total + rows.sum(axis=0)
+        self.mean_ = total / max(n_rows, 1)
+        with threadpool_limits(1):
+            products = sum((rows - self.mean_).T @ (rows - self.mean_) for rows in blocks())
+            return self._find(np.asarray(products))
+
+    def _find(self, products: Floats) -> Self:
+        """Find the directions of products (m, m)."""
+        n_classes = len(products)
+        with threadpool_limits(1):
             strongest = (n_classes - min(self.n_dims, n_classes), n_classes - 1)
             _, vectors = linalg.eigh(products, subset_by_index=strongest)
         directions = vectors[:, ::-1]  # eigh sorts upwards

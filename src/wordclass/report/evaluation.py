@@ -13,7 +13,7 @@ from wordclass.arrays import Floats32
 from wordclass.corpus import Label, LabelledCorpus
 from wordclass.errors import InputError
 from wordclass.labels import encode
-from wordclass.measures import ClassScores, DroppedLabelsWarning, Scores, evaluate
+from wordclass.measures import ClassScores, DroppedLabelsWarning, Scores
 from wordclass.report.predictions import predictions
 from wordclass.report.row_files import rows_to
 from wordclass.report.tables import aligned
@@ -49,6 +49,28 @@ class Evaluation:
     true: Sequence[Any]
     predicted: Sequence[Any]
     ranking: dict[str, float]
+
+    def __add__(self, other: "Evaluation") -> "Evaluation":
+        n_docs = self.scores.n_docs, other.scores.n_docs
+        return Evaluation(
+            self.scores + other.scores,
+            self.n_shared + other.n_shared,
+            [*self.true, *other.true],
+            [*self.predicted, *other.predicted],
+            {
+                name: (value * n_docs[0] + other.ranking[name] * n_docs[1]) / sum(n_docs)
+                for name, value in self.ranking.items()
+            },
+        )
+
+    def checked(self) -> "Evaluation":
+        """Return this evaluation, or refuse one that compared with nothing."""
+        self.scores.checked()
+        if not self.scores.n_true.any():
+            raise InputError(
+                "not one of these documents has a label: there is nothing to compare with"
+            )
+        return self
 
     def to_dict(self, with_classes: bool = False) -> dict[str, Any]:
         """Return the measures, rounded to six digits."""
@@ -104,7 +126,18 @@ class Evaluation:
 
 
 def evaluate_model(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
-    """Let a model predict the labels of a corpus, and compare.
+    """Let a model predict the labels of a corpus, and compare; see `evaluate_part`.
+
+    Raises
+    ------
+    InputError
+        The documents have no label at all, or none that the model knows.
+    """
+    return evaluate_part(model, corpus, strict=strict).checked()
+
+
+def evaluate_part(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
+    """Let a model predict the labels of some documents, and compare; what it returns adds up.
 
     Parameters
     ----------
@@ -114,11 +147,6 @@ def evaluate_model(model: Any, corpus: LabelledCorpus, *, strict: bool = False) 
         Labelled texts. Labels that training never saw are left out, and counted.
     strict
         Such labels are an error.
-
-    Raises
-    ------
-    InputError
-        The documents have no label at all, or none that the model knows.
     """
     true, classes = corpus.labels, model.classes_.tolist()
     scores = model.class_scores(corpus.texts)  # (n, m)
@@ -134,9 +162,7 @@ def evaluate_model(model: Any, corpus: LabelledCorpus, *, strict: bool = False) 
         raise InputError(f"{len(unknown)} classes that training never saw: {shown}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedLabelsWarning)  # told by n_dropped
-        measured = evaluate(true, predicted, classes)
-    if not measured.n_true.any():
-        raise InputError("not one of these documents has a label: there is nothing to compare with")
+        measured = measures.score(*measures.aligned(true, predicted, classes))
     ranking = _ranking(true, classes, scores) if measured.is_multilabel else {}
     return Evaluation(measured, model.training_.n_shared(corpus.texts), true, predicted, ranking)
 

@@ -20,6 +20,10 @@ from uuid import uuid4
 
 from wordclass import naming
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError, WordClassError
+from wordclass.storage.addresses import Address as Address
+from wordclass.storage.addresses import State as State
+
+File = Path | Address
 
 COMPRESSIONS = (".gz", ".zst")
 _CHUNK = 1 << 20
@@ -44,7 +48,7 @@ def data_home() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "wordclass"
 
 
-def uncompressed_name(path: Path) -> str:
+def uncompressed_name(path: File) -> str:
     """Return the file's name without .gz or .zst: the name whose ending tells the format.
 
     Examples
@@ -56,7 +60,7 @@ def uncompressed_name(path: Path) -> str:
 
 
 @contextmanager
-def accessing(path: Path, done: str = "read", rest: str = "") -> Iterator[None]:
+def accessing(path: File, done: str = "read", rest: str = "") -> Iterator[None]:
     """Turn what the system refuses inside the block into a `StorageError` that names the path."""
     try:
         yield
@@ -80,7 +84,7 @@ def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterato
 
 
 @contextmanager
-def refusing(path: Path, problem: str = "damaged or cut short") -> Iterator[None]:
+def refusing(path: File, problem: str = "damaged or cut short") -> Iterator[None]:
     """Turn whatever another package raises over a file, or a folder, into a `FormatError`."""
     try:
         yield
@@ -94,8 +98,10 @@ def refusing(path: Path, problem: str = "damaged or cut short") -> Iterator[None
         raise FormatError(path, None, f"{problem}: {reason or type(error).__name__}") from error
 
 
-def is_there(path: Path) -> bool:
+def is_there(path: File) -> bool:
     """Return whether a file or folder has this name; a name that cannot be is refused."""
+    if isinstance(path, Address):
+        return path.exists()
     with accessing(path):
         try:
             path.stat()
@@ -104,7 +110,7 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def require(path: Path) -> None:
+def require(path: File) -> None:
     """Refuse a path that is not there, or may not be looked at."""
     if not is_there(path):
         raise MissingDataError(f"{path}: no such file or folder")
@@ -116,8 +122,12 @@ def is_stream(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
+def opened(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading its bytes as they are; see `reading`."""
+    if isinstance(path, Address):
+        with path.open() as remote:
+            yield remote
+        return
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
         mode = os.fstat(file.fileno()).st_mode
         if not stat.S_ISREG(mode):
@@ -130,7 +140,7 @@ def opened(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def reading(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
+def reading(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; one that ends in .gz or .zst is decompressed on the way.
 
     Parameters
@@ -156,14 +166,14 @@ def reading(path: Path, *, stream: bool = False) -> Iterator[BinaryIO]:
             raise FormatError(path, None, f"damaged or cut short: {error}") from error
 
 
-def content_of(path: Path) -> bytes:
+def content_of(path: File) -> bytes:
     """Return all that `reading` reads."""
     with reading(path) as stream:
         return stream.read()
 
 
 @contextmanager
-def unchanged(*paths: Path) -> Iterator[None]:
+def unchanged(*paths: File) -> Iterator[None]:
     """See to it that nobody changes files while the block reads them.
 
     Raises
@@ -179,17 +189,19 @@ def unchanged(*paths: Path) -> Iterator[None]:
             check_state(path, state)
 
 
-def check_state(path: Path, state: tuple[int, int, int] | None) -> None:
+def check_state(path: File, state: State | None) -> None:
     """Refuse a file whose state is no longer this one."""
     if state_of(path) != state:
         raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
 
 
-def state_of(path: Path) -> tuple[int, int, int] | None:
+def state_of(path: File) -> State | None:
     """Return size, time and number of a file or folder, which tell whether it changed.
 
     None of a pipe, and where there is nothing.
     """
+    if isinstance(path, Address):
+        return path.state()
     try:
         status = path.stat()
     except (OSError, ValueError):
@@ -198,7 +210,15 @@ def state_of(path: Path) -> tuple[int, int, int] | None:
     return None if is_pipe else (status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
+def size_of(path: File) -> int | None:
+    """Return the number of bytes of a file; None of what has none, such as a pipe."""
+    if isinstance(path, Address):
+        return path.size
+    with accessing(path):
+        return path.stat().st_size if path.is_file() else None
+
+
+def _through(raw: BinaryIO, path: File, mode: Literal["rb", "wb"]) -> BinaryIO:
     """Return a stream that decompresses or compresses on the way, where the name asks for it."""
     ending = path.suffix.lower()
     if ending == ".gz":
@@ -211,7 +231,7 @@ def _through(raw: BinaryIO, path: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
     return cast("BinaryIO", compressor.stream_writer(raw, closefd=False))
 
 
-def _zstd_pieces(raw: BinaryIO, path: Path) -> Iterator[bytes]:
+def _zstd_pieces(raw: BinaryIO, path: File) -> Iterator[bytes]:
     """Give the decompressed bytes of a zstd file; one cut short is an error, not a short file.
 
     (`zstandard.stream_reader` ends silently where the data does.)
@@ -374,6 +394,17 @@ def _unfinished(
                 stack.enter_context(_locked(temporary))
             is_ours = temporary.exists()  # else it was swept before it was locked
         stack.callback(_remove, temporary)
+        yield temporary
+
+
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """Give a new folder inside another, for what is needed while the block runs.
+
+    It is removed in the end; what a process left that was killed is removed by the next one.
+    """
+    place = _real(folder) / "wordclass-scratch"
+    with _unfinished(folder, place, partial(Path.mkdir, parents=True), 0o700) as temporary:
         yield temporary
 
 

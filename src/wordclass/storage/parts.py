@@ -3,6 +3,7 @@
 import json
 import math
 import operator
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass.arrays import Sparse
-from wordclass.errors import FormatError
-from wordclass.storage import content_of, understanding, writing
+from wordclass.errors import FormatError, StorageError
+from wordclass.storage import accessing, content_of, replacing, understanding
 
 Value = NDArray[Any] | Sparse | Sequence[str]
 
@@ -212,18 +213,31 @@ class Parts:
 
     # --- files -----------------------------------------------------------------------------
 
-    def to_bytes(self, kind: str) -> bytes:
-        """Return a safetensors file with a checksum of all; the same parts give the same bytes."""
-        from safetensors.numpy import save
+    def save(self, path: Path, kind: str) -> None:
+        """Write a safetensors file with a checksum of all, straight from the arrays.
+
+        The same parts give the same bytes. Only for a path that nobody else looks at yet: the file
+        is there before it is complete; see `write`.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import save_file
 
         told = {"kind": kind, "version": _VERSION, "header": self.facts}
         told["digest"] = self._digest(told)
         # one entry only: safetensors writes several in an order that changes from run to run
-        return save(self.arrays, metadata={_KEY: json.dumps(told, sort_keys=True)})
+        metadata = {_KEY: json.dumps(told, sort_keys=True)}
+        with accessing(path, "written"):
+            path.touch()
+            permissions = stat.S_IMODE(path.stat().st_mode)
+            try:
+                save_file(self.arrays, path, metadata)
+            except SafetensorError as error:
+                raise StorageError(f"{path}: cannot be written: {error}") from error
+            path.chmod(permissions)  # else it would be for its owner alone
 
     @classmethod
     def from_bytes(cls, path: Path, kind: str, content: bytes, is_checked: bool = False) -> "Parts":
-        """Return what `to_bytes` made a file of, if nothing of it was changed; see `read`.
+        """Return what `save` made a file of, if nothing of it was changed; see `read`.
 
         Where another checksum has told already that nothing was, its own is not looked at.
         """
@@ -257,9 +271,8 @@ class Parts:
 
     def write(self, path: Path, kind: str) -> None:
         """Write one file, which appears when it is complete."""
-        content = self.to_bytes(kind)
-        with writing(path) as stream:
-            stream.write(content)
+        with replacing(path) as temporary:
+            self.save(temporary, kind)
 
     @classmethod
     def read(cls, path: Path, kind: str) -> "Parts":

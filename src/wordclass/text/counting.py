@@ -35,7 +35,7 @@ from wordclass.text.analyzer import (
     CharacterAnalyzer,
     mask_and_lower,
 )
-from wordclass.vocabulary import Vocabulary, damped_counts
+from wordclass.vocabulary import TermCounts, Vocabulary, damped_counts
 from wordclass.weightings import tfidf
 
 Weight = Callable[[Sparse, Vocabulary], Sparse]
@@ -202,16 +202,12 @@ class PythonTermCounter:
             self._doc_freq.update(set(tokens))
         self.n_docs += len(texts)
 
-    def finished(self) -> Self:
-        """Make the sums over all texts, and return them."""
-        self.terms = sorted(self._doc_freq)
-        self.doc_freq: Ints = np.array([self._doc_freq[term] for term in self.terms], np.int64)
-        self.term_freq: Ints = np.array([self._term_freq[term] for term in self.terms], np.int64)
-        return self
-
-    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
-        """Return the kept terms, sorted by code point, and their places."""
-        return list(compress(self.terms, kept.tolist())), np.flatnonzero(kept)
+    def finished(self) -> TermCounts:
+        """Return the sums over all texts."""
+        terms = sorted(self._doc_freq)
+        doc_freq = np.array([self._doc_freq[term] for term in terms], np.int64)
+        term_freq = np.array([self._term_freq[term] for term in terms], np.int64)
+        return TermCounts(terms, doc_freq, term_freq, self.n_docs)
 
 
 def count_in_python(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> CountedTexts:
@@ -430,6 +426,7 @@ class NativeTermCounter:
 
 Counted = CountedTexts | NativeCountedTexts
 TermCounter = PythonTermCounter | NativeTermCounter
+CountedTerms = TermCounts | NativeTermCounter
 
 
 def _documents(texts: list[str], analyze: OurAnalyzer) -> Any:  # noqa: ANN401 - of the engine

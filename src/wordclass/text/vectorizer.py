@@ -24,7 +24,8 @@ from wordclass.text.analyzer import (
     choose_analyzer,
     lacks_spaces,
 )
-from wordclass.text.counting import Counted, TermCounter, Weight
+from wordclass.text.counting import Counted, CountedTerms, Weight
+from wordclass.text.spooled import SpooledTexts
 from wordclass.vocabulary import Vocabulary, bound_in_docs
 from wordclass.weightings import tfidf
 
@@ -122,12 +123,14 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Iterable[str], y: object = None) -> Sparse:
         """Learn the terms of texts and return their weights (n, v), reading the texts once."""
+        if isinstance(X, SpooledTexts):  # which are not in memory, and X need not be either
+            return X.vectorized(self)
         return self.fit_transform_counted(self.count(list_texts(X)))
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
         """Learn the terms and return sums over X and Y (n, m), without X where that can be."""
         counted = self.count(texts)
-        places = self._choose_terms(counted)
+        places = self.choose_terms(counted)
         return counted.sums(places, self.vocabulary_, self._weight(), Y, needs)
 
     def fit_blocks(self, blocks: Iterable[Iterable[str]]) -> Self:
@@ -135,7 +138,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         counter = counting.term_counter(self.build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
-        self._choose_terms(counter.finished())
+        self.choose_terms(counter.finished())
         return self
 
     def count(self, texts: list[str]) -> Counted:
@@ -153,10 +156,10 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn which of the counted terms to keep, and return X (n, v)."""
-        places = self._choose_terms(counted)
+        places = self.choose_terms(counted)
         return self._typed(counted.weigh(places, self.vocabulary_, self._weight()))
 
-    def _choose_terms(self, counted: Counted | TermCounter) -> Ints:
+    def choose_terms(self, counted: Counted | CountedTerms) -> Ints:
         """Learn which of the counted terms to keep; return their places in what was counted."""
         bounds = self.min_docs, self.max_df, self.max_terms
         self.vocabulary_, places = Vocabulary.of(counted, *bounds)
