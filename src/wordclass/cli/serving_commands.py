@@ -110,7 +110,7 @@ def explore(
         loaded = load(model)
         documents = None
         if data is not None:
-            corpus = Corpus(data, split, text_field, label_field=label_field)
+            corpus = Corpus([data], split, text_field, label_field=label_field)
             several = loaded.codeframe_.is_multilabel
             documents = corpus.read("test", settings.encoding, several, loaded)
         known = None if vectors is None else WordVectors.load(vectors)
