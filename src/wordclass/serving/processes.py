@@ -7,8 +7,10 @@ that cannot be read changes nothing. What dies is started again.
 """
 
 import asyncio
+import gc
 import logging
 import os
+import select
 import signal
 import socket
 import sys
@@ -32,6 +34,7 @@ _GRACE = 10  # seconds for requests under way when the service stops
 _LARGEST_HEAD = 64 << 10  # bytes of request line and headers
 _SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
 _LEAVE = signal.SIGUSR1
+_PATIENCE = 5.0  # seconds for old processes to stop accepting
 _SOON = 1.0  # seconds: a process that dies so early is not started again at once
 
 Make = Callable[[], Service]
@@ -74,12 +77,14 @@ class Processes:
     _workers: dict[int, tuple[int, float]] = field(default_factory=dict)  # number, start
     _leaving: set[int] = field(default_factory=set)
     _n_reloads: int = 0
+    _doors: tuple[int, int] = field(default_factory=os.pipe)  # a byte for each that was closed
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
         if not hasattr(os, "fork"):
             raise InputError("wordclass serve needs a system that can fork, such as Linux")
         self._service = self.make()
+        _keep_shared()
         _raise_file_limit()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
@@ -115,7 +120,7 @@ class Processes:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the first process sees to it
             assert self._service is not None  # noqa: S101 - `run` made it
             self.counters.own(number + self.n_workers * (self._n_reloads % 2))
-            _answer(self._service, self.sock, parent)
+            _answer(self._service, self.sock, parent, self._doors[1])
             status = 0
         except BaseException as error:
             self.journal.write("worker failed", level="error", error=repr(error))
@@ -124,6 +129,7 @@ class Processes:
 
     def _reload(self) -> None:
         """Read the models again; where that fails, leave everything as it is."""
+        gc.unfreeze()  # the models that are replaced can go
         try:
             service = self.make()
         except (WordClassError, OSError, MemoryError) as error:
@@ -132,6 +138,7 @@ class Processes:
             )
             return
         self._service = service
+        _keep_shared()
         self._n_reloads += 1
         old = [*self._workers]
         self._workers = {}
@@ -141,7 +148,15 @@ class Processes:
             self._leaving.add(process)
             with suppress(ProcessLookupError):
                 os.kill(process, _LEAVE)
+        self._wait_for_doors(len(old))
         self.journal.write("reloaded", models=[*service.models])
+
+    def _wait_for_doors(self, n_old: int) -> None:
+        """Wait until old processes accept no more connections: all new ones meet the new models."""
+        deadline = time.monotonic() + _PATIENCE
+        while n_old > 0 and (left := deadline - time.monotonic()) > 0:
+            if select.select([self._doors[0]], [], [], left)[0]:
+                n_old -= len(os.read(self._doors[0], n_old))
 
     def _bury(self) -> None:
         """Take note of processes that ended, and start others where they should not have."""
@@ -170,6 +185,12 @@ class Processes:
             os.waitpid(process, 0)
 
 
+def _keep_shared() -> None:
+    """Keep the garbage collector off what is there now: looking at it would copy it."""
+    gc.collect()
+    gc.freeze()
+
+
 def _raise_file_limit() -> None:
     """Allow as many connections as the system does."""
     with suppress(ImportError, ValueError, OSError):
@@ -179,7 +200,7 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _answer(service: Service, sock: socket.socket, parent: int) -> None:
+def _answer(service: Service, sock: socket.socket, parent: int, door: int) -> None:
     """Answer requests until told to stop, or to leave."""
     config = uvicorn.Config(
         service, http=_Protocol, loop="auto", lifespan="off", ws="none", log_config=None,
@@ -190,7 +211,7 @@ def _answer(service: Service, sock: socket.socket, parent: int) -> None:
     logger = logging.getLogger("uvicorn.error")
     logger.handlers, logger.propagate = [_ToJournal(service.journal)], False
     logger.setLevel(logging.WARNING)
-    server = _Server(config, service, parent)
+    server = _Server(config, service, parent, door)
     signal.signal(_LEAVE, lambda *_: server.leave())
     server.run(sockets=[sock])
 
@@ -209,9 +230,9 @@ class _ToJournal(logging.Handler):
 class _Server(uvicorn.Server):
     """uvicorn's, which can also leave: finish with its connections while another takes over."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, parent: int) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, parent: int, door: int) -> None:
         super().__init__(config)
-        self._service, self._parent = service, parent
+        self._service, self._parent, self._door = service, parent, door
 
     def leave(self) -> None:
         self._service.is_leaving = True
@@ -225,6 +246,7 @@ class _Server(uvicorn.Server):
         if self._service.is_leaving:
             for server in self.servers:
                 server.close()
+            os.write(self._door, b"x")
             deadline = time.monotonic() + _FAREWELL
             while self.server_state.connections and time.monotonic() < deadline:
                 await asyncio.sleep(0.05)
