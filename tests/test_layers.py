@@ -29,7 +29,8 @@ ROWS = [
     {"dask", "spark"},
     {"tuning"},
     {"experiment"},
-    {"report"},
+    {"explorer"},
+    {"report", "serving"},
     {"cli"},
     {"__main__"},
 ]  # fmt: skip
@@ -51,10 +52,13 @@ CORNERS = {
     "pyspark": {"engines", "spark"},
     "rich": {"cli"},
     "sentence_transformers": set(),
+    "starlette": {"serving"},
     "tokenizers": set(),
     "torch": {"classifiers", "encoders", "network", "regressors"},
     "transformers": set(),
     "typer": {"cli"},
+    "uvicorn": {"serving"},
+    "uvloop": set(),
     "zstandard": set(),
 }
 

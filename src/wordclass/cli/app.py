@@ -11,6 +11,7 @@ from wordclass.cli import (  # noqa: F401
     experiment_commands,
     learning_commands,
     model_commands,
+    serving_commands,
 )
 from wordclass.cli.command import Settings, app, command, run
 from wordclass.errors import InputError
@@ -54,10 +55,9 @@ def demo(
     settings.check_output(output, is_folder=True)
 
     from wordclass.report import demo
-    from wordclass.report.demo_report import to_text
 
     facts = demo.run(output, vectors, settings.seed, settings.jobs)
-    settings.show(facts, to_text(facts))
+    settings.show(facts, demo.to_text(facts))
 
 
 @command

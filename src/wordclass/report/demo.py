@@ -1,4 +1,4 @@
-"""The main job from end to end on a corpus that is always there, with a report to look at."""
+"""The main job from end to end on a corpus that is always there, with a page to look at."""
 
 import json
 import time
@@ -9,17 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from wordclass import naming, progress, storage
-from wordclass.arrays import Flags, Floats, Floats32
 from wordclass.classifiers import classifier
-from wordclass.corpus import Dataset, LabelledCorpus, load_dataset
+from wordclass.corpus import Dataset, load_dataset
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingExtraError
-from wordclass.experiment.term_map import TermMap, find_vectors, make_map
+from wordclass.experiment.term_map import N_NEIGHBORS, TermMap, find_vectors, make_map
+from wordclass.explorer.page import exported
+from wordclass.explorer.views import Exploration, Facts, map_facts
 from wordclass.measures import evaluate
-from wordclass.report.demo_report import Facts, step_of, to_page
+from wordclass.report.tables import aligned
 from wordclass.word_vectors import WordVectors
 
 CORPUS = "docstrings"
@@ -30,23 +29,28 @@ FILES = {
     EMBEDDINGS: "the embeddings, for the commands words, profile and info",
     RESULT: "all the numbers",
 }
+_WHAT = (
+    "A word-class embedding is a vector for a word in which every dimension is a class of your own "
+    "task. It is counted, not trained: a high value means that the word occurs in documents of "
+    "that class far more often than elsewhere. So the numbers can be read, they are there within "
+    "seconds, and they can stand beside word vectors that were learned elsewhere."
+)
 _ABOUT = (
     "On this page they are learned from docstrings of Python's standard library, numpy, scipy and "
     "scikit-learn; a class is the package that a docstring comes from. The names of the packages "
     "were taken out of the texts first."
 )
 _SHRINKAGE = 20.0
-# the default one, which explains itself; the baseline to beat; the one without training
+# the default one, which the page is about; the baseline to beat; the one without training
 _CLASSIFIERS: dict[str, tuple[str, dict[str, Any]]] = {
     "linear": ("linear", {}),
     "svm on tf-idf": ("svm", {"features": "tfidf"}),
     "nearest, shrinkage 20": ("nearest", {"shrinkage": 20.0}),
 }
-_MIN_LETTERS = 4  # of a word whose profile is shown
-_N_CLASSES = 4  # of a profile
-_SHORTEST, _LONGEST = 120, 420  # characters of a text that is read to its end
-_N_TERMS = 6  # of an explanation
+_MEASURES = ("macro_f1", "micro_f1", "accuracy")
 _N_PER_CLASS = 40  # terms on the map
+_N_FEATURED = 6  # classes whose terms the terminal shows
+_COLUMNS = 96  # of a line on the terminal, besides its indentation
 
 
 def run(output: Path, vectors: Path | None = None, seed: int = 0, n_jobs: int = 1) -> Facts:
@@ -107,7 +111,7 @@ def report_on(
         ).fit(dataset.train.texts, dataset.train.labels)
     scores, models = {}, {}
     for title, (name, options) in _CLASSIFIERS.items():
-        with _timed(seconds, step_of(title)):
+        with _timed(seconds, _step_of(title)):
             model = classifier(name, **options, seed=seed, n_jobs=n_jobs)
             model.fit(dataset.train.texts, dataset.train.labels)
             predicted = model.predict(dataset.test.texts)
@@ -134,25 +138,22 @@ def report_on(
             "dimensions": n_dims,
         },
         "top_terms": {str(name): embeddings.top_terms(name, 10) for name in embeddings.classes_},
-        "profiles": telling_profiles(
-            embeddings.terms_, term_map.classes, embeddings.class_vectors_, n_clear=3, n_torn=6
-        ),
         "classifiers": [
             {
                 "name": title,
-                **{key: getattr(found, key) for key in ("macro_f1", "micro_f1", "accuracy")},
+                **{key: getattr(found, key) for key in _MEASURES},
                 "by_class": {str(name): asdict(each) for name, each in found.per_class.items()},
             }
             for title, found in scores.items()
         ],
         "settings": first.settings_,
-        "explained": explained_documents(first, dataset.test),
         "panels": term_map.to_parts()[0]["panels"],
         "seconds": seconds,  # all that differs when the demo is run again
         "notes": [],
     }
+    views = Exploration(first, dataset.test, known, source)
     with storage.replacing_folder(output, partial(check_report, output)) as folder:
-        _write(folder, facts, embeddings, term_map)
+        _write(folder, facts, embeddings, term_map, views)
     return {"report": str(output / PAGE), **facts}
 
 
@@ -174,7 +175,17 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
     progress.report(step, 1, 1)
 
 
-def _write(folder: Path, facts: Facts, embeddings: WordClassEmbeddings, term_map: TermMap) -> None:
+def _step_of(classifier: str) -> str:
+    return f"classifying ({classifier})"
+
+
+def _write(
+    folder: Path,
+    facts: Facts,
+    embeddings: WordClassEmbeddings,
+    term_map: TermMap,
+    views: Exploration,
+) -> None:
     """Write all files; the page cannot tell how long it took to write itself, the result can."""
     embeddings.save(folder / EMBEDDINGS)
     beside = [PICTURE, EMBEDDINGS, RESULT]
@@ -189,87 +200,92 @@ def _write(folder: Path, facts: Facts, embeddings: WordClassEmbeddings, term_map
             beside.remove(PICTURE)
             facts["notes"].append(f"{PICTURE} was left out: {error}")
     with _timed(facts["seconds"], "writing the page"):
-        page = to_page(facts, term_map, {name: FILES[name] for name in beside})
-        _write_text(folder / PAGE, page)
-    _write_text(folder / RESULT, json.dumps(facts, ensure_ascii=False, indent=1))
-
-
-def _write_text(path: Path, text: str) -> None:
+        places = map_facts(term_map.terms, term_map.class_of, term_map.panels, None)
+        overview = _overview(facts, [[name, FILES[name]] for name in beside])
+        page = exported(facts["corpus"], views, overview=overview, map_facts=places)
+        (folder / PAGE).write_bytes(page)
+    result = json.dumps(facts, ensure_ascii=False, indent=1)
     # terms may hold lone surrogates, which no file can
-    path.write_bytes(text.encode("utf-8", "replace"))
+    (folder / RESULT).write_bytes(result.encode("utf-8", "replace"))
 
 
-def telling_profiles(
-    terms: list[str], classes: list[str], class_vectors: Floats32, n_clear: int, n_torn: int
-) -> list[Facts]:
-    """Choose words that are far ahead in one class, then words that are so in two.
-
-    No class is shown twice within a kind, and only plain words are taken, so that the choice is
-    one that a reader understands.
-    """
-    scores = class_vectors.astype(np.float64)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :_N_CLASSES]  # (v, 4) the best classes
-    best = np.take_along_axis(scores, order, axis=1)
-    clear = best[:, 0] - best[:, 1]
-    torn = best[:, 1] - best[:, 2] if best.shape[1] > 2 else best[:, 1]
-    profiles: list[Facts] = []
-    for interest, n_words, n_leading in ((clear, n_clear, 1), (torn, n_torn, 2)):
-        shown: set[int] = set()
-        rows = iter(np.argsort(-interest, kind="stable").tolist())
-        while n_words and (row := next(rows, None)) is not None:
-            leading = set(order[row, :n_leading].tolist())
-            is_plain = terms[row].isalpha() and len(terms[row]) >= _MIN_LETTERS
-            if is_plain and not leading & shown:
-                shown |= leading
-                n_words -= 1
-                named = [(classes[j], float(scores[row, j])) for j in order[row].tolist()]
-                profiles.append({"word": terms[row], "is_torn": n_leading == 2, "classes": named})
-    return profiles
-
-
-def explained_documents(model: Any, corpus: LabelledCorpus) -> list[Facts]:  # noqa: ANN401
-    """Let a single-label classifier explain its surest right label, and its surest mistake.
-
-    Texts of a few lines are preferred.
-
-    Returns
-    -------
-    Where there is one, a document that is "right" and one that is "mistaken", with the probability
-    of its predicted label; where each word begins and ends, and what it adds to the score of that
-    label; and the terms that moved this score most and, if mistaken, that of the true label.
-    """
-    scores = model.class_scores(corpus.texts)
-    columns = model.decide(scores).argmax(axis=1)
-    probabilities = model.calibrated(scores)[np.arange(len(columns)), columns]
-    is_right = model.classes_[columns] == np.asarray(corpus.labels)
-    documents = []
-    for kind, candidates in (("right", is_right), ("mistaken", ~is_right)):
-        if candidates.any():
-            k = _surest(probabilities, corpus.texts, candidates)
-            found: Facts = {"kind": kind, "probability": round(float(probabilities[k]), 4)}
-            documents.append(found | _explained(model, corpus.texts[k], corpus.labels[k]))
-    return documents
-
-
-def _surest(probabilities: Floats, texts: list[str], candidates: Flags) -> int:
-    lengths = np.array([len(text) for text in texts])
-    fitting = candidates & (lengths >= _SHORTEST) & (lengths <= _LONGEST)
-    if not fitting.any():
-        fitting = candidates & (lengths == lengths[candidates].min())
-    return int(np.where(fitting, probabilities, -1.0).argmax())
-
-
-def _explained(model: Any, text: str, true: Any) -> Facts:  # noqa: ANN401 - a classifier, a label
-    explanation = model.explanation(text)
-    (predicted,) = explanation.labels
-    words = [
-        (word.start, word.end, round(word.contribution, 4))
-        for word in explanation.per_word(predicted)
-        if word.start is not None
-    ]
-    terms = {
-        str(label): [(term, round(added, 4)) for term, added in explanation.top(label, _N_TERMS)]
-        for label in dict.fromkeys((predicted, true))
+def _overview(facts: Facts, files: list[list[str]]) -> Facts:
+    """Return the first view of the page: what this is, and what came out."""
+    sizes, first = facts["sizes"], facts["classifiers"][0]
+    times = [[step, f"{taken:.1f}"] for step, taken in facts["seconds"].items()]
+    return {
+        "title": f"Word-class embeddings of {facts['corpus']}",
+        "paragraphs": [_WHAT, facts["about"], *facts["notes"]],
+        "numbers": [
+            ["documents to learn from", f"{sizes['train_docs']:,}"],
+            ["documents to test", f"{sizes['test_docs']:,}"],
+            ["terms, each with a vector", f"{sizes['terms']:,}"],
+            ["dimensions, one per class", f"{sizes['dimensions']:,}"],
+            ["of the test documents right", f"{first['accuracy']:.1%}"],
+        ],
+        "tables": [
+            {
+                "caption": "The classifiers, on the test documents; the other views are of linear",
+                "heads": ["classifier", "macro F1", "micro F1", "accuracy", "seconds"],
+                "rows": [
+                    [
+                        each["name"],
+                        *(f"{each[key]:.1%}" for key in _MEASURES),
+                        _seconds(facts, each),
+                    ]
+                    for each in facts["classifiers"]
+                ],
+            },
+            {
+                "caption": f"Of a term's {N_NEIGHBORS} nearest neighbors, so many have its class",
+                "heads": ["vectors", "share", "what they are"],
+                "rows": [
+                    [each["title"], f"{each['neighbor_share']:.0%}", each["caption"]]
+                    for each in facts["panels"]
+                ],
+            },
+            {"caption": "Where the time went", "heads": ["step", "seconds"], "rows": times},
+        ],
+        "files": files,
     }
-    labels = {"true": str(true), "predicted": str(predicted)}
-    return {"text": text, **labels, "words": words, "terms": terms}
+
+
+def to_text(facts: Facts) -> str:
+    """Write what was found for the terminal, in at most a hundred columns."""
+    sizes = facts["sizes"]
+    corpus = [
+        ("documents", f"{sizes['train_docs']:,} to learn from, {sizes['test_docs']:,} to test"),
+        ("classes", f"{sizes['classes']:,}"),
+        ("terms", f"{sizes['terms']:,}, each a vector of {sizes['dimensions']:,} dimensions"),
+    ]
+    names = [*facts["top_terms"]]
+    featured = names[:: max(len(names) // _N_FEATURED, 1)][:_N_FEATURED]
+    terms = [(name, "  ".join(term for term, _ in facts["top_terms"][name])) for name in featured]
+    scores = [("", "macro F1  micro F1  accuracy   seconds")]
+    for each in facts["classifiers"]:
+        figures = "  ".join(f"{each[key]:8.1%}" for key in _MEASURES)
+        scores.append((each["name"], f"{figures}{_seconds(facts, each):>10}"))
+    panels = [
+        (panel["title"], f"{100 * panel['neighbor_share']:5.1f}%  {panel['caption']}")
+        for panel in facts["panels"]
+    ]
+    times = [*facts["seconds"].items(), ("all together", sum(facts["seconds"].values()))]
+    chosen = ", ".join(f"{name} {value}" for name, value in facts["settings"].items())
+    sections = {
+        f"The corpus {facts['corpus']}": aligned(corpus, _COLUMNS),
+        "The most telling terms of some classes": aligned(terms, _COLUMNS),
+        "The classifiers, on the test documents": aligned(scores),
+        f"What {facts['classifiers'][0]['name']} chose": aligned([("", chosen)], _COLUMNS),
+        f"Of a term's {N_NEIGHBORS} nearest neighbors, so many have its class": aligned(
+            panels, _COLUMNS
+        ),
+        "Time": aligned([(step, f"{seconds:6.1f} s") for step, seconds in times]),
+    }
+    written = [
+        "\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in sections.items()
+    ]
+    return "\n\n".join([*written, "\n".join([f"The report: {facts['report']}", *facts["notes"]])])
+
+
+def _seconds(facts: Facts, classifier: Facts) -> str:
+    return f"{facts['seconds'][_step_of(classifier['name'])]:.1f}"

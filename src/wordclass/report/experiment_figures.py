@@ -22,7 +22,7 @@ from wordclass.experiment.runs import Results, Run, RunResult
 from wordclass.experiment.tables import Table, row_of, settings_of, told_apart
 from wordclass.experiment.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.report.colors import palette
-from wordclass.report.map_svg import SIDE, Box, in_units
+from wordclass.report.map_layout import SIDE, Box, in_units
 from wordclass.report.pictures import draw_terms, marker, write_classes, write_term
 
 ENDINGS = ("png", "pdf", "svg")

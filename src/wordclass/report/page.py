@@ -1,7 +1,6 @@
 """How a page is written: templates filled with markup that is escaped by construction."""
 
 import html
-import json
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -39,14 +38,6 @@ def tag(name: str, /, *children: Child, **attributes: str | int | float | bool |
 def join(*children: Child) -> Markup:
     """Put children one after the other; lists are opened."""
     return Markup("".join(map(_written, children)))
-
-
-def embedded_json(value: object, identity: str) -> Markup:
-    """Make a script element that holds data; no text in it can end the element."""
-    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        written = written.replace(sign, f"\\u{ord(sign):04x}")
-    return tag("script", Markup(written), type="application/json", id=identity)
 
 
 def static(name: str) -> Markup:

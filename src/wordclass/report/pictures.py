@@ -18,7 +18,7 @@ from wordclass.corpus import Label
 from wordclass.errors import InputError
 from wordclass.experiment.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.report.colors import palette
-from wordclass.report.map_svg import (
+from wordclass.report.map_layout import (
     LABEL,
     SIDE,
     Box,

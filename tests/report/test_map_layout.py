@@ -1,47 +1,23 @@
-import json
-import re
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from wordclass.report.map_svg import (
+from wordclass.report.map_layout import (
     SIDE,
     Box,
     around,
     beside,
     class_labels,
     head,
-    large_panel,
-    map_values,
+    in_units,
     place,
-    small_panel,
 )
-
-
-def test_every_term_is_a_point_with_a_name(term_map):
-    drawn = large_panel(term_map, term_map.panels[0])
-    assert drawn.count("<circle") == len(term_map.terms)
-    assert "<title>term0 (&lt;/script&gt;&lt;b&gt;&amp;&quot;)</title>" in drawn
 
 
 def test_y_points_upwards(term_map):
     lowest = replace(term_map.panels[0], places=np.tile([0.5, 0.0], (60, 1)))
-    assert 'cy="970.0"' in large_panel(term_map, lowest)
-
-
-def test_a_small_panel_has_one_path_a_class_and_one_move_a_term(term_map):
-    drawn = small_panel(term_map, term_map.panels[0])
-    assert drawn.count("<path") == 3
-    assert len(re.findall(r"M[\d.]+ [\d.]+h0", drawn)) == len(term_map.terms)
-
-
-def test_the_script_gets_all_it_needs(term_map):
-    written = re.search(r"<script[^>]*>(.*)</script>", map_values(term_map)).group(1)
-    values = json.loads(written)
-    assert values["terms"] == term_map.terms
-    assert values["classOf"] == term_map.class_of.tolist()
-    assert [len(panel["places"]) for panel in values["panels"]] == [60, 60, 60]
+    assert in_units(lowest)[0].tolist() == [500.0, 970.0]
 
 
 def test_labels_that_are_shown_do_not_overlap(term_map):

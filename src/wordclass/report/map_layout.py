@@ -1,4 +1,4 @@
-"""The map of terms in units of a drawing, its names where none covers another; and as SVG."""
+"""The map of terms in units of a drawing, its names where none covers another."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -8,12 +8,10 @@ import numpy as np
 
 from wordclass.arrays import Floats
 from wordclass.experiment.term_map import Panel, TermMap
-from wordclass.report.page import Markup, embedded_json, tag
 
 SIDE = 1000  # units of a drawing
 LABEL = 15  # height of a letter
 _MARGIN = 30
-_THUMB = 240
 _LETTER = 0.62  # mean width of a letter, as a share of its height
 _FAR = 113  # terms of a class so far apart make no cluster
 
@@ -76,10 +74,10 @@ def beside(x: float, y: float, width: float, height: float, gap: float) -> Itera
     yield Box(x, y + gap + height / 2, width, height)
 
 
-def in_units(panel: Panel, side: float = SIDE, margin: float = _MARGIN) -> Floats:
+def in_units(panel: Panel) -> Floats:
     """Return the places (n_terms, 2) of a panel in units of a drawing, whose y points downwards."""
     flipped = panel.places * (1, -1) + (0, 1)
-    scaled: Floats = margin + flipped * (side - 2 * margin)
+    scaled: Floats = _MARGIN + flipped * (SIDE - 2 * _MARGIN)
     return scaled
 
 
@@ -116,62 +114,3 @@ def class_labels(term_map: TermMap, panel: Panel, letter: float = LABEL) -> list
         box = place(around(*wanted, reach=3 * letter), taken) if is_gathered else None
         found.append((box or wanted, box is not None))
     return found
-
-
-def large_panel(term_map: TermMap, panel: Panel) -> Markup:
-    """Draw a panel with a point per term; the name of a term shows when the mouse rests on it."""
-    points = []
-    for term, column, (x, y) in zip(
-        term_map.terms, term_map.class_of.tolist(), in_units(panel), strict=True
-    ):
-        title = tag("title", f"{term} ({term_map.classes[column]})")
-        points.append(tag("circle", title, class_=f"k{column}", cx=f"{x:.1f}", cy=f"{y:.1f}", r=5))
-    labels = [
-        tag("text", name, class_=f"k{column}", x=x, y=y, display=None if is_shown else "none")
-        for column, (name, (x, y, is_shown)) in enumerate(
-            zip(term_map.classes, _label_values(term_map, panel), strict=True)
-        )
-    ]
-    return tag(
-        "svg",
-        tag("g", points, class_="points"),
-        tag("g", labels, class_="labels", aria_hidden="true"),
-        tag("g", class_="marks", aria_hidden="true"),
-        id="map",
-        viewBox=f"0 0 {SIDE} {SIDE}",
-        role="img",
-        aria_label=f"Map of {len(term_map.terms)} terms, colored by class: {panel.title}",
-    )
-
-
-def small_panel(term_map: TermMap, panel: Panel) -> Markup:
-    """Draw a panel as one path per class: a picture to compare, without names."""
-    places = in_units(panel, _THUMB, margin=8)
-    paths = []
-    for column in range(len(term_map.classes)):
-        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places[term_map.class_of == column])
-        paths.append(tag("path", d=dots, class_=f"k{column}"))
-    return tag("svg", paths, viewBox=f"0 0 {_THUMB} {_THUMB}", role="img", aria_label=panel.title)
-
-
-def map_values(term_map: TermMap) -> Markup:
-    """Write down for the script what it needs to move, find and name the points."""
-    values = {
-        "terms": term_map.terms,
-        "classes": term_map.classes,
-        "classOf": term_map.class_of.tolist(),
-        "panels": [
-            {
-                "title": panel.title,
-                "places": in_units(panel).round(1).tolist(),
-                "labels": _label_values(term_map, panel),
-            }
-            for panel in term_map.panels
-        ],
-    }
-    return embedded_json(values, "map-values")
-
-
-def _label_values(term_map: TermMap, panel: Panel) -> list[tuple[float, float, int]]:
-    labels = class_labels(term_map, panel)
-    return [(round(box.x, 1), round(box.y, 1), int(shown)) for box, shown in labels]

@@ -1,0 +1,195 @@
+"""The commands that put a model on a page or behind HTTP: explore, serve."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wordclass import naming, storage
+from wordclass.cli.command import Settings, command
+from wordclass.cli.corpora import Corpus
+from wordclass.errors import InputError
+from wordclass.storage import content_of
+
+if TYPE_CHECKING:
+    from wordclass.explorer.views import Exploration
+    from wordclass.serving.app import Limits
+
+Host = Annotated[str, "Address to listen on."]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")]
+Names = Annotated[list[str] | None, "A name by which this host may be called; repeatable."]
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@command
+def serve(
+    settings: Settings,
+    models: Annotated[list[Path], typer.Argument(help="The folders of models.")],
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that answer.")] = 1,
+    token_file: Annotated[Path | None, "Who is served: one token per line."] = None,
+    allow_host: Names = None,
+    cors_origin: Annotated[list[str] | None, "A page that may ask from a browser."] = None,
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 16 << 20,
+    max_text: Annotated[int, typer.Option(min=1, help="Characters of a text.")] = 1_000_000,
+    max_batch: Annotated[int, typer.Option(min=1, help="Texts of a request.")] = 2000,
+    max_waiting: Annotated[
+        int, typer.Option(min=1, help="Requests that wait, per process; others get 503.")
+    ] = 256,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for an answer.")] = 30.0,
+    read_timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for a request to arrive.")
+    ] = 10.0,
+) -> None:
+    """Serve models over HTTP: predictions, and the words that made them.
+
+    GET /openapi.json tells the routes. SIGHUP reads the models and tokens again, SIGTERM stops.
+    """
+    naming.extra("uvicorn", "to serve a model", "serve")
+    naming.extra("starlette", "to serve a model", "serve")
+    from wordclass.explorer.views import Exploration
+    from wordclass.persistence import load
+    from wordclass.serving.app import Limits, Manners
+
+    named = _named(models)
+    limits = Limits(
+        body=max_body,
+        text=max_text,
+        batch=max_batch,
+        waiting=max_waiting,
+        seconds=timeout,
+        body_seconds=read_timeout,
+    )
+
+    def read() -> "dict[str, Exploration]":
+        return {name: Exploration(load(path)) for name, path in named.items()}
+
+    def manners() -> Manners:
+        return Manners(
+            tokens=_tokens(token_file),
+            hosts=(host, *(allow_host or ())),
+            origins=tuple(cors_origin or ()),
+        )
+
+    _run(settings, read, limits, manners, host, port, workers, has_page=False)
+
+
+@command
+def explore(
+    settings: Settings,
+    model: Annotated[Path, typer.Argument(help="The folder of a model.")],
+    data: Annotated[
+        str | None, "Labelled texts, to find mistakes in: a file, or dataset:NAME."
+    ] = None,
+    output: Annotated[
+        Path | None, "--output", "-o", "Write one HTML file that works from disk; else serve."
+    ] = None,
+    vectors: Annotated[Path | None, "Word vectors to compare the nearest words with."] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    allow_host: Names = None,
+    split: Annotated[str | None, "Part of the data: train, test (usual), all."] = None,
+    text_field: Annotated[list[str] | None, "Column of texts."] = None,
+    label_field: Annotated[list[str] | None, "Column of labels."] = None,
+) -> None:
+    """Look at a model: try texts, see what classes and words hang on, find mistakes.
+
+    Without -o the page is served until Ctrl-C; with -o it is one file, which predicts by itself
+    where the model is linear or nearest.
+    """
+    settings.check_output(output)
+    if output is None:
+        naming.extra("uvicorn", "to serve the page (-o FILE.html needs nothing)", "serve")
+    from wordclass.explorer.views import Exploration
+    from wordclass.persistence import load
+    from wordclass.word_vectors import WordVectors
+
+    def read() -> "dict[str, Exploration]":
+        loaded = load(model)
+        documents = None
+        if data is not None:
+            corpus = Corpus([data], split, text_field, label_field=label_field)
+            several = loaded.codeframe_.is_multilabel
+            documents = corpus.read("test", settings.encoding, several, loaded)
+        known = None if vectors is None else WordVectors.load(vectors)
+        views = Exploration(loaded, documents, known, "" if vectors is None else vectors.name)
+        views.about()  # what is made once is made before the processes part
+        return {model.resolve().name: views}
+
+    if output is None:
+        from wordclass.serving.app import Limits, Manners
+
+        hosts = (host, *(allow_host or ()))
+        _run(settings, read, Limits(), lambda: Manners(hosts=hosts), host, port, 1, has_page=True)
+        return
+    from wordclass.explorer.page import exported
+
+    ((name, views),) = read().items()
+    content = exported(name, views, seed=settings.seed)
+    with storage.replacing(output) as temporary:
+        temporary.write_bytes(content)
+    result = {"output": str(output), "bytes": len(content)}
+    settings.tell(result, f"{output}: a page of {len(content):,} bytes about {name}")
+
+
+def _run(
+    settings: Settings,
+    read: Any,  # noqa: ANN401 - a function
+    limits: "Limits",
+    manners: Any,  # noqa: ANN401 - a function
+    host: str,
+    port: int,
+    workers: int,
+    *,
+    has_page: bool,
+) -> None:
+    from wordclass.explorer.page import Page
+    from wordclass.serving.app import Service
+    from wordclass.serving.journal import Counters, standard_journal
+    from wordclass.serving.processes import Processes, listening
+
+    journal, counters = standard_journal(quiet=settings.quiet), Counters(2 * workers)
+
+    def make() -> Service:
+        return Service(
+            read(),
+            limits=limits,
+            manners=manners(),
+            journal=journal,
+            counters=counters,
+            page=Page() if has_page else None,
+        )
+
+    with listening(host, port) as sock:
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{sock.getsockname()[1]}/"
+        first = [make()]  # before anything is promised
+        names = [*first[0].models]
+        if host not in _LOOPBACK and not first[0].manners.tokens:
+            told = f"warning: whoever reaches {host} is served; --token-file asks for a token"
+            settings.say(told)
+        result = {"address": address, "models": names, "workers": workers}
+        settings.tell(result, f"{address} serves {', '.join(names)}; Ctrl-C stops it")
+        Processes(lambda: first.pop() if first else make(), sock, workers, journal, counters).run()
+
+
+def _named(models: list[Path]) -> dict[str, Path]:
+    named: dict[str, Path] = {}
+    for path in models:
+        name = path.resolve().name
+        if name in named:
+            told = f"{named[name]} and {path} have the same name {name!r}"
+            raise InputError(f"{told}; a model's id is its folder's name: rename one")
+        named[name] = path
+    return named
+
+
+def _tokens(path: Path | None) -> tuple[str, ...]:
+    if path is None:
+        return ()
+    tokens = tuple(content_of(path).decode("utf-8", "replace").split())
+    if not tokens:
+        raise InputError(f"{path} holds no token; expected one per line")
+    return tokens

@@ -1,0 +1,1 @@
+"""A model to look at: questions answered with plain dicts, and a page that asks them."""

@@ -1,0 +1,672 @@
+"""What there is to see of a model: a question in, a plain dict out. No HTTP and no HTML.
+
+The page, the service and the tests share these answers. Every value in them is one that JSON can
+hold.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, unit
+from wordclass.classifiers._text_classifier import LinearScorer, best_of_rows
+from wordclass.corpus import Label, LabelledCorpus
+from wordclass.errors import InputError
+from wordclass.experiment import term_map
+from wordclass.explanation import Explanation
+from wordclass.labels import encode, unknown_name
+from wordclass.measures import Scores, score
+from wordclass.text import counting
+from wordclass.vocabulary import Vocabulary
+from wordclass.weightings import count
+from wordclass.word_vectors import WordVectors
+
+Facts = dict[str, Any]
+
+N_ON_MAP = 5000  # terms
+_MOST_CELLS = 1 << 26  # terms times classes of a model that does not hold this table
+_TOGETHER = 4096  # terms that are scored at once
+_MOST_CONFUSIONS = 2000  # cells of the table of mistakes
+_MOST_DOCUMENTS = 50  # shown of a cell or a word
+_MOST_SUMMED = 1000  # documents of a cell whose words are summed
+_SHOWN = 2000  # characters of a document
+_DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """A model, maybe with labelled documents and word vectors to look at it by.
+
+    Parameters
+    ----------
+    model
+        A fitted classifier of texts.
+    documents : LabelledCorpus, optional
+        What mistakes are found in. Labels that the model does not know are left out.
+    vectors : WordVectors, optional
+        Pretrained vectors, for nearest words. Without them those of the model's own network are
+        taken, else vectors are learned from the documents, without the labels.
+    source : str, default="pretrained vectors"
+        What the vectors are, in words.
+    """
+
+    model: Any
+    documents: LabelledCorpus | None = None
+    vectors: WordVectors | None = None
+    source: str = "pretrained vectors"
+
+    # --- what the model knows -------------------------------------------------------------------
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The names of the classes, in the order of the columns."""
+        return [*map(str, self.model.codeframe_.classes)]
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: column for column, name in enumerate(self.classes)}
+
+    def column(self, name: str) -> int:
+        """Return the column of a class, or refuse a name that is none."""
+        if name not in self._columns:
+            raise InputError(unknown_name("class", name, self.classes))
+        return self._columns[name]
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether a text may have several labels."""
+        return bool(self.model.codeframe_.is_multilabel)
+
+    @cached_property
+    def words(self) -> LinearScorer | None:
+        """The weights of terms, where the model is a sum over them."""
+        scorer = getattr(self.model, "scorer_", None)
+        found = getattr(scorer, "words", scorer)
+        return found if isinstance(found, LinearScorer) else None
+
+    @cached_property
+    def has_probabilities(self) -> bool:
+        """Whether the model tells probabilities."""
+        try:
+            self.model.calibrated(np.zeros((1, len(self.classes)), np.float32))
+        except InputError:
+            return False
+        return True
+
+    @cached_property
+    def terms(self) -> list[str]:
+        """The terms that have a profile."""
+        if self.words is not None:
+            return [*self.words.vectorizer.vocabulary_.terms]
+        if (E := getattr(self.model, "embedding_", None)) is not None:
+            known: Sequence[str] = E.terms
+        elif (average := getattr(self.model, "model_", None)) is not None:
+            known = average.vocabulary  # of fastText
+        else:  # of a tree; a model that reads texts as a whole has none
+            vectorizer = getattr(getattr(self.model, "scorer_", None), "vectorizer", None)
+            known = [] if vectorizer is None else vectorizer.vocabulary_.terms
+        n_terms = _MOST_CELLS // len(self.classes)
+        if len(known) <= n_terms:
+            return [*known]
+        frequency = dict(zip(self._index.terms, self._index.doc_freq.tolist(), strict=True))
+        return sorted(sorted(known, key=lambda term: -frequency.get(term, 0))[:n_terms])
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each term."""
+        return {term: row for row, term in enumerate(self.terms)}
+
+    @cached_property
+    def profiles(self) -> Floats32:
+        """What each term says of each class (v, m).
+
+        That is what a text of this term alone scores above a text without any; of a linear model
+        on tf-idf these are its weights.
+        """
+        if self.words is not None:
+            return self.words.weights
+        made = np.empty((len(self.terms), len(self.classes)), np.float32)
+        for start in range(0, len(self.terms), _TOGETHER):
+            made[start : start + _TOGETHER] = self.model.class_scores(
+                self.terms[start : start + _TOGETHER]
+            )
+        made -= self.model.class_scores([""])
+        return made
+
+    # --- documents ------------------------------------------------------------------------------
+
+    @cached_property
+    def _read(self) -> "_Read":
+        if self.documents is None:
+            raise InputError("there are no documents to look at; give them by --data")
+        return _Read.of(self.model, self.documents, self.classes)
+
+    @cached_property
+    def _index(self) -> "_Index":
+        return _Index.of(self.model, [] if self.documents is None else self._read.texts)
+
+    def _document(self, k: int) -> Facts:
+        read = self._read
+        text = read.texts[k]
+        return {
+            "number": int(k) + 1,
+            "text": text[:_SHOWN],
+            "is_cut": len(text) > _SHOWN,
+            "true": [self.classes[j] for j in np.flatnonzero(read.truth[k])],
+            "predicted": [self.classes[j] for j in np.flatnonzero(read.decisions[k])],
+        }
+
+    # --- the answers ----------------------------------------------------------------------------
+
+    def about(self) -> Facts:
+        """Return what the model is, and how good it is on the documents."""
+        facts: Facts = {
+            "classifier": self.model.name,
+            "classes": self.classes,
+            "n_classes": len(self.classes),
+            "n_terms": len(self.terms),
+            "is_multilabel": self.is_multilabel,
+            "has_probabilities": self.has_probabilities,
+            "is_sum": not hasattr(self.model, "network_"),
+            "has_documents": self.documents is not None,
+        }
+        if self.documents is not None:
+            scores = self._read.scores
+            facts |= {
+                "n_docs": scores.n_docs,
+                "n_mistaken": scores.n_docs - scores.n_exact,
+                "measures": {
+                    name: _rounded(getattr(scores, name))
+                    for name in ("macro_f1", "micro_f1", "accuracy")
+                },
+            }
+        return facts
+
+    def predict(self, texts: Sequence[str], k: int = 3) -> list[list[Facts]]:
+        """Return the k best classes of each text, with score and probability; best first.
+
+        In a single-label task the first is what `predict` gives; in a multilabel one classes are
+        in the order of their probabilities.
+        """
+        names, k = self.model.codeframe_.classes, min(k, len(self.classes))
+        if not self.has_probabilities:
+            found, scores = self.model.top_classes(texts, k)
+            return [
+                [_scored(names[j], None, value) for j, value in zip(*row, strict=True)]
+                for row in zip(found.tolist(), scores.tolist(), strict=True)
+            ]
+        scores = self.model.class_scores(texts)
+        shares = self.model.calibrated(scores)
+        order, _ = best_of_rows(
+            np.arange(len(names))[None], shares if self.is_multilabel else scores, k
+        )
+        rows = (
+            order.tolist(),
+            np.take_along_axis(shares, order, axis=1).tolist(),
+            np.take_along_axis(scores, order, axis=1).tolist(),
+        )
+        return [
+            [_scored(names[j], *both) for j, *both in zip(*row, strict=True)]
+            for row in zip(*rows, strict=True)
+        ]
+
+    def explain(self, text: str, label: str | None = None, against: str | None = None) -> Facts:
+        """Return what each word of a text adds to the score of a class.
+
+        Parameters
+        ----------
+        text : str
+        label : str, optional
+            The class; by default the one with the highest score among those predicted.
+        against : str, optional
+            Another class: everything is then what it adds to the first less what it adds to this.
+
+        Returns
+        -------
+        `score` is `intercept` plus `sum`, the sum of all `terms`, and of all `words`: these have
+        their places in the text, in characters.
+        """
+        found: Explanation = self.model.explanation(text)
+        if label is None:
+            best = max(found.labels, key=lambda each: found.scores[found.codeframe.column(each)])
+            label = str(best)
+        signs = [(self.column(label), 1.0)]
+        if against is not None:
+            signs.append((self.column(against), -1.0))
+        terms: dict[str, float] = defaultdict(float)
+        words: dict[tuple[Any, ...], float] = defaultdict(float)
+        score = intercept = 0.0
+        for column, sign in signs:
+            name = self.model.codeframe_.classes[column]
+            score += sign * float(found.scores[column])
+            intercept += sign * float(found.intercept[column])
+            for term, added in zip(
+                found.terms, found.contributions[:, column].tolist(), strict=True
+            ):
+                terms[term] += sign * added
+            for word in found.per_word(name):
+                words[word[:3]] += sign * word.contribution
+        by_size = sorted(terms.items(), key=lambda each: (-abs(each[1]), each[0]))
+        return {
+            "label": label,
+            "against": against,
+            "predicted": [*found.predicted],
+            "score": _rounded(score),
+            "intercept": _rounded(intercept),
+            "sum": _rounded(sum(terms.values())),
+            "terms": [[term, _rounded(added)] for term, added in by_size],
+            "words": [[*place, _rounded(added)] for place, added in words.items()],
+        }
+
+    def class_(self, name: str, n: int = 30) -> Facts:
+        """Return the terms that speak for a class and against it; with documents, its scores."""
+        column = self.column(name)
+        own = self.profiles[:, column]
+        facts: Facts = {
+            "class": name,
+            "terms": self._ranked(own, n),
+            "against": self._ranked(-own, n // 2, sign=-1),
+            "scores": None,
+        }
+        if self.documents is None:
+            return facts
+        read = self._read
+        true, given = read.truth[:, column], read.decisions[:, column]
+        margin = read.margins(column)
+        facts["scores"] = {key: _rounded(each) for key, each in read.per_class[column].items()}
+        taken_for, takes = self._neighbors(column)
+        typical = np.flatnonzero(true & given)
+        doubtful = np.flatnonzero(true | given)
+        return facts | {
+            "taken_for": taken_for,
+            "takes": takes,
+            "typical": [
+                self._document(k) for k in typical[np.argsort(-margin[typical], kind="stable")[:5]]
+            ],
+            "doubtful": [
+                self._document(k)
+                for k in doubtful[np.argsort(np.abs(margin[doubtful]), kind="stable")[:5]]
+            ],
+        }
+
+    def _ranked(self, values: Floats32, n: int, sign: int = 1) -> list[list[Any]]:
+        order = np.argsort(-values, kind="stable")[:n]
+        return [[self.terms[t], _rounded(sign * values[t])] for t in order if values[t] > 0]
+
+    def _neighbors(self, column: int) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Return the classes that one is taken for, and those that are taken for it."""
+        taken_for = {p: n for (t, p), n in self._read.cells.items() if t == column}
+        takes = {t: n for (t, p), n in self._read.cells.items() if p == column}
+        both = []
+        for found in (taken_for, takes):
+            order = sorted(found, key=lambda j: (-found[j], j))[:10]
+            both.append([[self._name(j), found[j]] for j in order])
+        return both[0], both[1]
+
+    def _name(self, column: int) -> str | None:
+        return None if column < 0 else self.classes[column]
+
+    def word(self, word: str, n: int = 12) -> Facts:
+        """Return what a word says of the classes, the words like it, and documents it is in."""
+        term = self._written(word)
+        row = self.row_of.get(term)
+        facts: Facts = {"word": word, "term": term, "is_known": row is not None}
+        if row is None:
+            facts |= {"profile": [], "nearest": []}
+        else:
+            own = self.profiles[row]
+            order = np.argsort(-own, kind="stable")
+            facts["profile"] = [[self.classes[j], _rounded(own[j])] for j in order.tolist()]
+            facts["nearest"] = self._nearest_by_profile(row, n)
+        facts["source"], nearest = self.nearest_by_vectors(term, n)
+        facts["nearest_by_vectors"] = nearest
+        if self.documents is not None:
+            found = self._index.documents_of(term)
+            facts["n_docs"] = len(found)
+            facts["documents"] = [self._document(k) for k in found[:_MOST_DOCUMENTS].tolist()]
+        return facts
+
+    def _written(self, word: str) -> str:
+        """Return a word as the model writes it; what it would cut into several stays as it is."""
+        terms = self.model._analyzer()(word) if word not in self.row_of else [word]
+        return terms[0] if len({*terms}) == 1 else word
+
+    @cached_property
+    def _units(self) -> Floats32:
+        return np.asarray(unit(self.profiles.astype(np.float64)), np.float32)
+
+    def _nearest_by_profile(self, row: int, n: int) -> list[list[Any]]:
+        cosines = self._units @ self._units[row]
+        cosines[row] = -np.inf
+        order = np.argsort(-cosines, kind="stable")[:n]
+        return [[self.terms[t], _rounded(cosines[t])] for t in order.tolist()]
+
+    def nearest_by_vectors(self, term: str, n: int) -> tuple[str | None, list[list[Any]]]:
+        """Return what the other vectors are, and the words nearest to a term by them."""
+        source, vectors = self._other_vectors
+        if vectors is None or term not in vectors or not vectors[term].any():
+            return source, []
+        return source, [[each, _rounded(cosine)] for each, cosine in vectors.nearest(term, n)]
+
+    @cached_property
+    def _other_vectors(self) -> tuple[str | None, WordVectors | None]:
+        """Vectors made without the classes, and what they are; None: there are none."""
+        if self.vectors is not None:
+            return self.source, self.vectors
+        E = getattr(self.model, "embedding_", None)
+        if E is not None and "pretrained" in E.blocks:
+            columns = E.blocks["pretrained"]
+            return "the network's pretrained vectors", WordVectors.of(
+                E.terms, np.ascontiguousarray(E.matrix[: len(E.terms), columns])
+            )
+        if self.documents is None or len(self._index.terms) < 2 or len(self._read.texts) < 2:
+            return None, None
+        matrix, told = term_map.learned_vectors(self._index.weighted, 0)
+        return told, WordVectors.of(self._index.terms, matrix.astype(np.float32))
+
+    def mistakes(self) -> Facts:
+        """Return how often each class was taken for which: `cells` of true, predicted, number.
+
+        In a multilabel task a class that a document lacks counts as taken for each that was given
+        wrongly; where there is no other side, its column is -1.
+        """
+        cells = sorted(self._read.cells.items(), key=lambda each: (-each[1], each[0]))
+        return {
+            "n_docs": self._read.scores.n_docs,
+            "n_mistaken": self._read.scores.n_docs - self._read.scores.n_exact,
+            "n_cells": len(cells),
+            "cells": [[*place, n] for place, n in cells[:_MOST_CONFUSIONS]],
+            "right": self._read.scores.true_positives.tolist(),
+        }
+
+    def cell(self, true: str | None, predicted: str | None, n: int = 30) -> Facts:
+        """Return the documents of one class that were taken for another, and the words that did it.
+
+        None stands for no class at all: the document lacks a class, or was given one too many.
+
+        Returns
+        -------
+        `total` is the sum over the documents of the score of the predicted class less that of the
+        true one (where one is None, its threshold is in its place). It is `constant`, what does
+        not depend on words, plus the sum of what all `words` add; `words` are the most important,
+        and `rest` the sum of all others.
+        """
+        place = tuple(-1 if name is None else self.column(name) for name in (true, predicted))
+        rows = self._read.rows_of(*place)
+        added: dict[str, float] = defaultdict(float)
+        occurrences: dict[str, int] = defaultdict(int)
+        total = constant = 0.0
+        documents: list[Facts] = []
+        for k in rows[:_MOST_SUMMED].tolist():
+            found = self.model.explanation(self._read.texts[k])
+            difference, own_constant, own_total = self._difference(found, *place)
+            total, constant = total + own_total, constant + own_constant
+            for term, share in zip(found.terms, difference.tolist(), strict=True):
+                added[term] += share
+                occurrences[term] += 1
+            if len(documents) < _MOST_DOCUMENTS:
+                order = np.argsort(-difference, kind="stable")[:8]
+                words = [
+                    [found.terms[t], _rounded(difference[t])] for t in order if difference[t] > 0
+                ]
+                documents.append(
+                    {**self._document(k), "words": words, "total": _rounded(own_total)}
+                )
+        ranked = sorted(added, key=lambda term: (-added[term], term))
+        return {
+            "true": true,
+            "predicted": predicted,
+            "n_docs": len(rows),
+            "n_summed": min(len(rows), _MOST_SUMMED),
+            "total": _rounded(total),
+            "constant": _rounded(constant),
+            "words": [[term, _rounded(added[term]), occurrences[term]] for term in ranked[:n]],
+            "rest": _rounded(sum(added[term] for term in ranked[n:])),
+            "documents": documents,
+        }
+
+    def _difference(
+        self, found: Explanation, true: int, predicted: int
+    ) -> tuple[Floats, float, float]:
+        """Return what each term adds to the predicted class less the true one; the rest; the total.
+
+        Where one of the two is -1, the threshold of the other takes its place.
+        """
+        thresholds = self.model.thresholds_
+        added = np.zeros(len(found.terms))
+        constant = total = 0.0
+        for column, sign in ((predicted, 1.0), (true, -1.0)):
+            if column < 0:
+                continue
+            level = float(thresholds[column]) if min(true, predicted) < 0 else 0.0
+            added += sign * found.contributions[:, column]
+            constant += sign * (float(found.intercept[column]) - level)
+            total += sign * (float(found.scores[column]) - level)
+        return added, constant, total
+
+    def against_rest(self, name: str, n: int = 2000) -> Facts:
+        """Return how frequent terms are, and how telling for a class against all others.
+
+        With documents, how frequent a term is in those of the class (`inside`) and in all others
+        (`outside`), as shares of them; without, in how many training documents it is. The most
+        telling terms are returned, for and against.
+        """
+        column = self.column(name)
+        own = self.profiles[:, column]
+        if self.documents is not None:
+            inside, outside = self._index.shares(self.terms, self._read.truth[:, column])
+            allowed = inside + outside > 0
+        elif self.words is not None:
+            vocabulary = self.words.vectorizer.vocabulary_
+            inside = outside = vocabulary.doc_freq / vocabulary.n_docs
+            allowed = np.ones(len(own), np.bool_)
+        else:
+            raise InputError("this model does not know how frequent its words are; give --data")
+        rows = np.flatnonzero(allowed)
+        rows = rows[np.argsort(-own[rows], kind="stable")]
+        if len(rows) > n:
+            rows = np.concatenate([rows[: n // 2], rows[-(n // 2) :]])
+        return {
+            "class": name,
+            "has_sides": self.documents is not None,
+            "terms": [self.terms[t] for t in rows.tolist()],
+            "telling": [_rounded(value) for value in own[rows].tolist()],
+            "inside": [_rounded(value) for value in inside[rows].tolist()],
+            "outside": [_rounded(value) for value in outside[rows].tolist()],
+        }
+
+    def map(self, n_terms: int = N_ON_MAP, seed: int = 0) -> Facts:
+        """Return the most telling terms, as many of each class, where t-SNE puts their profiles."""
+        scores = self.profiles
+        n_per_class = -(-n_terms // len(self.classes))
+        rows, class_of = term_map.round_robin(
+            np.asarray(scores, np.float64), n_per_class, np.ones(len(scores), np.bool_)
+        )
+        rows, class_of = rows[:n_terms], class_of[:n_terms]
+        own = np.asarray(scores[rows], np.float64)
+        places = term_map.places(own, seed)
+        panel = term_map.Panel("Word-class map", "", places, term_map.neighbor_share(own, class_of))
+        return map_facts([self.terms[row] for row in rows.tolist()], class_of, [panel], own)
+
+
+def map_facts(
+    terms: list[str], class_of: Ints, panels: Sequence[term_map.Panel], profiles: Floats | None
+) -> Facts:
+    """Return a map as a dict; the profile of a term are its five best classes."""
+    facts: Facts = {
+        "terms": terms,
+        "class_of": class_of.tolist(),
+        "panels": [
+            {
+                "title": each.title,
+                "caption": each.caption,
+                "neighbor_share": _rounded(each.neighbor_share),
+                "places": np.round(each.places, 4).tolist(),
+            }
+            for each in panels
+        ],
+        "profiles": [],
+    }
+    if profiles is not None:
+        best, values = best_of_rows(np.arange(profiles.shape[1])[None], profiles, 5)
+        facts["profiles"] = [
+            [[j, round(value, 3)] for j, value in zip(*row, strict=True)]
+            for row in zip(best.tolist(), values.tolist(), strict=True)
+        ]
+    return facts
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """Documents that a model has read: scores (n, m), truth and decisions (n, m)."""
+
+    model: Any
+    texts: list[str]
+    class_scores: Floats32
+    truth: Flags
+    decisions: Flags
+    scores: Scores
+
+    @classmethod
+    def of(cls, model: Any, documents: LabelledCorpus, classes: list[str]) -> "_Read":  # noqa: ANN401
+        known = {*classes}
+        given = [_names(labels) for labels in documents.labels]
+        labels = [[name for name in each if name in known] for each in given]
+        if not any(labels):
+            raise InputError("not one of these documents has a label that the model knows")
+        texts = [*documents.texts]
+        if not model.codeframe_.is_multilabel:  # what the model cannot get right tells nothing
+            kept = [k for k, each in enumerate(labels) if each]
+            texts, labels = [texts[k] for k in kept], [labels[k] for k in kept]
+        in_order = encode(labels, sorted(classes)).Y
+        position = {name: j for j, name in enumerate(sorted(classes))}
+        Y = sparse.csr_matrix(in_order[:, [position[name] for name in classes]])
+        class_scores = model.class_scores(texts)
+        decisions = model.decide(class_scores)
+        n_dropped = sum(map(len, given)) - sum(map(len, labels))
+        measured = score(Y, decisions, model.codeframe_, n_dropped)
+        truth = np.asarray(Y.toarray() > 0)
+        return cls(model, texts, class_scores, truth, decisions, measured)
+
+    @cached_property
+    def cells(self) -> dict[tuple[int, int], int]:
+        """How many documents of a class were taken for another; -1 is no class."""
+        return {place: len(rows) for place, rows in self._rows.items()}
+
+    @cached_property
+    def _rows(self) -> dict[tuple[int, int], list[int]]:
+        rows: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for k in np.flatnonzero((self.truth != self.decisions).any(axis=1)).tolist():
+            missed = np.flatnonzero(self.truth[k] & ~self.decisions[k]).tolist() or [-1]
+            wrong = np.flatnonzero(~self.truth[k] & self.decisions[k]).tolist() or [-1]
+            for place in ((i, j) for i in missed for j in wrong):
+                rows[place].append(k)
+        return dict(rows)
+
+    def rows_of(self, true: int, predicted: int) -> Ints:
+        """Return the documents of a cell, the surest mistakes first; of the diagonal, the right."""
+        if true == predicted:
+            rows = np.flatnonzero(self.truth[:, true] & self.decisions[:, true])
+            return rows[np.argsort(-self.margins(true)[rows], kind="stable")]
+        rows = np.array(self._rows.get((true, predicted), []), np.int64)
+        strength = np.zeros(len(rows))
+        for column, sign in ((predicted, 1.0), (true, -1.0)):
+            if column >= 0:
+                strength += sign * self.class_scores[rows, column]
+        return rows[np.argsort(-strength, kind="stable")]
+
+    def margins(self, column: int) -> Floats:
+        """Return how far above its threshold, or the best other class, the score of a class is."""
+        own = self.class_scores[:, column].astype(np.float64)
+        if self.model.thresholds_ is not None:
+            return np.asarray(own - self.model.thresholds_[column])
+        if self.class_scores.shape[1] == 1:
+            return own
+        second, best = self._best_two
+        return np.asarray(own - np.where(self.class_scores[:, column] == best, second, best))
+
+    @cached_property
+    def _best_two(self) -> tuple[Floats32, Floats32]:
+        """The second highest and the highest score of each document (n,)."""
+        highest = np.partition(self.class_scores, -2, axis=1)[:, -2:]
+        return highest[:, 0], highest[:, 1]
+
+    @cached_property
+    def per_class(self) -> list[dict[str, Any]]:
+        """F1, precision, recall and sizes of each class, in the order of the columns."""
+        return [asdict(each) for each in self.scores.per_class.values()]
+
+
+@dataclass(frozen=True, eq=False)
+class _Index:
+    """Which documents each term is in: occurrences X (n, v) of all their terms."""
+
+    terms: list[str]
+    doc_freq: Ints
+    X: Sparse
+    weighted: Sparse
+
+    @classmethod
+    def of(cls, model: Any, texts: Sequence[str]) -> "_Index":  # noqa: ANN401
+        if not texts:
+            nothing = sparse.csr_matrix((0, 0))
+            return cls([], np.zeros(0, np.int64), nothing, nothing)
+        from wordclass.weightings import tfidf
+
+        counted = counting.count([*texts], model._analyzer(), None)
+        vocabulary, places = Vocabulary.of(counted, 1, 1.0, None)
+        X = counted.weigh(places, vocabulary, count.weight)
+        weighted = tfidf.weight(X.astype(np.int32), vocabulary)
+        return cls([*vocabulary.terms], vocabulary.doc_freq, X, weighted)
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {term: column for column, term in enumerate(self.terms)}
+
+    @cached_property
+    def _by_term(self) -> Sparse:
+        return sparse.csr_matrix(self.X.T)
+
+    def documents_of(self, term: str) -> Ints:
+        """Return the rows of the documents a term is in; most occurrences first."""
+        column = self._columns.get(term)
+        if column is None:
+            return np.zeros(0, np.int64)
+        found = slice(*self._by_term.indptr[column : column + 2])
+        rows, counts = self._by_term.indices[found], self._by_term.data[found]
+        return np.asarray(rows[np.argsort(-counts, kind="stable")], np.int64)
+
+    def shares(self, terms: list[str], is_inside: Flags) -> tuple[Floats, Floats]:
+        """Return the share of documents inside a class, and outside, that have each term (v,)."""
+        columns = np.array([self._columns.get(term, -1) for term in terms])
+        present = sparse.csr_matrix(self.X > 0, dtype=np.float64)
+        both = []
+        for chosen in (is_inside, ~is_inside):
+            n_docs = np.asarray(present.T @ chosen.astype(np.float64)).ravel()
+            share = np.append(n_docs / max(int(chosen.sum()), 1), 0.0)  # -1: in no document
+            both.append(share[columns])
+        return both[0], both[1]
+
+
+def _scored(label: Label, probability: float | None, value: float) -> Facts:
+    return {
+        "label": label,
+        "probability": None if probability is None else _rounded(probability),
+        "score": _rounded(value),
+    }
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401 - a number of numpy's or Python's
+    if isinstance(value, int):
+        return value
+    return round(float(value), _DIGITS)
+
+
+def _names(labels: Any) -> list[str]:  # noqa: ANN401 - one label, or several
+    listed = labels if isinstance(labels, list | tuple | set) else [labels]
+    return [str(each) for each in listed]

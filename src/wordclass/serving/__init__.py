@@ -1,0 +1,1 @@
+"""Models behind HTTP. Needs starlette and uvicorn: `pip install 'wordclass[serve]'`."""

@@ -1,0 +1,33 @@
+"""The OpenAPI document against the service, by schemathesis, which makes up requests."""
+
+import subprocess
+import sys
+
+import pytest
+from explored_models import model
+from running_service import running
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("schemathesis")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    made = tmp_path_factory.mktemp("described")
+    model("linear").save(made / "news")
+    with running(made, made / "news", "--quiet") as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "n_examples", [10, pytest.param(300, marks=pytest.mark.slow)], ids=lambda n: f"{n} examples"
+)
+def test_the_service_does_what_its_document_says(service, tmp_path, n_examples):
+    run = subprocess.run(
+        [sys.executable, "-m", "schemathesis.cli", "run", f"{service.address}openapi.json",
+         "--max-examples", str(n_examples), "--seed", "1", "--no-color",
+         "--suppress-health-check", "all"],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+    assert service.get("/health").status_code == 200
