@@ -514,15 +514,17 @@ def _put(array, place, number):
 def outcome_of(work, limit=None):
     """Do something in a forked process; return "fine", the error's type, or the signal."""
     reader, writer = os.pipe()
+    before = resource.getrlimit(resource.RLIMIT_AS)
     child = os.fork()
     if child == 0:
         signal.alarm(60)
         try:
             if limit is not None:
-                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
             work()
             told = b"fine"
         except BaseException as error:
+            resource.setrlimit(resource.RLIMIT_AS, before)  # there may be too little to tell of it
             told = type(error).__name__.encode()
         os.write(writer, told)
         os._exit(0)

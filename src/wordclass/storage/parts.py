@@ -3,7 +3,9 @@
 import json
 import math
 import operator
+import shutil
 import stat
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,7 +18,14 @@ from scipy import sparse
 
 from wordclass.arrays import Sparse
 from wordclass.errors import FormatError, StorageError
-from wordclass.storage import accessing, content_of, replacing, understanding
+from wordclass.storage import (
+    accessing,
+    content_of,
+    replacing,
+    uncompressed_name,
+    understanding,
+    writing,
+)
 
 Value = NDArray[Any] | Sparse | Sequence[str]
 
@@ -270,9 +279,16 @@ class Parts:
         return digest(json.dumps(told, sort_keys=True), *arrays)
 
     def write(self, path: Path, kind: str) -> None:
-        """Write one file, which appears when it is complete."""
-        with replacing(path) as temporary:
-            self.save(temporary, kind)
+        """Write one file, which appears when it is complete; compressed where its name says so."""
+        if uncompressed_name(path) == path.name:
+            with replacing(path) as temporary:
+                self.save(temporary, kind)
+            return
+        with tempfile.TemporaryDirectory() as folder, writing(path) as stream:
+            plain = Path(folder, "plain")
+            self.save(plain, kind)
+            with plain.open("rb") as file:
+                shutil.copyfileobj(file, stream)
 
     @classmethod
     def read(cls, path: Path, kind: str) -> "Parts":
