@@ -23,7 +23,7 @@ ROWS = [
     },
     {"corpus_parts"},
     {"text"},
-    {"datasets", "distillation", "embedding", "thresholds", "token_vectors"},
+    {"datasets", "distillation", "embedding", "prior_shift", "thresholds", "token_vectors"},
     {"explanation", "network", "persistence", "search"},
     {"classifiers", "torch"},
     {"dask", "spark"},

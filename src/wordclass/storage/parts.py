@@ -32,6 +32,7 @@ Value = NDArray[Any] | Sparse | Sequence[str]
 _KEY = "wordclass"
 _VERSION = 1
 _CSR = ("data", "indices", "indptr")
+_LARGE = 1 << 22  # bytes: from here on memory of NumPy's own is in large pages, and read faster
 _HOLDS = {">=": operator.ge, "<=": operator.le}
 
 
@@ -255,6 +256,9 @@ class Parts:
 
         with understanding(path, f"not a {kind} file, or damaged", SafetensorError):
             arrays = load(content)
+            for name, array in arrays.items():
+                if array.nbytes >= _LARGE:
+                    arrays[name] = array.copy()
             n_bytes = int.from_bytes(content[:8], "little")
             stored = (from_json(content[8 : 8 + n_bytes]).get("__metadata__") or {}).get(_KEY)
         if stored is None:
