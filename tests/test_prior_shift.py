@@ -92,7 +92,7 @@ def test_an_interval_holds_the_share_about_as_often_as_it_says():
     trained, shares = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
     n_inside = 0
     for seed in range(60):
-        probabilities, true = shifted(300, trained, shares, seed)
+        probabilities, _ = shifted(300, trained, shares, seed)
         low, high = PriorShift.of(probabilities, trained).interval(0.9, 60, seed)
         assert (low <= high).all()
         n_inside += int(((low <= shares) & (shares <= high)).sum())

@@ -78,7 +78,7 @@ class PriorShift:
         return cls(before, shares, made, is_single_label)
 
     def decisions(self, thresholds: Floats | None = None) -> Flags:
-        """Return which classes (n, m) documents get: the most probable one, or all above thresholds.
+        """Return which classes (n, m) are given: the most probable one, or all above thresholds.
 
         Parameters
         ----------
