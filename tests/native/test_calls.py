@@ -90,7 +90,8 @@ def test_memory_that_runs_out_in_a_thread_is_an_error():
         resource.setrlimit(resource.RLIMIT_STACK, (1 << 18, resource.RLIM_INFINITY))
 
     outcomes = made("with_more_memory_than_there_is", preexec_fn=small_stacks)
-    assert set(outcomes.values()) == {"MemoryError"}, outcomes
+    # nothing is told where Python itself has no memory left to tell it; a crash has its signal
+    assert set(outcomes.values()) - {""} == {"MemoryError"}, outcomes
 
 
 def test_every_long_loop_is_ended_by_an_interrupt():
