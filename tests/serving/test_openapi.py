@@ -31,6 +31,7 @@ def test_the_service_does_what_its_document_says(service, tmp_path, n_examples):
         [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run",
          f"{service.address}openapi.json",
          "--max-examples", str(n_examples), "--seed", "1", "--no-color",
+         "--request-timeout", "60",
          "--suppress-health-check", "all"],
         capture_output=True, text=True, cwd=tmp_path,
     )  # fmt: skip

@@ -48,6 +48,7 @@ _PAGE = (
     b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _FORM = "application/x-www-form-urlencoded"
+_LONG_FORM = 1 << 16  # bytes: a longer one takes up to seconds, in which others are answered
 _NUMBER = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
 
 
@@ -251,12 +252,11 @@ class Service:
         if media != _FORM:
             raise Refused(415, f"the content type is {media[:60]!r}; expected {_FORM!r}")
         try:
-            fields = urllib.parse.parse_qs(
-                content.decode(), keep_blank_values=True, errors="strict", max_num_fields=100
-            )
+            if len(content) > _LONG_FORM:
+                return self._suggest_options(await asyncio.to_thread(_fields, content))
+            return self._suggest_options(_fields(content))
         except ValueError:
             raise Refused(400, "the body is no form in UTF-8 of at most 100 fields") from None
-        return self._suggest_options(fields)
 
     def _suggest_options(self, fields: Mapping[str, list[str]]) -> dict[str, Any]:
         """Return limit and threshold as numbers, and a text where there is one."""
@@ -433,6 +433,13 @@ class Service:
         if not done:
             raise Refused(503, "the map is being made", {"Retry-After": "1"})
         return Response(self._maps[name].result(), media_type="application/json")
+
+
+def _fields(content: bytes) -> dict[str, list[str]]:
+    """Return the fields of a form."""
+    return urllib.parse.parse_qs(
+        content.decode(), keep_blank_values=True, errors="strict", max_num_fields=100
+    )
 
 
 def _share(scored: Facts) -> float:
