@@ -21,7 +21,7 @@ _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 PEER = "peer"
-MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map")
+MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map", "prior_shift")
 
 # what each variant is, in options of the classifier; "classes": as many as there are classes, at
 # most 300
@@ -69,6 +69,7 @@ EMBEDDING_OPTIONS: Mapping[str, Sequence[str]] = {
     "svm": _OF_EMBEDDINGS,  # which has a weighting itself, and shares it
     **dict.fromkeys(("fasttext", *NETWORKS), (*_OF_EMBEDDINGS, "weighting")),
 }
+_OF_MEASUREMENTS = {"map": ["n_terms"], "prior_shift": ["classifier"]}  # others: of terms
 _OF_RUNS = ("checkpoint", "on_epoch", "protocol", "seed", "trainable", "vectors", "wce")
 
 
@@ -172,7 +173,7 @@ class Group:
 def _check_option(learner: str, variant: str, name: str) -> None:
     """Refuse an option that is not for such runs; which ones classifiers have, they know."""
     if learner in MEASUREMENTS:
-        known = ["n_terms"] if learner == "map" else DocumentVectorizer().get_params(deep=False)
+        known = _OF_MEASUREMENTS.get(learner) or DocumentVectorizer().get_params(deep=False)
         if name not in known:
             raise unknown(f"option of {learner}", name, known)
     elif name in _OF_RUNS or name in VARIANTS[learner][variant].keys() - {"random_dims"}:
