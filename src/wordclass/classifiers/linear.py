@@ -98,7 +98,8 @@ _FEWEST_SEARCHED = 20  # fewer tell nothing
 # documents: so many need only a fifth of them scored
 _MANY_FOR_SEARCH = 4_000
 _MANY_FOR_THRESHOLDS = 30_000
-_MANY_FOR_PROBABILITIES = 2_000  # in a single-label task
+# in a single-label task, for each class, but not fewer and not more in all than these
+_MANY_PER_CLASS, _FEWEST_FOR_PROBABILITIES, _MOST_FOR_PROBABILITIES = 1_000, 2_000, 50_000
 _MANY_CLASSES = 5_000  # from here on, "auto" makes a tree of them
 _MOST_DECISIONS = 1 << 24  # of a tree, made at once
 
@@ -475,7 +476,9 @@ class LinearClassifier(TextClassifier):
         is_multilabel = labels.codeframe.is_multilabel
         if not is_multilabel and not self.probabilities:
             return
-        many = _MANY_FOR_THRESHOLDS if is_multilabel else _MANY_FOR_PROBABILITIES
+        per_class = _MANY_PER_CLASS * labels.Y.shape[1]
+        limits = _FEWEST_FOR_PROBABILITIES, _MOST_FOR_PROBABILITIES
+        many = _MANY_FOR_THRESHOLDS if is_multilabel else int(np.clip(per_class, *limits))
         rows, (scores,) = features.held_out_scores(settings, [settings["C"]], many)
         Y = labels.Y[rows]
         if is_multilabel:

@@ -193,7 +193,7 @@ _EXPECTED: Mapping[Any, tuple[type, type, str]] = {
 }
 
 
-_FIELDS = ("title", "measures", "pairs", "runs")  # of a plan's file
+_FIELDS = ("title", "about", "measures", "pairs", "runs")  # of a plan's file
 MEASURES = ("macro_f1", "micro_f1", "accuracy", "run_times", "all_times")  # of runs that train
 
 
@@ -218,6 +218,8 @@ class Plan:
     pairs : list of pairs of str, default=()
         Rows of these tables, their parts with spaces between them, that are compared: what the
         first of a pair adds to the second, and how sure that is.
+    about : str, default=""
+        What is asked, and what came out: paragraphs for the report.
     """
 
     name: str
@@ -226,6 +228,7 @@ class Plan:
     file: Path | None = None
     measures: Sequence[str] = ("macro_f1", "micro_f1")
     pairs: Sequence[Sequence[str]] = ()
+    about: str = ""
 
     def is_our(self, *names: str) -> bool:
         """Whether it is a plan of ours with one of these names."""
@@ -268,6 +271,7 @@ class Plan:
         is_paired = is_list and all(_are_names(pair) and len(pair) == 2 for pair in self.pairs)
         for name, told, is_right in [
             ("title", "a text", isinstance(self.title, str)),
+            ("about", "a text", isinstance(self.about, str)),
             ("measures", "a list of names", _are_names(self.measures)),
             ("pairs", "a list of pairs of rows", is_paired),
         ]:
