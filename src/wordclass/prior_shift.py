@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordclass.arrays import Flags, Floats
+from wordclass.arrays import Floats, Ints
 from wordclass.checks import check_int, check_number
 from wordclass.errors import InputError
 
@@ -19,6 +19,7 @@ FEWEST = 50  # documents: the shares of fewer are an accident
 _TOLERANCE = 1e-4  # mean change of the shares in a step
 _FEWEST_STEPS, _MOST_STEPS = 12, 1000
 _MOST_CELLS = 1 << 31  # probabilities that all samples of a bootstrap look at together
+_CLEAR = 0.1  # of all labels are of other classes than in training: a shift that is worth a word
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,12 @@ class PriorShift:
     Parameters
     ----------
     trained : array of shape (m,)
-        The share of each class in training.
+        The share of each class in training, above 0.
     shares : array of shape (m,)
         Its share among these documents. In a single-label task they sum to 1.
     probabilities : array of shape (n, m)
-        Of the classes of each document, if these are the shares.
+        Of the classes of each document, if these are the shares; from the probabilities that the
+        shares were estimated from.
     is_single_label : bool
         Whether a document has exactly one label.
     """
@@ -69,27 +71,21 @@ class PriorShift:
         InputError
             There are fewer than 50 documents, or something is no probability.
         """
-        given, before = _checked(probabilities, trained)
         check_number("tolerance", tolerance, above=0.0)
-        if is_single_label:
-            shares, made = _single_label(given, before, None, tolerance)
-        else:
-            shares, made = _multilabel(given, before, None, tolerance)
-        return cls(before, shares, made, is_single_label)
+        given, before = _checked(probabilities, trained)
+        before = _above_zero(before, tolerance, is_single_label)
+        estimate = _single_label if is_single_label else _multilabel
+        return cls(before, *estimate(given, before, None, tolerance), is_single_label)
 
-    def decisions(self, thresholds: Floats | None = None) -> Flags:
-        """Return which classes (n, m) are given: the most probable one, or all above thresholds.
+    def adjust(self, probabilities: Floats) -> Floats:
+        """Return probabilities (n, m), as the model tells them, under the shares that were found.
 
-        Parameters
-        ----------
-        thresholds : array of shape (m,), optional
-            Of probabilities; for a multilabel task, where .5 is the default.
+        Where the shares are those of training, they stay what they are.
         """
-        if not self.is_single_label:
-            return np.asarray(self.probabilities > (0.5 if thresholds is None else thresholds))
-        given = np.zeros(self.probabilities.shape, np.bool_)
-        given[np.arange(len(given)), self.probabilities.argmax(axis=1)] = True
-        return given
+        if self.is_single_label:
+            return _shared_out(probabilities, self.shares / self.trained)
+        own, opposite = self.shares / self.trained, (1 - self.shares) / (1 - self.trained)
+        return _against_opposite(probabilities, own, opposite)
 
     def interval(self, level: float = 0.95, n_samples: int = 200, seed: int = 0) -> Floats:
         """Return the lower and upper end (2, m) of an interval of each share, by a bootstrap.
@@ -103,11 +99,12 @@ class PriorShift:
         n_fit = _MOST_CELLS // (self.probabilities.size * _FEWEST_STEPS)
         generator = np.random.default_rng(seed)
         # the probabilities under the shares that were found are as good a start as those given
+        start = _above_zero(self.shares, _TOLERANCE, self.is_single_label)
         estimate = _single_label if self.is_single_label else _multilabel
         drawn = [
             estimate(
                 self.probabilities,
-                self.shares,
+                start,
                 generator.multinomial(n_docs, np.full(n_docs, 1 / n_docs)) / n_docs,
                 _TOLERANCE,
             )[0]
@@ -115,6 +112,35 @@ class PriorShift:
         ]
         ends = (1 - level) / 2, (1 + level) / 2
         return np.asarray(np.quantile(np.array(drawn), ends, axis=0))
+
+
+def clear_shift(trained: Floats, counts: Ints, n_docs: int) -> Ints:
+    """Return the classes whose shares differ most from training, where shares clearly do; or none.
+
+    They do where at least a tenth of all labels would have to be of other classes to have the
+    shares of training, and that is more than twice what an accident of so few documents makes.
+
+    Parameters
+    ----------
+    trained : array of shape (m,)
+        The share of each class in training.
+    counts : array of shape (m,)
+        How many of the documents have each class.
+    n_docs : int
+
+    Examples
+    --------
+    >>> clear_shift(np.array([0.5, 0.3, 0.2]), np.array([200, 300, 500]), 1000)
+    array([0, 2, 1])
+    >>> clear_shift(np.array([0.5, 0.3, 0.2]), np.array([480, 310, 210]), 1000)
+    array([], dtype=int64)
+    """
+    changes = np.abs(counts / n_docs - trained)
+    total = trained.sum() + counts.sum() / n_docs
+    by_accident = np.sqrt(2 * trained * (1 - trained) / (np.pi * n_docs)).sum()
+    if changes.sum() <= max(_CLEAR * total, 2 * by_accident):
+        return np.zeros(0, np.int64)
+    return np.argsort(-changes, kind="stable")
 
 
 def _checked(probabilities: Floats, trained: Floats) -> tuple[Floats, Floats]:
@@ -133,19 +159,37 @@ def _checked(probabilities: Floats, trained: Floats) -> tuple[Floats, Floats]:
     return given, before
 
 
+def _above_zero(before: Floats, tolerance: float, is_single_label: bool) -> Floats:
+    """Return shares that can be divided by: of classes that no document, or each one, has."""
+    if is_single_label:
+        raised = before + tolerance if (before == 0).any() else before
+        return np.asarray(raised / raised.sum())
+    is_inside = (before > 0) & (before < 1)
+    return np.where(is_inside, before, (before + tolerance) / (1 + 2 * tolerance))
+
+
+def _shared_out(given: Floats, ratios: Floats) -> Floats:
+    """Return probabilities (n, m) times ratios (m,), so that those of a document sum to 1."""
+    made = given * ratios
+    totals = made.sum(axis=1, keepdims=True)
+    # of classes whose share has become 0 there is nothing to say
+    return np.asarray(np.divide(made, totals, out=given.copy(), where=totals > 0))
+
+
+def _against_opposite(given: Floats, own: Floats, opposite: Floats) -> Floats:
+    """Do the same for each class and its opposite, each with ratios (m,) of their own."""
+    made = given * own
+    totals = made + (1 - given) * opposite
+    return np.divide(made, totals, out=given.copy(), where=totals > 0)
+
+
 def _single_label(
     given: Floats, before: Floats, weights: Floats | None, tolerance: float
 ) -> tuple[Floats, Floats]:
     """Return shares (m,) and probabilities (n, m); `weights` (n,) of documents sum to 1."""
-    if (before == 0).any():
-        before = before + tolerance
-    before = before / before.sum()
     shares, last = before, np.full_like(before, np.inf)
     for step in range(_MOST_STEPS):
-        made = given * (shares / before)
-        # of classes whose share has become 0 there is nothing to say
-        totals = made.sum(axis=1, keepdims=True)
-        made = np.divide(made, totals, out=given.copy(), where=totals > 0)
+        made = _shared_out(given, shares / before)
         shares = made.mean(axis=0) if weights is None else weights @ made
         if step + 1 >= _FEWEST_STEPS and np.abs(shares - last).mean() < tolerance:
             break
@@ -157,15 +201,11 @@ def _multilabel(
     given: Floats, before: Floats, weights: Floats | None, tolerance: float
 ) -> tuple[Floats, Floats]:
     """Do the same for each class and its opposite, all classes side by side."""
-    is_inside = (before > 0) & (before < 1)
-    before = np.where(is_inside, before, (before + tolerance) / (1 + 2 * tolerance))
     shares, made = before.copy(), given.copy()
     going = np.arange(len(before))
     for step in range(_MOST_STEPS):
         own, opposite = shares[going] / before[going], (1 - shares[going]) / (1 - before[going])
-        positive = given[:, going] * own
-        total = positive + (1 - given[:, going]) * opposite
-        made[:, going] = np.divide(positive, total, out=given[:, going].copy(), where=total > 0)
+        made[:, going] = _against_opposite(given[:, going], own, opposite)
         found = made[:, going].mean(axis=0) if weights is None else weights @ made[:, going]
         is_over = (np.abs(found - shares[going]) < tolerance) & (step + 1 >= _FEWEST_STEPS)
         shares[going] = found

@@ -21,7 +21,7 @@ _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 PEER = "peer"
-MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map")
+MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map", "prior_shift")
 
 # what each variant is, in options of the classifier; "classes": as many as there are classes, at
 # most 300
@@ -69,6 +69,7 @@ EMBEDDING_OPTIONS: Mapping[str, Sequence[str]] = {
     "svm": _OF_EMBEDDINGS,  # which has a weighting itself, and shares it
     **dict.fromkeys(("fasttext", *NETWORKS), (*_OF_EMBEDDINGS, "weighting")),
 }
+_OF_MEASUREMENTS = {"map": ["n_terms"], "prior_shift": ["classifier"]}  # others: of terms
 _OF_RUNS = ("checkpoint", "on_epoch", "protocol", "seed", "trainable", "vectors", "wce")
 
 
@@ -172,7 +173,7 @@ class Group:
 def _check_option(learner: str, variant: str, name: str) -> None:
     """Refuse an option that is not for such runs; which ones classifiers have, they know."""
     if learner in MEASUREMENTS:
-        known = ["n_terms"] if learner == "map" else DocumentVectorizer().get_params(deep=False)
+        known = _OF_MEASUREMENTS.get(learner) or DocumentVectorizer().get_params(deep=False)
         if name not in known:
             raise unknown(f"option of {learner}", name, known)
     elif name in _OF_RUNS or name in VARIANTS[learner][variant].keys() - {"random_dims"}:
@@ -192,7 +193,7 @@ _EXPECTED: Mapping[Any, tuple[type, type, str]] = {
 }
 
 
-_FIELDS = ("title", "measures", "pairs", "runs")  # of a plan's file
+_FIELDS = ("title", "about", "measures", "pairs", "runs")  # of a plan's file
 MEASURES = ("macro_f1", "micro_f1", "accuracy", "run_times", "all_times")  # of runs that train
 
 
@@ -217,6 +218,8 @@ class Plan:
     pairs : list of pairs of str, default=()
         Rows of these tables, their parts with spaces between them, that are compared: what the
         first of a pair adds to the second, and how sure that is.
+    about : str, default=""
+        What is asked, and what came out: paragraphs for the report.
     """
 
     name: str
@@ -225,6 +228,7 @@ class Plan:
     file: Path | None = None
     measures: Sequence[str] = ("macro_f1", "micro_f1")
     pairs: Sequence[Sequence[str]] = ()
+    about: str = ""
 
     def is_our(self, *names: str) -> bool:
         """Whether it is a plan of ours with one of these names."""
@@ -267,6 +271,7 @@ class Plan:
         is_paired = is_list and all(_are_names(pair) and len(pair) == 2 for pair in self.pairs)
         for name, told, is_right in [
             ("title", "a text", isinstance(self.title, str)),
+            ("about", "a text", isinstance(self.about, str)),
             ("measures", "a list of names", _are_names(self.measures)),
             ("pairs", "a list of pairs of rows", is_paired),
         ]:

@@ -35,7 +35,7 @@ class Run:
         training documents per class the seed draws: "banking77@8".
     learner : str
         A classifier; "peer": one of another package; or what else is to be measured: "counts",
-        "embedding_times", "unseen_terms", "map".
+        "embedding_times", "unseen_terms", "map", "prior_shift".
     variant : str, default="default"
         Which vectors it reads.
     seed : int, default=0

@@ -37,6 +37,7 @@ _MEASURED: Mapping[str, tuple[str, Kind]] = {
     "counts": ("Data sets", "count"),
     "embedding_times": ("Seconds to make word-class embeddings", "seconds"),
     "unseen_terms": ("Terms outside the vocabulary, in test texts", "count"),
+    "prior_shift": ("Shares of classes that are not those of training", "share"),
     "map": ("Share of a term's nearest neighbors that have its class", "share"),
 }
 _HEADS = ("learner", "variant", "protocol", "settings")
