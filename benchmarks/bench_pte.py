@@ -7,6 +7,7 @@ anywhere. The documents are those of 20 Newsgroups in WORDCLASS_DATA, or the doc
 """
 
 from functools import partial
+from itertools import pairwise
 
 import measuring
 import numpy as np
@@ -31,16 +32,14 @@ def main() -> None:
     vectorizer = wc.DocumentVectorizer()
     vectorizer.choose_terms(vectorizer.count(train.texts))
     terms = vectorizer.vocabulary_.terms
-    columns, ends = index_texts(
-        train.texts, vectorizer.build_analyzer(), vectorizer.vocabulary_
-    )
+    columns, ends = index_texts(train.texts, vectorizer.build_analyzer(), vectorizer.vocabulary_)
     networks = networks_of(columns, ends, encode(train.labels).Y, len(terms), WINDOW)
     vectors = np.random.default_rng(0).random((len(terms), N_DIMS), np.float32) - np.float32(0.5)
     given = training_arguments(vectors / N_DIMS, networks, N_NEGATIVES, RATE, 10**9, 0)
     trainings = {"wordclass": native.pte.Training(*given), "python": PythonTraining(*given)}
     documents = [
         [terms[column] for column in columns[start:end] if column >= 0]
-        for start, end in zip(ends[:-1], ends[1:], strict=True)
+        for start, end in pairwise(ends)
     ]
     documents = documents[: len(documents) // 4]  # which is enough
     n_pairs = sum(

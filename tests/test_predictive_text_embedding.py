@@ -144,7 +144,9 @@ def test_the_mean_of_first_steps_is_the_exact_gradient(kind, which):
 def test_native_training_takes_the_same_steps_as_python(n_negatives):
     given = arguments(n_negatives=n_negatives, seed=5)
     for steps in (1, 2, 17, 500):
-        made = [trained(kind, given, steps) for kind in (module.PythonTraining, native.pte.Training)]
+        made = [
+            trained(kind, given, steps) for kind in (module.PythonTraining, native.pte.Training)
+        ]
         for ours, native_one in zip(*made, strict=True):
             np.testing.assert_allclose(ours, native_one, atol=2e-5)
         assert not np.array_equal(made[0][1], given["context_vectors"])
@@ -204,7 +206,10 @@ def test_labels_matter():
 def test_the_same_seed_gives_the_same_bits_and_threads_change_nothing():
     options = {"n_dims": 6, "min_docs": 2, "n_samples": 5_000}
     expected = wc.pte(TEXTS, LABELS, **options)
-    for made in (wc.pte(iter(TEXTS), LABELS, **options), wc.pte(TEXTS, LABELS, n_jobs=3, **options)):
+    for made in (
+        wc.pte(iter(TEXTS), LABELS, **options),
+        wc.pte(TEXTS, LABELS, n_jobs=3, **options),
+    ):
         assert list(made.terms) == list(expected.terms)
         np.testing.assert_array_equal(made.matrix, expected.matrix)
     other = wc.pte(TEXTS, LABELS, seed=1, **options)
@@ -327,5 +332,5 @@ def test_a_wide_window_is_that_of_the_longest_text():
 
 def test_vectors_that_grow_without_end_are_one_line():
     options = {"learning_rate": 0.99, "n_negatives": 50, "n_samples": 20_000}
-    with pytest.raises(wc.InputError, match="grew without end; lower learning_rate, which is 0.99"):
+    with pytest.raises(wc.InputError, match="grew without end; lower learning_rate"):
         wc.pte(TEXTS, LABELS, 5, min_docs=2, **options)

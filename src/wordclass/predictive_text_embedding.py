@@ -20,7 +20,7 @@ from wordclass.text.counting import index_texts
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
-SAMPLES_PER_TOKEN = 10
+SAMPLES_PER_TOKEN = 40  # 20 score .01 to .02 lower on held-out texts of 20 Newsgroups, 70 no higher
 _NOISE_POWER = 0.75
 _LOWEST_RATE = 1e-4  # of the learning rate at the start
 _MOST_NEGATIVES = 1_000
@@ -61,8 +61,8 @@ def pte(
         Words are near each other where one is at most the so-manyth after the other; words
         outside the vocabulary are not counted.
     n_samples : int, optional
-        How many edges are drawn in all, from each network in turn. None: ten times as many as the
-        texts have words of the vocabulary.
+        How many edges are drawn in all, from each network in turn. None: forty for every word of
+        the vocabulary that the texts have, as often as they have it.
     n_negatives : int, default=5
         How many words are drawn as noise beside every edge, by their degrees to the power .75.
     learning_rate : float, default=0.025
@@ -195,7 +195,9 @@ def training_arguments(
     of words in documents of one word, are left out.
     """
     firsts = np.cumsum([0, *(network.shape[1] for network in networks)])
-    used = [(network, first) for network, first in zip(networks, firsts, strict=False) if network.nnz]
+    used = [
+        (network, first) for network, first in zip(networks, firsts, strict=False) if network.nnz
+    ]
     noise = [np.asarray(network.sum(axis=1)).ravel() ** _NOISE_POWER for network, _ in used]
     return (
         vectors,
@@ -294,7 +296,7 @@ def uniform(seed: int, first: int, n: int) -> Floats:
     bits = np.uint64(seed) + numbers * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((bits ^ (bits >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+    return ((bits ^ (bits >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def alias_table(weights: Floats) -> tuple[Floats32, Indices]:

@@ -1,4 +1,4 @@
-"""The commands about vectors of words: fit, words, profile, nearest, unseen, distill, pte, convert."""
+"""The commands about word vectors: fit, words, profile, nearest, unseen, distill, pte, convert."""
 
 import time
 from pathlib import Path
@@ -261,7 +261,7 @@ def pte(
     output: Output,
     dims: Annotated[int, "Of the vectors."] = 100,
     window: Annotated[int, "How far apart words near each other may be."] = 5,
-    samples: Annotated[int | None, "Edges to draw; else ten times the words of the texts."] = None,
+    samples: Annotated[int | None, "Edges to draw; else 40 for every word of the texts."] = None,
     negatives: Annotated[int, "Words drawn as noise beside every edge."] = 5,
     learning_rate: Annotated[float, "At the start; it falls linearly."] = 0.025,
     min_docs: Annotated[int, "Documents a term must occur in."] = 5,

@@ -30,8 +30,8 @@ _TITLES = {
     **MEASURES,
     "accuracy": "Accuracy",
     "run_times": "Seconds of the processor for training and testing",
-    "all_times": "Seconds of the processor: vectors learned, encoding, choice of settings, training, "
-    "testing",
+    "all_times": "Seconds of the processor: "
+    "learning vectors, encoding, choice of settings, training, testing",
 }
 # what is measured without training: its title, and its kind of number
 _MEASURED: Mapping[str, tuple[str, Kind]] = {
@@ -265,8 +265,8 @@ def _value(result: RunResult, what: str) -> float:
     if what == "all_times":  # the choice of settings ends with the same training
         chosen = times.get("select_cpu", times["fit_cpu"])
         is_learned = result.vectors is not None and sources.is_learned(result.vectors["name"])
-        before = times.get("encode_cpu", 0.0) + is_learned * times["vectors_cpu"]
-        return before + chosen + times["predict_cpu"]
+        learned = times["vectors_cpu"] if is_learned else 0.0
+        return learned + times.get("encode_cpu", 0.0) + chosen + times["predict_cpu"]
     return result.scores[what]
 
 
