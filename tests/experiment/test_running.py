@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from experiment.conftest import write_corpus
 from experiment.kills import command, kill_until_done, leftovers, what_came_out
@@ -147,6 +148,40 @@ def test_the_measurements_are_those_of_the_corpus(data, tmp_path):
     rare = sum(word.startswith("rare") for text in texts[60:] for word in text.split())
     assert unseen.extra["occurrences"] == unseen.extra["n_terms"] == rare == 30
     assert unseen.extra["n_predicted"] == 0
+
+
+def test_vectors_learned_by_pte_see_the_documents_of_the_run_and_no_others(data, tmp_path):
+    results = Results(tmp_path / "out")
+    result = do(run_of("svm", "vectors", vectors="pte"), results)
+    assert result.vectors == {"name": "pte", "dims": 100, "digest": ""}
+    assert "vectors_cpu" in result.times
+    assert result.scores["macro_f1"] > 0.9
+    whole = sources.load("tiny")
+    few = sources.drawn(whole, "tiny@8", 0).train
+    made = sources.load_vectors("pte", "tiny@8", few)
+    expected = wc.pte(few.texts, few.labels)
+    assert list(made.terms) == list(expected.terms)
+    np.testing.assert_array_equal(made.matrix, expected.matrix)
+
+
+def test_learned_vectors_stand_beside_pretrained_ones(data, tmp_path):
+    train = sources.load("tiny").train
+    small, pte = wc.WordVectors.load(data / "small.txt"), wc.pte(train.texts, train.labels)
+    small = wc.WordVectors.of(["odd", *small.terms[1:]], small.matrix)
+    small.save(data / "other.txt")
+    both = sources.load_vectors("other+pte", "tiny", train)
+    assert {*both.terms} == {*small.terms, *pte.terms}
+    for term in both.terms:
+        for own, vectors in ((both[term][:4], small), (both[term][4:], pte)):
+            np.testing.assert_allclose(own, vectors.get(term, np.zeros(vectors.n_dims)), atol=1e-6)
+    assert not both["odd"][4:].any()
+    result = do(run_of("svm", "vectors+wce", vectors="small+pte"), Results(tmp_path / "out"))
+    assert result.vectors["dims"] == 104
+    assert result.vectors["digest"] == sources.vectors_digest("small")
+    keys = {run_of("svm", "vectors", vectors=name).key for name in ("small", "pte", "small+pte")}
+    assert len(keys) == 3
+    with pytest.raises(wc.MissingDataError, match="the vectors nowhere are not here"):
+        sources.load_vectors("nowhere+pte", "tiny", train)
 
 
 def test_a_map_is_kept_with_its_arrays(data, tmp_path):

@@ -84,7 +84,8 @@ class Group:
     seeds : list of int, default=[0]
     protocols : list of str, default=["clean"]
     vectors : list of str, default=["glove.6B.100d"]
-        Names or paths of pretrained vectors; "corpus": small ones of the data set's own texts.
+        Names or paths of pretrained vectors; "corpus": small ones of the data set's own texts;
+        "pte": those that PTE learns from its texts and labels; "glove.6B.100d+pte": both.
     options : dict, default={}
         Of the classifiers, instead of those of the presets.
     sweep : dict of lists, default={}

@@ -178,7 +178,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
             dataset = sources.drawn(whole, run.dataset, run.seed)
         if run.vectors is not None:
             with usage.step("vectors"):
-                vectors = sources.load_vectors(run.vectors, run.dataset)
+                vectors = sources.load_vectors(run.vectors, run.dataset, dataset.train)
         fingerprint = sources.fingerprint(whole)  # one for all draws: they share the test texts
         if run.learner in MEASURE:
             extra, arrays = MEASURE[run.learner](dataset, vectors, run)

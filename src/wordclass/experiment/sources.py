@@ -10,16 +10,18 @@ from pathlib import Path
 import numpy as np
 
 from wordclass import naming, storage
-from wordclass.corpus import Dataset, load_dataset, read_corpus
+from wordclass.corpus import Dataset, LabelledCorpus, load_dataset, read_corpus
 from wordclass.errors import InputError, MissingDataError
 from wordclass.experiment.term_map import learned_vectors
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import encode
+from wordclass.predictive_text_embedding import pte
 from wordclass.storage.parts import digest
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
-OWN_VECTORS = "corpus"  # the name of vectors that are learned from the texts of the data set
+# the names of vectors that are learned from the data set: from its texts; from its labels, too
+OWN_VECTORS, PTE = "corpus", "pte"
 _VECTOR_ENDINGS = (".npz", ".txt", ".vec", ".bin")
 
 
@@ -163,29 +165,76 @@ def fingerprint(dataset: Dataset) -> str:
 # --- vectors ------------------------------------------------------------------------------------
 
 
-def vectors_file(name: str) -> Path:
-    """Return the file of pretrained vectors: a path, or a name below `WORDCLASS_DATA`."""
+def is_learned(name: str) -> bool:
+    """Whether vectors, or some of their dimensions, are learned from the data set of a run."""
+    return _parts_of_vectors(name)[1] is not None
+
+
+def _parts_of_vectors(name: str) -> tuple[str | None, str | None]:
+    """Return the pretrained and the learned part of a name such as "glove.6B.100d+pte"."""
+    if name in (OWN_VECTORS, PTE):
+        return None, name
+    file, plus, learned = name.rpartition("+")
+    return (file, learned) if plus and learned in (OWN_VECTORS, PTE) else (name, None)
+
+
+def vectors_file(name: str) -> Path | None:
+    """Return the file of pretrained vectors: a path, or a name below `WORDCLASS_DATA`.
+
+    None where all of them are learned.
+    """
+    own, _ = _parts_of_vectors(name)
+    if own is None:
+        return None
     folder = _data_folder()
-    places = [] if folder is None else [folder / f"{name}{ending}" for ending in _VECTOR_ENDINGS]
-    for path in (Path(name).expanduser(), *places):
+    places = [] if folder is None else [folder / f"{own}{ending}" for ending in _VECTOR_ENDINGS]
+    for path in (Path(own).expanduser(), *places):
         if path.is_file():
             return path
     raise MissingDataError(
-        f"the vectors {name} are not here; put {name}.txt (or .vec, .bin, .npz) into the folder "
+        f"the vectors {own} are not here; put {own}.txt (or .vec, .bin, .npz) into the folder "
         "that WORDCLASS_DATA names, or give a path in the plan"
     )
 
 
 def vectors_digest(name: str) -> str:
-    """Return a checksum of the file of vectors; those of a corpus are told by the corpus."""
-    return "" if name == OWN_VECTORS else _file_digest(vectors_file(name))
+    """Return a checksum of the file of vectors; learned ones are told by the data set."""
+    path = vectors_file(name)
+    return "" if path is None else _file_digest(path)
 
 
-def load_vectors(name: str, dataset: str) -> WordVectors:
-    """Read vectors, or learn them from the training texts of a data set, without their labels."""
-    if name == OWN_VECTORS:
-        return _own_vectors(dataset, _states(dataset))
-    return _load_vectors(vectors_file(name), storage.state_of(vectors_file(name)))
+def load_vectors(name: str, dataset: str, train: LabelledCorpus) -> WordVectors:
+    """Read vectors, learn them from the training documents of a data set, or both side by side.
+
+    Parameters
+    ----------
+    name : str
+        Of a file; "corpus": learned from all training texts, without labels; "pte": learned by PTE
+        from texts and labels; or that of a file and one of these, with a + between them.
+    dataset : str
+        As a run names it.
+    train : LabelledCorpus
+        The documents that the run may see the labels of.
+    """
+    path, (_, learned) = vectors_file(name), _parts_of_vectors(name)
+    given = None if path is None else _load_vectors(path, storage.state_of(path))
+    if learned is None and given is not None:
+        return given
+    if learned == PTE:
+        own = pte(train.texts, train.labels)  # anew for each run, so that its times tell of it
+    else:
+        own = _own_vectors(dataset, _states(dataset))
+    return own if given is None else _side_by_side(given, own)
+
+
+def _side_by_side(first: WordVectors, second: WordVectors) -> WordVectors:
+    """Return the vectors of all terms of both; what one of them lacks is zero."""
+    terms = [*first.terms, *(term for term in second.terms if term not in first)]
+    matrix = np.zeros((len(terms), first.n_dims + second.n_dims), np.float32)
+    matrix[: len(first), : first.n_dims] = first.matrix
+    rows = {term: row for row, term in enumerate(terms)}
+    matrix[[rows[term] for term in second.terms], first.n_dims :] = second.matrix
+    return WordVectors.of(terms, matrix)
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 from wordclass.errors import InputError, MissingDataError
-from wordclass.experiment import paper, statistics
+from wordclass.experiment import paper, sources, statistics
 from wordclass.experiment.paper import Published
 from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, PEER, VARIANTS, Plan
 from wordclass.experiment.runs import Results, Run, RunResult
@@ -30,7 +30,8 @@ _TITLES = {
     **MEASURES,
     "accuracy": "Accuracy",
     "run_times": "Seconds of the processor for training and testing",
-    "all_times": "Seconds of the processor: encoding, choice of settings, training, testing",
+    "all_times": "Seconds of the processor: "
+    "learning vectors, encoding, choice of settings, training, testing",
 }
 # what is measured without training: its title, and its kind of number
 _MEASURED: Mapping[str, tuple[str, Kind]] = {
@@ -264,7 +265,9 @@ def _value(result: RunResult, what: str) -> float:
         return times["fit_cpu"] + times["predict_cpu"]
     if what == "all_times":  # the choice of settings ends with the same training
         chosen = times.get("select_cpu", times["fit_cpu"])
-        return times.get("encode_cpu", 0.0) + chosen + times["predict_cpu"]
+        is_learned = result.vectors is not None and sources.is_learned(result.vectors["name"])
+        learned = times["vectors_cpu"] if is_learned else 0.0
+        return learned + times.get("encode_cpu", 0.0) + chosen + times["predict_cpu"]
     return result.scores[what]
 
 

@@ -368,8 +368,8 @@ def _not_run(form: Form, results: Results) -> Iterator[str]:
 def _is_here(dataset: str, vectors: str | None) -> bool:
     try:
         sources.dataset_files(dataset)
-        if vectors not in (None, sources.OWN_VECTORS):
-            sources.vectors_file(str(vectors))
+        if vectors is not None:
+            sources.vectors_file(vectors)
     except MissingDataError:
         return False
     return True
