@@ -257,6 +257,47 @@ def test_a_draw_has_enough_documents_of_each_class_and_follows_the_seed(data):
     assert len(several) < 12
 
 
+@pytest.mark.parametrize(
+    ("learner", "variant"),
+    [("svm", "wce"), ("svm", "vectors+wce"), ("linear", "fixed"), ("linear", "default"),
+     ("cnn", "vectors+wce")],
+)  # fmt: skip
+def test_other_tasks_are_learned_from_the_training_parts_of_their_data_sets(
+    data, tmp_path, monkeypatch, learner, variant
+):
+    write_corpus(data / "news.jsonl", *corpus(80, seed=5, classes=("space", "garden")), 50)
+    given = []
+
+    def make(name, **options):
+        given.append(options.get("other"))
+        return wc.classifier(name, **options)
+
+    monkeypatch.setattr(training, "make_classifier", make)
+    results, plain = Results(tmp_path / "out"), run_of(learner, variant)
+    helped = replace(plain, options={**plain.options, "other": ["tiny", "news", "many"]})
+    result = do(helped, results)
+    results.add(result)
+    assert (result.identity, result.key) == (helped.identity, helped.key)
+    assert result.options["other"] == ["tiny", "news", "many"]
+    assert "vectors_cpu" in result.times
+    # no data set helps itself
+    assert list(given[0]) == ["news", "many"]
+    train = sources.load("news").train
+    expected = wc.WordClassEmbeddings().fit(train.texts, train.labels)
+    assert given[0]["news"].terms_ == expected.terms_
+    assert (given[0]["news"].vectors_ == expected.vectors_).all()
+    assert len(train) == 50
+    assert helped.key != plain.key
+    do(plain, results)
+    assert given[-1] is None
+
+
+def test_a_task_cannot_help_itself(data, tmp_path):
+    run = run_of("svm", "wce", "tiny@8", options={"other": ["tiny"]})
+    with pytest.raises(wc.InputError, match="other names no data set but tiny itself"):
+        do(run, Results(tmp_path / "out"))
+
+
 def test_sentence_vectors_are_timed_even_where_they_are_cached(data, tmp_path, encoder):
     results = Results(tmp_path / "out")
     run = run_of("linear", options={"encoder": encoder})

@@ -196,6 +196,13 @@ def test_options_that_differ_make_rows_and_others_do_not(results):
     assert not any(cell.published for cell in table.cells.values())
 
 
+def test_the_tasks_that_help_make_rows(results):
+    helped = {**SVM, "variants": ["wce"], "sweep": {"other": [["one"], ["one", "two"]]}}
+    plan = plan_of({**SVM, "variants": ["wce"]}, helped)
+    table = make(plan, results)[0]
+    assert [row[-1] for row in table.rows] == ["", "other=one", "other=one+two"]
+
+
 def test_protocols_and_vectors_that_differ_make_rows(results):
     both = {**NETS, "protocols": ["clean", "paper"], "vectors": ["small", "large"]}
     table = make(plan_of(both), results)[0]

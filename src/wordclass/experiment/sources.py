@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b, file_digest
@@ -11,7 +12,9 @@ import numpy as np
 
 from wordclass import naming, storage
 from wordclass.corpus import Dataset, LabelledCorpus, load_dataset, read_corpus
+from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingDataError
+from wordclass.experiment import emotions
 from wordclass.experiment.term_map import learned_vectors
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import encode
@@ -23,6 +26,11 @@ from wordclass.word_vectors import WordVectors
 # the names of vectors that are learned from the data set: from its texts; from its labels, too
 OWN_VECTORS, PTE = "corpus", "pte"
 _VECTOR_ENDINGS = (".npz", ".txt", ".vec", ".bin")
+# data sets that are made of another one
+_MADE: Mapping[str, tuple[str, Callable[[Dataset], Dataset]]] = {
+    "goemotions_emotions": ("goemotions", emotions.source_of),
+    "goemotions_sentiment": ("goemotions", emotions.target_of),
+}
 
 
 def _data_folder() -> Path | None:
@@ -67,7 +75,7 @@ def check_dataset(name: str) -> None:
     A data set of the catalogue need not be here, nor a file where `WORDCLASS_DATA` is not set.
     """
     base = parts_of(name)[0]
-    known = [*naming.names("datasets"), *_corpora()]
+    known = [*naming.names("datasets"), *_corpora(), *_MADE]
     if base not in known and _data_folder() is not None:
         raise naming.unknown("data set", base, known)
 
@@ -81,6 +89,8 @@ def dataset_files(name: str) -> list[Path]:
         It is not here; the message says how to get it.
     """
     base = parts_of(name)[0]
+    if base in _MADE:
+        base, _ = _MADE[base]
     if base in naming.names("datasets"):
         source = naming.entry("datasets", base).SOURCE
         return [] if source.is_built else list(source.require(storage.data_home()))
@@ -111,7 +121,10 @@ def _states(name: str) -> tuple[object, ...]:
 @lru_cache(maxsize=1)
 def _load(name: str, _state: object) -> Dataset:
     base, chosen, _ = parts_of(name)
-    if base in naming.names("datasets"):
+    if base in _MADE:
+        whole, make = _MADE[base]
+        dataset = replace(make(load(whole)), name=base)
+    elif base in naming.names("datasets"):
         dataset = load_dataset(base)
     else:
         (path,) = dataset_files(base)
@@ -152,6 +165,24 @@ def drawn(dataset: Dataset, name: str, seed: int) -> Dataset:
             n_drawn.update(labels)
             rows.add(row)
     return replace(dataset, train=dataset.train.part(k in rows for k in range(len(dataset.train))))
+
+
+def other_tasks(names: Sequence[str], dataset: str) -> dict[str, WordClassEmbeddings]:
+    """Learn word-class embeddings from the training parts of other data sets.
+
+    The data set itself may be among their names, and is left out: it is no help to itself.
+    """
+    own = parts_of(dataset)[0]
+    tasks = {name: _embeddings(name, _states(name)) for name in names if parts_of(name)[0] != own}
+    if not tasks:
+        raise InputError(f"other names no data set but {own} itself, which is to be helped")
+    return tasks
+
+
+@lru_cache(maxsize=8)
+def _embeddings(name: str, _state: object) -> WordClassEmbeddings:
+    train = load(name).train
+    return WordClassEmbeddings().fit(train.texts, train.labels)
 
 
 def fingerprint(dataset: Dataset) -> str:

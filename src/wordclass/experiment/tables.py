@@ -298,8 +298,12 @@ def row_of(run: Run, told: Sequence[str]) -> Row:
 def settings_of(run: Run, told: Sequence[str]) -> str:
     """Write those of the told options that a run has, and whether it searched for others."""
     options = _options(run)
-    settings = [f"{name}={options[name]}" for name in told if name in options]
+    settings = [f"{name}={_written(options[name])}" for name in told if name in options]
     return ", ".join([*settings, *([_SEARCH] if run.needs else [])])
+
+
+def _written(value: Any) -> Any:  # noqa: ANN401 - of an option
+    return "+".join(map(str, value)) if isinstance(value, list) else value
 
 
 # --- comparisons --------------------------------------------------------------------------------
