@@ -1,6 +1,7 @@
 """Classifiers that are helped by the word-class embeddings of other tasks."""
 
 import copy
+import json
 import pickle
 
 import numpy as np
@@ -209,6 +210,33 @@ def test_supervised_dropout_is_that_of_the_own_block_unless_told_otherwise():
     rates = {"word_class": 0.5, "shop": 0.9}
     dropped = make("cnn", other={"shop": SHOP}, supervised_dropout=rates).fit(TEXTS, LABELS)
     assert abs(plain.decision_function(ASKED) - dropped.decision_function(ASKED)).max() > 1e-3
+
+
+def test_a_network_that_is_helped_is_exported_and_goes_on_from_its_checkpoint(tmp_path):
+    torch = pytest.importorskip("torch")
+    options = {"vectors": VECTORS, "other": {"news": NEWS, "a.b": SHOP}}
+    plain = make("cnn", **options).fit(TEXTS, LABELS)
+    model = make("cnn", **options, checkpoint=tmp_path / "state").fit(TEXTS, LABELS)
+    again = make("cnn", **options, checkpoint=tmp_path / "state").fit(TEXTS, LABELS)
+    assert_same_scores(again, plain)
+    swapped = make("cnn", **options | {"other": {"news": SHOP, "a.b": NEWS}})
+    with pytest.raises(wc.InputError, match="another training"):
+        swapped.set_params(checkpoint=tmp_path / "state").fit(TEXTS, LABELS)
+    model.export(tmp_path / "cnn.pt2")
+    batch = model.embedding_.index(ASKED)
+    exported = torch.export.load(tmp_path / "cnn.pt2").module()
+    logits = exported(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
+    np.testing.assert_allclose(logits.detach(), model.class_scores(ASKED), atol=1e-5)
+
+
+def test_a_corpus_in_parts_is_learned_from_as_well(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    pairs = zip(TEXTS, LABELS, strict=True)
+    lines = [json.dumps({"text": text, "labels": [own]}) for text, own in pairs]
+    path.write_text("\n".join(lines))
+    options = {"other": {"news": NEWS}, "other_weight": 0.5}
+    ours = make("linear", **options).fit_parts(path)
+    assert_same_scores(ours, make("linear", **options).fit(TEXTS, LABELS), atol=1e-5)
 
 
 # --- what is refused --------------------------------------------------------------------------
