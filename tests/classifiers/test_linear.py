@@ -128,6 +128,7 @@ def test_what_is_best_on_documents_held_out_is_chosen(best, judged_by):
     model = wc.classifier("linear", **options).fit(TEXTS, LABELS)
     first = {"ngrams": (1, 1), "vector_weight": 0.5, "encoder_weight": 2.0, "block_weight": 0.1}
     first |= {"shrinkage": 5.0, "characters": None, "loss": "squared_hinge"}
+    first |= {"structural_problems": 0, "structural_weight": 0.0}
     assert model.settings_ == {**first, "C": 0.3, **best}
 
 
@@ -257,7 +258,7 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
 
 def test_settings_are_chosen_and_told_and_can_be_fixed():
     model = wc.classifier("linear").fit(TEXTS, LABELS)
-    more = {"encoder_weight", "vector_weight", "loss"}
+    more = {"encoder_weight", "vector_weight", "loss", "structural_problems", "structural_weight"}
     assert set(model.settings_) == {*linear.GRID, *more} - {"min_docs"}
     tried = [{name: trial[name] for name in model.settings_} for trial in model.trials_]
     assert model.settings_ in tried
