@@ -233,6 +233,7 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
     documents = Documents(texts, encode(LABELS))
     folds = stratified_folds(texts, documents.labels.Y, 10, 0)
     settings = {**FIXED, "vector_weight": 0.0, "encoder_weight": 0.0, "loss": "squared_hinge"}
+    settings |= {"structural_problems": 0, "structural_weight": 0.0}
 
     def scores(labels, many):
         given = Documents(texts, encode(labels))
@@ -689,6 +690,7 @@ def test_few_documents_have_settings_of_their_own_unless_given():
     assert model.settings_ == {
         "ngrams": (1, 1), "vector_weight": 0.0, "encoder_weight": 3.0, "block_weight": 0.0,
         "shrinkage": 5.0, "characters": (2, 5), "C": 3.0, "loss": "softmax",
+        "structural_problems": 0, "structural_weight": 0.0,
     }  # fmt: skip
     again = wc.classifier("linear", encoder=letters, **model.settings_).fit(texts, labels)
     np.testing.assert_array_equal(again.decision_function(TEXTS), model.decision_function(TEXTS))

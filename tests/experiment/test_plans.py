@@ -13,7 +13,7 @@ from wordclass.experiment.sources import parts_of
 NAMES = [
     "binary", "correlations", "cross_fitting", "datasets", "dropout", "embedding_times",
     "encoders", "f1",
-    "learning_curves", "run_times", "shrinkage", "smoke", "unseen_terms", "vectors",
+    "learning_curves", "rivals", "run_times", "shrinkage", "smoke", "unseen_terms", "vectors",
     "visualization",
 ]  # fmt: skip
 SIX = ["newsgroups20", "reuters21578", "ohsumed", "rcv1", "jrc_acquis", "wipo_gamma"]
