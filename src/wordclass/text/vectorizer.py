@@ -229,9 +229,10 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     @property
     def correlation(self) -> str | None:
         """By which terms are weighted; None: the weighting sees no labels."""
-        if callable(self.weighting):
-            return None
-        entry = naming.entry("weightings", self.weighting)
+        weighting = self.weighting
+        if callable(weighting) or (isinstance(weighting, str) and weighting == "tfidf"):
+            return None  # nearly always
+        entry = naming.entry("weightings", weighting)
         correlation: str | None = getattr(entry, "CORRELATION", None)
         return correlation
 
