@@ -53,6 +53,7 @@ def test_one_page_holds_claims_tables_figures_environment_and_commands(report, h
     assert told == [
         "f1: tables and figures",
         "encoders: tables and figures",
+        "rivals: tables and figures",
         "run_times: tables and figures",
         "unseen_terms: tables and figures",
         "vectors: tables and figures",
