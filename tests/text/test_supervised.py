@@ -4,6 +4,8 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import corpus, multilabel_corpus
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 import wordclass as wc
 from wordclass import naming
@@ -84,6 +86,13 @@ def test_the_names_of_classes_do_not_matter():
             for labels in (LABELS, renamed)
         ]
         np.testing.assert_allclose(*made, atol=1e-12)
+
+
+def test_scikit_learn_is_told_that_labels_are_needed():
+    assert vectorizer().__sklearn_tags__().target_tags.required
+    assert not wc.DocumentVectorizer().__sklearn_tags__().target_tags.required
+    pipeline = make_pipeline(vectorizer(), LinearSVC()).fit(TEXTS, LABELS)
+    assert pipeline.score(TEXTS, LABELS) > 0.9
 
 
 def test_labels_may_come_in_any_form():

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -42,7 +42,8 @@ class ScriptWarning(UserWarning):
 class TextEstimator:
     """What scikit-learn is told of every estimator here; goes before its own mixins."""
 
-    _NEEDS_LABELS: ClassVar[bool] = True
+    def _needs_labels(self) -> bool:
+        return True
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -50,7 +51,7 @@ class TextEstimator:
         tags.input_tags.two_d_array = False
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = True
-        tags.target_tags.required = self._NEEDS_LABELS
+        tags.target_tags.required = self._needs_labels()
         return tags
 
 
@@ -133,8 +134,6 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     over_classes: str = "max"
     cross_fit_weights: bool = True
     n_jobs: int | None = None
-
-    _NEEDS_LABELS: ClassVar[bool] = False
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn from texts which terms to keep, and their document frequencies.
@@ -225,6 +224,9 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         )
         self.vocabulary_ = replace(self.vocabulary_, factors=terms.factors())
         return terms
+
+    def _needs_labels(self) -> bool:
+        return self.correlation is not None
 
     @property
     def correlation(self) -> str | None:
