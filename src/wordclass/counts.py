@@ -1,7 +1,8 @@
 """The sums over labelled documents from which every word-class embedding is made."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from wordclass.labels import with_columns
 
 # the sums of size v x m: each costs a sparse product, so a correlation names those it needs
 JOINTS = frozenset({"joint_weight", "joint_docs"})
+
+Count = Callable[[Sparse, Sparse], "WordClassCounts"]  # from X and Y to sums
 
 _MOST_CELLS = 1 << 24  # v x m above which the engine's dense table would be wasteful
 
@@ -193,6 +196,43 @@ class WordClassCounts:
         """Whether a number of documents is below zero: more was taken out than was there."""
         lowest = min(self.n_docs, self.class_docs.min(initial=0), self.term_docs.min(initial=0))
         return bool(lowest < 0 or self.term_weight.min(initial=0) < -1e-6)
+
+
+class FoldCounts:
+    """The sums of documents by fold.
+
+    Parameters
+    ----------
+    X, Y : sparse matrices of shape (n, v) and (n, m)
+        Weights and labels.
+    folds : array of shape (n,)
+        The fold of each document, from 0 up; documents with -1 are left out.
+    n_folds : int
+        How many folds there are; some may be empty.
+    count : callable
+        From X and Y to sums.
+    keep : bool, default=False
+        Whether to keep the sums of a fold, because they are asked for more than once.
+    """
+
+    def __init__(
+        self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, count: Count, *, keep: bool = False
+    ) -> None:
+        self.rows = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
+
+        def of_fold(fold: int) -> WordClassCounts:
+            return count(X[self.rows[fold]], Y[self.rows[fold]])
+
+        self.of_fold = cache(of_fold) if keep else of_fold
+        inside = np.flatnonzero(folds >= 0)
+        self.everything = count(X, Y) if len(inside) == len(folds) else count(X[inside], Y[inside])
+
+    def without(
+        self, folds: Sequence[int], given: WordClassCounts | None = None
+    ) -> WordClassCounts:
+        """Return the sums of all documents, or those given, less the sums of these folds."""
+        rest = self.everything if given is None else given
+        return reduce(lambda left, fold: left - self.of_fold(fold), folds, rest)
 
 
 def fits_dense_table(n_terms: int, n_classes: int) -> bool:

@@ -20,7 +20,7 @@ def names(catalogue: str) -> list[str]:
     Examples
     --------
     >>> names("weightings")
-    ['binary', 'bm25', 'count', 'tfidf']
+    ['binary', 'bm25', 'count', 'tf_chi', 'tf_conf_weight', 'tf_ig', 'tf_rf', 'tfidf']
     """
     package = importlib.import_module(f"wordclass.{catalogue}")
     found = (module.name for module in pkgutil.iter_modules(package.__path__))

@@ -17,6 +17,7 @@ _LAYOUT = {
     "terms": "sorted:str terms",
     "doc_freq": "int64 terms >=0 <=vocabulary_docs",
     "term_freq": "int64 terms >=0",
+    "factors": "float64? terms >=0",
 }
 
 
@@ -79,6 +80,7 @@ class Vocabulary(Mapping[str, int]):
     doc_freq: Ints  # (v,)
     term_freq: Ints  # (v,)
     n_docs: int
+    factors: Floats | None = None  # (v,) what labels tell of each term, where a weighting sees them
     # what the native engine made of it; never saved
     native_forms: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -128,7 +130,7 @@ class Vocabulary(Mapping[str, int]):
     @classmethod
     def empty(cls, n_docs: int) -> "Vocabulary":
         """Return a vocabulary of documents none of whose terms is kept."""
-        return cls([], np.zeros(0, np.int64), np.zeros(0, np.int64), n_docs)
+        return cls([], np.zeros(0, np.int64), np.zeros(0, np.int64), n_docs, np.zeros(0))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "native_forms": {}}
@@ -164,12 +166,13 @@ class Vocabulary(Mapping[str, int]):
         return cls(**parts.take(**_LAYOUT), n_docs=n_docs)
 
     def agrees_with(self, other: "Vocabulary") -> bool:
-        """Whether X would be the same: equal terms and equal document frequencies."""
+        """Whether X would be the same: equal terms, document frequencies and factors."""
         return (
             self.n_docs == other.n_docs
             and self.terms == other.terms
             and np.array_equal(self.doc_freq, other.doc_freq)
             and np.array_equal(self.term_freq, other.term_freq)
+            and np.array_equal(self.factors, other.factors)  # type: ignore[arg-type]
         )
 
 

@@ -128,6 +128,7 @@ def test_what_is_best_on_documents_held_out_is_chosen(best, judged_by):
     model = wc.classifier("linear", **options).fit(TEXTS, LABELS)
     first = {"ngrams": (1, 1), "vector_weight": 0.5, "encoder_weight": 2.0, "block_weight": 0.1}
     first |= {"shrinkage": 5.0, "characters": None, "loss": "squared_hinge", "other_weight": 0.0}
+    first |= {"structural_problems": 0, "structural_weight": 0.0}
     assert model.settings_ == {**first, "C": 0.3, **best}
 
 
@@ -233,6 +234,7 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
     folds = stratified_folds(texts, documents.labels.Y, 10, 0)
     weights = dict.fromkeys(("vector_weight", "other_weight", "encoder_weight"), 0.0)
     settings = {**FIXED, **weights, "loss": "squared_hinge"}
+    settings |= {"structural_problems": 0, "structural_weight": 0.0}
 
     def scores(labels, many):
         given = Documents(texts, encode(labels))
@@ -259,6 +261,7 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
 def test_settings_are_chosen_and_told_and_can_be_fixed():
     model = wc.classifier("linear").fit(TEXTS, LABELS)
     more = {"encoder_weight", "other_weight", "vector_weight", "loss"}
+    more |= {"structural_problems", "structural_weight"}
     assert set(model.settings_) == {*linear.GRID, *more} - {"min_docs"}
     tried = [{name: trial[name] for name in model.settings_} for trial in model.trials_]
     assert model.settings_ in tried
@@ -689,6 +692,7 @@ def test_few_documents_have_settings_of_their_own_unless_given():
     assert model.settings_ == {
         "ngrams": (1, 1), "vector_weight": 0.0, "encoder_weight": 3.0, "block_weight": 0.0,
         "shrinkage": 5.0, "characters": (2, 5), "C": 3.0, "loss": "softmax", "other_weight": 0.0,
+        "structural_problems": 0, "structural_weight": 0.0,
     }  # fmt: skip
     again = wc.classifier("linear", encoder=letters, **model.settings_).fit(texts, labels)
     np.testing.assert_array_equal(again.decision_function(TEXTS), model.decision_function(TEXTS))

@@ -236,7 +236,7 @@ def test_a_search_keeps_the_options_of_the_plan(tmp_path):
             {"learners": ["fasttext"], "variants": ["random"], "settings": "search"},
             "a search needs validation scores; fasttext has some in the protocol 'paper'",
         ),
-        ({"options": {"structural_problems": 3}}, "which the variant tfidf of svm does not have"),
+        ({"options": {"shrinkage": 3.0}}, "which the variant tfidf of svm does not have"),
         ({"options": {"features": "wce"}}, "features cannot be an option of svm: the run itself"),
         ({"options": {"probabilities": True}}, "probabilities cannot be an option of svm"),
         ({"sweep": {"seed": [1]}}, "seed cannot be an option of svm"),

@@ -344,6 +344,41 @@ def test_pairs_of_rows_are_compared_over_documents_and_corrected_together(result
     assert len(make(plan, results, tests=False)) == 2
 
 
+@pytest.mark.parametrize(
+    ("n_wrong", "n_helped"),
+    [
+        ({0: 40, 20: 30, 100: 0}, 100),
+        ({0: 40, 20: 0, 100: 0}, 20),  # of equals the fewest
+        ({0: 30, 20: 29, 100: 28}, 0),  # better by chance
+        ({0: 0, 20: 30, 100: 40}, 0),
+    ],
+)
+def test_structural_columns_helped_where_the_best_number_is_not_best_by_chance(
+    n_wrong, n_helped, results
+):
+    swept = {**SVM, "sweep": {"structural_problems": [0, 20, 100]}}
+    plan = plan_of(swept, {**NETS, "seeds": [1]}, name="mine")
+
+    def score(run):
+        wrong = n_wrong[run.options["structural_problems"]] if run.learner == "svm" else 0
+        return {"macro": 1 - wrong / 60, "n_wrong": wrong} if run.dataset == NEWS else None
+
+    fill(results, plan, score)
+    table = make(plan, results)[-1]
+    assert (table.title, table.kind) == (tables.HELPED, "count")
+    assert table.heads == ("learner", "variant")
+    assert list(table.cells) == [(("svm", "tfidf"), NEWS)]
+    assert cell_of(table, "svm", "tfidf", NEWS).measured == Summary(n_helped, None, 1)
+    assert [each.title for each in make(plan, results, tests=False)] == ["Macro F1", "Micro F1"]
+
+
+def test_how_many_columns_helped_is_not_known_without_runs_that_have_none(results):
+    swept = {**SVM, "sweep": {"structural_problems": [0, 20]}}
+    plan = plan_of(swept, name="mine")
+    fill(results, plan, lambda run: 0.5 if run.options["structural_problems"] else None)
+    assert len(make(plan, results)) == 2
+
+
 def test_a_pair_of_rows_that_there_are_not_is_an_error(results):
     plan = plan_of(SVM, name="mine", pairs=[["svm tfidf", "svm tf-idf"]])
     with pytest.raises(InputError, match=r"unknown row 'svm tf-idf' .did you mean 'svm tfidf'"):

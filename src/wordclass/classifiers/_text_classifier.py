@@ -70,6 +70,42 @@ class Scorer(Protocol):
         """Return what is stored of it."""
 
 
+@dataclass(frozen=True)
+class StructuralColumns:
+    """Columns for the presence of telling terms: what came of them.
+
+    Parameters
+    ----------
+    asked : int or "auto"
+        How many were asked for.
+    used : int
+        How many the model reads.
+    helped : int, optional
+        How many helped: those used, where documents held out decided whether to use them, else 0.
+        None: that was not tried.
+    macro_f1, micro_f1 : float, optional
+        What the best trial with such columns had more on these documents than the best without.
+    """
+
+    asked: int | str
+    used: int
+    helped: int | None = None
+    macro_f1: float | None = None
+    micro_f1: float | None = None
+
+    def __str__(self) -> str:
+        told = f"{self.used} of {self.asked} structural columns used"
+        if self.helped is None:
+            return (
+                f"{told}; whether they help, wordclass tune --grid structural_problems=0,20 tells"
+            )
+        told = f"{told}, {self.helped} helped"
+        if self.macro_f1 is None:
+            return told
+        f1 = f"macro F1 {self.macro_f1:+.4f}, micro F1 {self.micro_f1:+.4f}"
+        return f"{told} ({f1} on documents held out)"
+
+
 class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     """A classifier that takes texts.
 
@@ -335,6 +371,10 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         contributions = self._contributions(text)
         given = text, self.codeframe_, predicted, *contributions, scores[0], self._analyzer()
         return Explanation(*given, self._path(text))
+
+    def structural_columns(self) -> StructuralColumns | None:
+        """Tell of columns for the presence of telling terms; None: there are none."""
+        return None
 
     def _path(self, text: str) -> PathTo | None:
         """Return what tells the path to a class in a tree of classes; None: there is no tree."""

@@ -1,6 +1,7 @@
 """The default: tf-idf beside cross-fitted word-class scores, one linear model per class."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -25,12 +26,16 @@ from wordclass.classifiers._text_classifier import (
     EncoderScorer,
     JointScorer,
     LinearScorer,
+    StructuralColumns,
     TextClassifier,
 )
 from wordclass.corpus import Label
-from wordclass.embedding.cross_fit import FoldScores
+from wordclass.correlations import information_gain
+from wordclass.counts import WordClassCounts
+from wordclass.embedding.cross_fit import FoldScores, ReweightedScores
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix, block_names, other_tasks
+from wordclass.embedding.state import presence, telling_terms
 from wordclass.errors import InputError, NoTermError
 from wordclass.folds import stratified_folds
 from wordclass.labels import Codeframe, EncodedLabels
@@ -41,6 +46,8 @@ from wordclass.search import Documents, Search, Settings, Trial, held_out_scores
 from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import CHARACTERS, Analyze, checked_ngrams, lacks_spaces
+from wordclass.text.counting import Weight
+from wordclass.text.supervised import SupervisedTerms
 from wordclass.text.vectorizer import DocumentVectorizer, shared_options
 from wordclass.thresholds import Calibration, decide, decided, tuned_thresholds
 from wordclass.vocabulary import Vocabulary
@@ -62,6 +69,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "vector_weight": (0.5, 0.0),
     "other_weight": (0.5, 0.0),
     "encoder_weight": (2.0, 0.5, 0.0),
+    "structural_weight": (0.0, 0.3, 0.1),  # which are left out where they do not help
+    "structural_problems": (20, 100),
     "block_weight": (0.1, 0.03, 0.0),
     "shrinkage": (5.0, 1.0, 20.0),
     "characters": (None, (2, 5)),
@@ -80,6 +89,8 @@ _OF_FEW: dict[str, tuple[Any, ...]] = {
     "vector_weight": (0.5,),
     "other_weight": (0.5,),
     "encoder_weight": (3.0,),
+    "structural_problems": (20,),
+    "structural_weight": (0.3,),
     "block_weight": (0.0,),
     "shrinkage": (5.0,),
     "C": (3.0,),
@@ -145,6 +156,14 @@ class LinearClassifier(TextClassifier):
     other_weight : float or "auto", default="auto"
         Weight of these beside X, each stretched so that its part of a document is of length 1 on
         average; "auto" tries 0 and .5.
+    structural_problems : int or "auto", default=0
+        How many columns to add for the presence of the most telling terms, for tasks of two
+        classes, where word-class scores are one dimension: sums of vectors that tell how terms go
+        with these, made for each document without its fold. Which terms are telling is decided by
+        the labels of all documents but those held out. "auto" tries 20 and 100.
+    structural_weight : float or "auto", default="auto"
+        Weight of these columns beside X; "auto" tries 0, .1 and .3. `structural_columns` tells how
+        many helped.
     characters : (int, int), None or "auto", default="auto"
         Fewest and most characters of the n-grams that are terms beside the words, as in
         `DocumentVectorizer(analyzer="characters")`; None: only words. "auto" tries (2, 5), with
@@ -164,6 +183,13 @@ class LinearClassifier(TextClassifier):
         where classes have few documents: "auto" takes it for at most 16 per class on average, in a
         single-label task and where neither `C` nor `block_weight` is given. It has no word-class
         scores, and settings of its own in the place of a search.
+    weighting : str or callable, default="tfidf"
+    over_classes : "max" or "sum", default="max"
+    cross_fit_weights : bool, default=True
+        How terms are weighted, of words and of characters: see `DocumentVectorizer`. A weighting
+        that sees labels ("tf_ig", "tf_chi", "tf_rf", "tf_conf_weight") is cross-fitted by the folds
+        of the word-class scores, and these too are made for each fold by weights that never saw it;
+        where documents are held out, no weight of any document saw their labels.
     min_docs : int or float, default=2
     mask_numbers : bool, default=True
     analyzer : callable or "characters", optional
@@ -207,11 +233,16 @@ class LinearClassifier(TextClassifier):
     vector_weight: float | Literal["auto"] = "auto"
     other: Mapping[str, WordClassEmbeddings] | None = None
     other_weight: float | Literal["auto"] = "auto"
+    structural_problems: int | Literal["auto"] = 0
+    structural_weight: float | Literal["auto"] = "auto"
     characters: tuple[int, int] | Literal["auto"] | None = "auto"
     encoder: str | PathLike[str] | Encode | None = None
     encoder_weight: float | Literal["auto"] = "auto"
     C: float | Literal["auto"] = "auto"
     loss: Literal["squared_hinge", "softmax", "auto"] = "auto"
+    weighting: str | Weight = "tfidf"
+    over_classes: str = "max"
+    cross_fit_weights: bool = True
     min_docs: int | float = 2
     mask_numbers: bool = True
     analyzer: Analyze | str | None = None
@@ -260,6 +291,7 @@ class LinearClassifier(TextClassifier):
             check_one_of("classes", self.classes, allowed, ", or a mapping from child to parent")
         more = [name for name in ("vectors", "encoder") if getattr(self, name) is not None]
         more += ["other"] if self.other else []
+        more += ["structural_problems"] if self.structural_problems else []
         if self.characters is not None and not is_auto(self.characters):
             more.append("characters")
         if is_auto(self.classes):
@@ -273,9 +305,13 @@ class LinearClassifier(TextClassifier):
     ) -> None:
         choices = self._choices(texts)
         names = "vector_weight", "other_weight", "encoder_weight", "block_weight"
-        nothing = dict.fromkeys(names, 0.0)
+        nothing: dict[str, Any] = dict.fromkeys((*names, "structural_weight"), 0.0)
+        nothing["structural_problems"] = 0
         settings = _first(choices) | nothing | {"characters": None}
         vectorizer = self._vectorizer(settings)
+        if vectorizer.correlation is not None:
+            told = f"weighting={self.weighting!r} sees labels"
+            raise InputError(f"{told}; a tree of classes needs one that does not, such as 'tfidf'")
         X, codeframe = vectorizer.fit_transform(texts), labels.codeframe
         if isinstance(self.classes, Mapping):
             tree = ClassTree.of_hierarchy(self.classes, codeframe.classes)
@@ -352,7 +388,7 @@ class LinearClassifier(TextClassifier):
             block_names(self.other)
         choices = _CHOICES | _OF_FEW if loss == "softmax" else {**_CHOICES}
         choices |= {"characters": self._sizes_to_try(texts), "loss": (loss,)}
-        for name in _CHOICES.keys() - {"characters"}:
+        for name in _CHOICES.keys() - {"characters", "structural_problems"}:
             given = getattr(self, name)
             if is_auto(given):
                 continue
@@ -367,6 +403,10 @@ class LinearClassifier(TextClassifier):
             "encoder_weight": self.encoder is None,
         }
         choices |= {name: (0.0,) for name, is_absent in absent.items() if is_absent}
+        if not is_auto(self.structural_problems):
+            check_int("structural_problems", self.structural_problems, 0)
+            choices["structural_problems"] = (self.structural_problems,)
+            choices |= {} if self.structural_problems else {"structural_weight": (0.0,)}
         if self.analyzer is not None and is_auto(self.ngrams):
             # terms of a function of the user's have no n-grams of ours
             is_characters = self.analyzer == CHARACTERS
@@ -436,8 +476,8 @@ class LinearClassifier(TextClassifier):
         for step, proposed in enumerate(search.proposals()):
             progress.report("choosing settings", step, n_steps)
             settings = {**proposed, "characters": first["characters"]}
-            if not settings["block_weight"] and settings["shrinkage"] != first["shrinkage"]:
-                continue  # of no word-class scores at all
+            if _has_no_use(settings, first):
+                continue
             features = corpus.features(settings)
             if search.trials and features.n_terms > most_terms:
                 continue
@@ -542,6 +582,25 @@ class LinearClassifier(TextClassifier):
             weights[codeframe.column(label)] = check_number("class_weight", weight, above=0.0)
         return weights
 
+    def structural_columns(self) -> StructuralColumns | None:
+        """Tell how many columns for the presence of telling terms there are, and helped.
+
+        They helped where the search gave them a weight, which it does where the best trial with
+        them is better than the best one without.
+        """
+        if not self.structural_problems:
+            return None
+        n_used = self.settings_["structural_problems"] if self.settings_["structural_weight"] else 0
+        tried: dict[bool, list[Trial]] = {True: [], False: []}
+        for each in self.trials_:
+            told = Trial({}, macro_f1=each["macro_f1"], micro_f1=each["micro_f1"])
+            tried[each["structural_weight"] > 0].append(told)
+        if not all(tried.values()):
+            return StructuralColumns(self.structural_problems, n_used)
+        best, plain = (max(tried[has], key=lambda trial: trial.score("both")) for has in tried)
+        gains = best.macro_f1 - plain.macro_f1, best.micro_f1 - plain.micro_f1
+        return StructuralColumns(self.structural_problems, n_used, n_used, *gains)
+
     def _analyzer(self) -> Analyze:
         analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
         return analyze
@@ -578,14 +637,24 @@ def _identity(settings: Settings, n_rotations: int) -> object:
     return (*sorted(settings.items()), n_rotations)
 
 
+def _has_no_use(settings: Settings, first: Settings) -> bool:
+    """Tell of settings whether they differ from the first in what has a weight of 0."""
+    has_structural = settings["structural_weight"] > 0
+    if not has_structural and settings["structural_problems"] != first["structural_problems"]:
+        return True
+    is_shrunken = settings["block_weight"] > 0 or has_structural
+    return not is_shrunken and bool(settings["shrinkage"] != first["shrinkage"])
+
+
 def _first(choices: Mapping[str, tuple[Any, ...]]) -> Settings:
     """Return the settings where a search begins."""
     return {name: values[-1 if name == "C" else 0] for name, values in choices.items()}
 
 
 def _unsearched(choices: Mapping[str, tuple[Any, ...]]) -> Settings:
-    """Return the settings where there is too little to search: characters, if they may be used."""
-    return _first(choices) | {"characters": choices["characters"][-1]}
+    """Return the settings where there is too little to search: all that was asked for is used."""
+    weight = max(choices["structural_weight"])
+    return _first(choices) | {"characters": choices["characters"][-1], "structural_weight": weight}
 
 
 def _completed(stored: Mapping[str, Any]) -> Settings:
@@ -593,6 +662,8 @@ def _completed(stored: Mapping[str, Any]) -> Settings:
     settings = {**stored}
     settings.setdefault("encoder_weight", 0.0)
     settings.setdefault("other_weight", 0.0)
+    settings.setdefault("structural_problems", 0)
+    settings.setdefault("structural_weight", 0.0)
     settings.setdefault("characters", None)
     settings.setdefault("loss", _LOSSES[0])
     for name in ("ngrams", "characters"):
@@ -677,9 +748,12 @@ class LinearFeatures:
         self.vectorizers = [corpus.vectorizer(settings)]
         if settings["characters"] is not None:
             self.vectorizers.append(corpus.vectorizer(settings, of_words=False))
+        self._supervised: list[SupervisedTerms | None] = []  # where weights see labels
+        self._away: tuple[int, ...] = ()  # folds whose labels no weight saw
+        self._seeing_less: dict[tuple[int, ...], LinearFeatures] = {}
         parts = self._weighted_terms()
         self.n_words = parts[0].shape[1]
-        self.X: Sparse = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+        self._take_terms(parts)
         n_docs, n_classes = self.documents.labels.Y.shape
         doc_freq = np.concatenate([each.vocabulary_.doc_freq for each in self.vectorizers])
         self.n_terms = len(doc_freq)
@@ -689,11 +763,17 @@ class LinearFeatures:
         # a softmax keeps its last steps, too
         each = 200 if settings["loss"] == "softmax" else 4
         check_table(f"{what} from {n_docs:,} documents", doc_freq, each * n_classes, more)
+        self._held_out: dict[object, tuple[Ints, Floats32]] = {}  # what was tried last
+
+    def _take_terms(self, parts: list[Sparse]) -> None:
+        """Take X of words and of characters, and forget what was made of another."""
+        self.X: Sparse = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
         self._plain = Features.of(self.X)
         self._with_vectors: dict[tuple[float, ...], Features] = {}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
-        self._held_out: dict[object, tuple[Ints, Floats32]] = {}  # what was tried last
+        for name in ("_fold_scores", "_words", "_vector_rows", "_task_rows"):
+            self.__dict__.pop(name, None)
 
     def _weighted_terms(self) -> list[Sparse]:
         """Return X of the words, and of their characters; without columns where no term is left.
@@ -703,13 +783,38 @@ class LinearFeatures:
         texts, parts, missing = self.documents.texts, [], None
         for each in self.vectorizers:
             try:
-                parts.append(each.fit_transform(texts))
+                parts.append(self._fitted(each))
             except NoTermError as error:
+                self._supervised.append(None)
                 missing, each.vocabulary_ = error, Vocabulary.empty(len(texts))
                 parts.append(sparse.csr_matrix((len(texts), 0)))
         if missing and self.corpus.encoder is None and not any(part.shape[1] for part in parts):
             raise missing
         return parts
+
+    def _fitted(self, vectorizer: DocumentVectorizer) -> Sparse:
+        """Return the X of a vectorizer; one whose weights see labels may be asked for others."""
+        texts, labels = self.documents.texts, self.documents.labels
+        terms = None
+        if vectorizer.correlation is not None and vectorizer.cross_fit_weights:
+            terms = vectorizer.fit_supervised(texts, labels, self.folds)
+        X = vectorizer.fit_transform(texts, labels) if terms is None else terms.cross_fitted()
+        self._supervised.append(terms)
+        return X
+
+    def _without(self, away: tuple[int, ...]) -> "LinearFeatures":
+        """Return features by weights that never saw some folds; these, where weights see none."""
+        if away == self._away or not any(self._supervised):
+            return self
+        if away not in self._seeing_less:
+            made = copy(self)
+            made._away = away
+            nothing = sparse.csr_matrix((len(self.folds), 0))
+            made._take_terms([
+                nothing if terms is None else terms.cross_fitted(away) for terms in self._supervised
+            ])  # fmt: skip
+            self._seeing_less[away] = made
+        return self._seeing_less[away]
 
     # --- documents held out -------------------------------------------------------------------
 
@@ -779,10 +884,15 @@ class LinearFeatures:
 
     def solve(self, settings: Settings) -> LinearScorer | JointScorer:
         """Learn from all documents, and fold everything into one weight per term and class."""
-        self._own_scores, self._held_out = {}, {}  # all that is to come needs memory
+        # all that is to come needs memory
+        self._own_scores, self._held_out, self._seeing_less = {}, {}, {}
         problem, factor = self._problem(settings, np.arange(len(self.folds)))
         solution = problem.solve(settings["C"], tolerance=_TOLERANCE)
         weights, block_weights = solution.weights, solution.block_weights
+        if settings["structural_weight"]:
+            S = self._structural(settings, np.arange(len(self.folds)))[1]
+            weights[: self.n_words] += S @ block_weights[-S.shape[1] :]
+            block_weights = block_weights[: -S.shape[1]]
         if factor:
             # a class without a column has a weight of 0
             factors = solution.own_weights * np.float32(factor)
@@ -806,8 +916,14 @@ class LinearFeatures:
 
         The documents outside the rows are seen by nothing that was learned from labels.
         """
+        seen = self._without(self._held_out_folds(rows))
+        if seen is not self:
+            return seen._problem(settings, rows)
         labels, factor = self.documents.labels, 0.0
         features = self._beside_vectors(settings)
+        if settings["structural_weight"]:
+            structural, _ = self._structural(settings, rows)
+            features = features.with_block(np.hstack([features.block, structural]))
         if settings["loss"] == "softmax":
             return Softmax(features, labels.Y, self._costs(rows)), factor
         if settings["block_weight"]:
@@ -842,6 +958,23 @@ class LinearFeatures:
             found.append((self._task_rows, np.float32(weight)))
         return found
 
+    def _structural(self, settings: Settings, rows: Ints) -> tuple[Floats32, Floats32]:
+        """Return structural columns (n, k), weighted, and the vectors (v, k) they are sums of.
+
+        The labels of some rows decide which terms are telling. A document's columns are by vectors
+        that were made without its fold, as there will be for new documents.
+        """
+        labels, X, shrinkage = self.documents.labels, self._words, settings["shrinkage"]
+        told = WordClassCounts.of(X[rows], labels.Y[rows], information_gain.NEEDS)
+        Y = presence(X, telling_terms(told, settings["structural_problems"]))
+        scores = FoldScores(X, Y, self.folds, _N_FOLDS, self.documents.weights)
+        made = scores.scores(shrinkage, self._held_out_folds(rows))
+        length = float(np.sqrt(np.mean(np.sum(made[rows] ** 2, axis=1))))
+        factor = np.float32(settings["structural_weight"] / length if length > 0 else 0.0)
+        S = np.zeros((self.n_words, Y.shape[1]), np.float32)
+        scores.add_embedding(S, shrinkage, np.full(Y.shape[1], factor))
+        return made * factor, S
+
     def _own(self, shrinkage: float, rows: Ints) -> Floats32:
         """Return the word-class scores (n, m) by the labels of some rows, never a document's own.
 
@@ -849,7 +982,7 @@ class LinearFeatures:
         """
         if self._own_shrinkage != shrinkage:  # only the last one's are kept: they are large
             self._own_shrinkage, self._own_scores = shrinkage, {}
-        held_out = tuple(sorted(set(self.folds.tolist()) - set(self.folds[rows].tolist())))
+        held_out = self._held_out_folds(rows)
         if held_out not in self._own_scores:
             made = self._fold_scores.scores(shrinkage, held_out)
             n_members = np.asarray(self.documents.labels.Y[rows].sum(axis=0)).ravel()
@@ -857,10 +990,17 @@ class LinearFeatures:
             self._own_scores[held_out] = made
         return self._own_scores[held_out]
 
+    def _held_out_folds(self, rows: Ints) -> tuple[int, ...]:
+        """Return the folds that none of some rows is in."""
+        return tuple(sorted(set(self.folds.tolist()) - set(self.folds[rows].tolist())))
+
     @cached_property
-    def _fold_scores(self) -> FoldScores:
-        documents = self.documents
-        return FoldScores(self._words, documents.labels.Y, self.folds, _N_FOLDS, documents.weights)
+    def _fold_scores(self) -> FoldScores | ReweightedScores:
+        terms, Y = self._supervised[0], self.documents.labels.Y
+        given = Y, self.folds, _N_FOLDS, self.documents.weights
+        if terms is None:
+            return FoldScores(self._words, *given)
+        return ReweightedScores(terms.weighted, *given)
 
     @cached_property
     def _words(self) -> Sparse:

@@ -14,6 +14,7 @@ from wordclass.classifiers._text_classifier import (
     EncoderScorer,
     JointScorer,
     LinearScorer,
+    StructuralColumns,
     TextClassifier,
 )
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -74,6 +75,9 @@ class NearestClassifier(TextClassifier):
     seed : int, default=0
     n_jobs : int, optional
         As in `WordClassEmbeddings`.
+    structural_problems : int, default=0
+        As there, too: the embeddings have these columns, but they are no classes and have no part
+        in a decision, so the labels are the same with any number of them.
 
     Attributes
     ----------
@@ -91,6 +95,7 @@ class NearestClassifier(TextClassifier):
     mask_numbers: bool = True
     analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
+    structural_problems: int = 0
     folds: int = 10
     seed: int = 0
     probabilities: bool = True
@@ -107,7 +112,7 @@ class NearestClassifier(TextClassifier):
         is_multilabel, Y = labels.codeframe.is_multilabel, labels.Y
         self.thresholds_ = self.calibration_ = None
         if is_multilabel or self.probabilities or self.encoder is not None:
-            scores = embeddings.fit_transform(texts, labels)
+            scores = embeddings.fit_transform(texts, labels)[:, : Y.shape[1]]
             encoder = None
             if self.encoder is not None:
                 encoder, similarities = self._similarities(texts, labels, scores)
@@ -159,10 +164,16 @@ class NearestClassifier(TextClassifier):
     def _joined(
         self, embeddings: WordClassEmbeddings, encoder: EncoderScorer | None
     ) -> LinearScorer | JointScorer:
-        S = embeddings.vectors_  # (v, m)
+        # without structural columns, which would win an argmax
+        S = embeddings.vectors_[:, : len(embeddings.classes_)]  # (v, m)
         nothing = np.zeros(S.shape[1], np.float32)
         words = LinearScorer(embeddings.vectorizer_, S, nothing)
         return JointScorer.of(words, None, encoder)
+
+    def structural_columns(self) -> StructuralColumns | None:
+        """Tell of columns for the presence of terms: none has a part in a decision."""
+        asked = self.structural_problems
+        return StructuralColumns(asked, 0, 0) if asked else None
 
     def _to_parts(self) -> Parts:
         parts = self.embeddings_.to_parts()

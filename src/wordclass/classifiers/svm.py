@@ -15,16 +15,18 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_number, check_one_of, is_auto, n_threads
+from wordclass.checks import check_int, check_number, check_one_of, is_auto, n_threads
 from wordclass.classifiers._text_classifier import (
     EncoderScorer,
     JointScorer,
     LinearScorer,
+    StructuralColumns,
     TextClassifier,
     own_embeddings,
 )
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix, block_names, other_tasks
+from wordclass.embedding.state import structural_vectors
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.linear_solver.newton import DenseOneVsRest, in_threads
@@ -81,6 +83,10 @@ class SvmClassifier(TextClassifier):
         Word-class embeddings of other tasks, fitted, by names of your own: one more block of the
         vectors that `features` sums up, which must be with "vectors" or "wce". Saved models need
         them no more: what they tell is in the weights of the terms.
+    structural_problems : int, default=0
+        How many columns to add for the presence of the most telling terms: to the word-class
+        embeddings, or beside X, or beside sums of vectors, where `features` has none. See
+        `WordClassEmbeddings`; where embeddings are given as `wce`, it is their option that decides.
     C : float, array of shape (m,) or "auto", default="auto"
         How much errors weigh against the size of the weights, for all classes or for each (such as
         the `C_` of another classifier; in a single-label task without `probabilities` then); or
@@ -99,6 +105,11 @@ class SvmClassifier(TextClassifier):
         Whether to learn probabilities, from scores of texts that were held out; where C is given,
         that takes five more fits.
     weighting : str or callable, default="tfidf"
+    over_classes : "max" or "sum", default="max"
+    cross_fit_weights : bool, default=True
+        Weightings that see labels ("tf_ig", "tf_chi", "tf_rf", "tf_conf_weight") are for the
+        features "tfidf" and "vectors". The row of a text never saw the labels of its own fold of
+        ten; in the search for C, the rows that are learned from saw those of texts held out.
     min_docs : int or float, default=5
     ngrams : (int, int), default=(1, 1)
     mask_numbers : bool, default=True
@@ -123,12 +134,15 @@ class SvmClassifier(TextClassifier):
     encoder: str | PathLike[str] | Encode | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
     other: Mapping[str, WordClassEmbeddings] | None = None
+    structural_problems: int = 0
     C: float | Literal["auto"] | Sequence[float] | Floats = "auto"
     target: str = "accuracy"
     class_weight: str | None = "balanced"
     thresholds: str = "zero"
     probabilities: bool = True
     weighting: str | Weight = "tfidf"
+    over_classes: str = "max"
+    cross_fit_weights: bool = True
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
@@ -144,14 +158,19 @@ class SvmClassifier(TextClassifier):
         self._check_vectors()
         Y, is_multilabel = labels.Y, labels.codeframe.is_multilabel
         encoder = SentenceEncoder.of(self.encoder) if self._has_encoder else None  # type: ignore[arg-type]
+        vectorizer, X, E = self._weighted_terms(texts, labels)
+        S = self._structural_vectors(X, labels)
+        if S is not None and E is not None:
+            E, S = np.hstack([E, S]), None
         documents = SvmDocuments(
-            *self._weighted_terms(texts, labels),
+            *(vectorizer, X, E),
             encoder,
             None if encoder is None else encoder.vectors(texts, self.n_jobs),
             sample_weight,
             self.class_weight == "balanced",
             # two classes that exclude each other are one problem of two sides
             has_two_sides=is_multilabel or Y.shape[1] == 2,
+            S=S,
         )
         is_tuned = is_multilabel and self.thresholds == "tuned"
         needs_scores = self.probabilities or is_tuned
@@ -195,7 +214,7 @@ class SvmClassifier(TextClassifier):
             return None, sparse.csr_matrix((len(texts), 0)), np.zeros((0, 0))
         if self._of_words in ("tfidf", "vectors"):
             vectorizer = self._vectorizer()
-            X = vectorizer.fit_transform(texts)
+            X = vectorizer.fit_transform(texts, labels)
             if self._of_words == "tfidf":
                 return vectorizer, X, None
             terms = vectorizer.vocabulary_.terms
@@ -209,6 +228,22 @@ class SvmClassifier(TextClassifier):
             U = None if self._of_words == "wce" else self.vectors
             E = EmbeddingMatrix.of(U, embeddings, other=self.other, keep_unseen=False)
         return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
+
+    def _structural_vectors(self, X: Sparse, labels: EncodedLabels) -> Floats | None:
+        """Return structural columns (v, k) where there are no word-class vectors to have them."""
+        if not self.structural_problems or self._of_words.endswith("wce"):
+            return None
+        if self._of_words == "encoder":
+            raise InputError("structural_problems are of words; features='encoder' reads none")
+        S = structural_vectors(X, labels.Y, self.structural_problems)
+        return S if self._of_words == "vectors" else S / _mean_length(X @ S)
+
+    def structural_columns(self) -> StructuralColumns | None:
+        """Tell of columns for the presence of telling terms; None: there are none."""
+        asked = self.structural_problems
+        if self._of_words.endswith("wce"):
+            asked = self._embeddings().structural_problems
+        return StructuralColumns(asked, asked) if asked else None
 
     def _embeddings(self) -> WordClassEmbeddings:
         embeddings = own_embeddings(self)
@@ -244,6 +279,7 @@ class SvmClassifier(TextClassifier):
         if not is_auto(self.C):
             for each in np.ravel(np.asarray(self.C, dtype=object)):
                 check_number("C", each, above=0.0, hint=", or 'auto'")
+        check_int("structural_problems", self.structural_problems, 0)
         own_embeddings(self)  # refuses what is none, also where it is of no use
         if block_names(self.other) and self._of_words in ("tfidf", "encoder"):
             told = f"features={self.features!r} sums up no word vectors, so other is of no use"
@@ -316,6 +352,8 @@ class SvmDocuments:
         Errors on small classes weigh more.
     has_two_sides : bool
         See `Costs.balanced`.
+    S : array of shape (v, k), optional
+        Vectors of the terms whose sums stand beside X; where there is no E.
     """
 
     vectorizer: DocumentVectorizer | None
@@ -326,6 +364,7 @@ class SvmDocuments:
     weights: Floats | None
     is_balanced: bool
     has_two_sides: bool
+    S: Floats | None = None
 
     def validate(
         self, Y: Sparse, C: Floats, rows: Ints, held_out: Ints, n_threads: int
@@ -347,6 +386,10 @@ class SvmDocuments:
             solution = OneVsRest(self._features, Y, costs, n_threads).solve(C)
             intercept, folded = solution.intercept, solution.weights
             of_encoder: Floats | Floats32 = solution.block_weights
+            if self.S is not None:
+                n_dims = self.S.shape[1]
+                folded = folded + (self.S @ of_encoder[:n_dims]).astype(np.float32)
+                of_encoder = of_encoder[n_dims:]
         else:
             weights, ends = DenseOneVsRest(self._sums, Y, costs, n_threads).solve(C)
             n_dims, intercept = self.E.shape[1], ends.astype(np.float32)
@@ -370,7 +413,9 @@ class SvmDocuments:
 
     @cached_property
     def _features(self) -> Features:
-        return Features.of(self.X, None if self.encoded is None else self.encoded * self._stretch)
+        blocks = [] if self.S is None else [np.asarray(self.X @ self.S)]
+        blocks += [] if self.encoded is None else [self.encoded * self._stretch]
+        return Features.of(self.X, np.hstack(blocks).astype(np.float32) if blocks else None)
 
     @cached_property
     def _sums(self) -> Floats:
@@ -382,7 +427,12 @@ class SvmDocuments:
         """What makes vectors of length 1 as long as the other features are on average."""
         if self.vectorizer is None or self.E is None:
             return np.float32(1)
-        return np.float32(np.sqrt(np.mean(np.sum((self.X @ self.E) ** 2, axis=1))) or 1)
+        return np.float32(_mean_length(self.X @ self.E))
+
+
+def _mean_length(rows: Floats) -> float:
+    """Return the root mean square length of rows; 1 where all are zero."""
+    return float(np.sqrt(np.mean(np.sum(np.asarray(rows) ** 2, axis=1)))) or 1.0
 
 
 # --- the choice of C: as GridSearchCV makes it, but on warm starts ------------------------------

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -103,6 +103,9 @@ def train(
         f1 = f"macro F1 {found['macro_f1']:.4f}, micro F1 {found['micro_f1']:.4f}"
         accuracy = f"{accuracy_name(is_multilabel)} {found['accuracy']:.4f}"
         message += f"; on {found['n_docs']:,} documents kept aside: {f1}, {accuracy}"
+    if structural := made.structural_columns():
+        result["structural_columns"] = asdict(structural)
+        message += f"; {structural}"
     settings.tell(result, message)
 
 

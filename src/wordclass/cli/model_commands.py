@@ -68,6 +68,7 @@ def evaluate(
         check_ending(errors)
     aside = _kept_aside(model) if holdout else None
     loaded = _loaded(model, encoder)
+    _tell_structural_columns(loaded, settings)
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
@@ -95,6 +96,11 @@ def evaluate(
         n_errors = write_errors(errors, loaded, documents, found)
         settings.say(f"{errors}: {n_errors:,} documents whose labels are not exactly right")
     _show_evaluation(settings, found, len(documents), n, per_class)
+
+
+def _tell_structural_columns(model: Any, settings: Settings) -> None:  # noqa: ANN401
+    if structural := model.structural_columns():
+        settings.say(str(structural))
 
 
 def _show_evaluation(

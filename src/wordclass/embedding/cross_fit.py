@@ -5,8 +5,8 @@ subtracted, so one set of sums per fold serves every choice of folds to leave ou
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import cache, reduce
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -14,52 +14,14 @@ from scipy import sparse
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse, rows_of
 from wordclass.correlations import dot
-from wordclass.counts import WordClassCounts
+from wordclass.counts import Count, FoldCounts, WordClassCounts
 from wordclass.embedding.vectors import FactoredVectors, dense_product
 
-Count = Callable[[Sparse, Sparse], WordClassCounts]
 Embed = Callable[[WordClassCounts], Floats]
 
 _MOST_DENSE_CELLS = 1 << 23  # v x m up to which dense sums are faster
 _MOST_KEPT = 1 << 25  # values of X up to which the sums of all folds are kept
 STEP = "cross-fitting"
-
-
-class FoldCounts:
-    """The sums of documents by fold.
-
-    Parameters
-    ----------
-    X, Y : sparse matrices of shape (n, v) and (n, m)
-        Weights and labels.
-    folds : array of shape (n,)
-        The fold of each document, from 0 up; documents with -1 are left out.
-    n_folds : int
-        How many folds there are; some may be empty.
-    count : callable
-        From X and Y to sums.
-    keep : bool, default=False
-        Whether to keep the sums of a fold, because they are asked for more than once.
-    """
-
-    def __init__(
-        self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, count: Count, *, keep: bool = False
-    ) -> None:
-        self.rows = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
-
-        def of_fold(fold: int) -> WordClassCounts:
-            return count(X[self.rows[fold]], Y[self.rows[fold]])
-
-        self.of_fold = cache(of_fold) if keep else of_fold
-        inside = np.flatnonzero(folds >= 0)
-        self.everything = count(X, Y) if len(inside) == len(folds) else count(X[inside], Y[inside])
-
-    def without(
-        self, folds: Sequence[int], given: WordClassCounts | None = None
-    ) -> WordClassCounts:
-        """Return the sums of all documents, or those given, less the sums of these folds."""
-        rest = self.everything if given is None else given
-        return reduce(lambda left, fold: left - self.of_fold(fold), folds, rest)
 
 
 def cross_fit(X: Sparse, Y: Sparse, folds: Ints, count: Count, embed: Embed) -> Floats32:
@@ -174,6 +136,51 @@ class FoldScores:
     def add_embedding(self, weights: Floats32, shrinkage: float, factors: Floats32) -> None:
         """Add S of all documents, its columns times factors (m,), to weights (v, m)."""
         FactoredVectors.of(self._counts.everything, shrinkage).add_to(weights, factors)
+
+
+@dataclass(frozen=True, eq=False)
+class ReweightedScores:
+    """Makes the same scores of an X that sees labels itself: nothing of a fold is in either.
+
+    For each fold, X and S are made without it; so one set of sums does not serve all folds.
+
+    Parameters
+    ----------
+    weighted : callable
+        From the folds that are not to be seen to X (n, v) of all documents.
+    Y, folds, n_folds, sample_weight
+        As `FoldScores` has them.
+    """
+
+    weighted: Callable[[Sequence[int]], Sparse]
+    Y: Sparse
+    folds: Ints
+    n_folds: int
+    sample_weight: Floats | None = None
+
+    def scores(self, shrinkage: float, held_out: Iterable[int] = ()) -> Floats32:
+        """Return the scores (n, m) of all documents, as `FoldScores.scores` does."""
+        away = sorted(held_out)
+        made = np.zeros(self.Y.shape, np.float32)
+        groups = [[fold] for fold in range(self.n_folds) if fold not in away]
+        for scored in progress.over([away, *groups], STEP):
+            rows = np.flatnonzero(np.isin(self.folds, scored))
+            if len(rows):
+                X, counts = self._without(sorted({*away, *scored}))
+                made[rows] = FactoredVectors.of(counts, shrinkage).times(X[rows])
+        return made
+
+    def add_embedding(self, weights: Floats32, shrinkage: float, factors: Floats32) -> None:
+        """Add S of all documents, its columns times factors (m,), to weights (v, m)."""
+        FactoredVectors.of(self._without([])[1], shrinkage).add_to(weights, factors)
+
+    def _without(self, folds: Sequence[int]) -> tuple[Sparse, WordClassCounts]:
+        """Return X of all documents, and the sums of those outside some folds."""
+        X, rows = self.weighted(folds), np.flatnonzero(~np.isin(self.folds, folds))
+        told = X[rows]
+        if self.sample_weight is not None:
+            told.data *= self.sample_weight[rows][rows_of(told)]
+        return X, _dot_counts(told, self.Y[rows])
 
 
 def _dot_counts(X: Sparse, Y: Sparse) -> WordClassCounts:

@@ -18,7 +18,8 @@ from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.checks import check_int
 from wordclass.corpus import Label
 from wordclass.corpus_parts import CorpusParts
-from wordclass.embedding.cross_fit import STEP, Embed, FoldCounts, cross_fit
+from wordclass.counts import FoldCounts
+from wordclass.embedding.cross_fit import STEP, Embed, cross_fit
 from wordclass.embedding.in_parts import CrossFit, GivenBlocks, learn_in_parts
 from wordclass.embedding.state import Learned, Learner, with_structural_columns
 from wordclass.embedding.vectors import Correlate, Projection, Recipe, RowVectors
@@ -49,7 +50,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     correlation : str or callable, default="dot"
         A file name in `correlations/`, or a function from `WordClassCounts` to an array (v, m).
     weighting : str or callable, default="tfidf"
-        A file name in `weightings/`, or a function of (occurrences, vocabulary).
+        A file name in `weightings/`, of one that sees no labels, or a function of (occurrences,
+        vocabulary).
     shrinkage : float, default=0.0
         Pseudo-count: how many occurrences that know nothing are added to every term; 0 is the
         paper's method, 20 is a good value where rare terms abound.
@@ -316,8 +318,13 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
             check_int("max_dims", self.max_dims, 1)
         check_int("structural_problems", self.structural_problems, 0)
         check_int("seed", self.seed)
-        recipe = Recipe.of(self.correlation, self.shrinkage)
-        return Learner(self._vectorizer(), recipe, self.structural_problems, self.keep_documents)
+        recipe, vectorizer = Recipe.of(self.correlation, self.shrinkage), self._vectorizer()
+        if vectorizer.correlation is not None:
+            told = (
+                f"weighting={self.weighting!r} sees labels, as word-class embeddings do themselves"
+            )
+            raise InputError(f"{told}; choose one that does not, such as 'tfidf'")
+        return Learner(vectorizer, recipe, self.structural_problems, self.keep_documents)
 
     def _vectorizer(self) -> DocumentVectorizer:
         return DocumentVectorizer(**shared_options(self, DocumentVectorizer))

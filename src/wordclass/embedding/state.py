@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass.arrays import Sparse, to_sparse
+from wordclass.arrays import Floats, Sparse, to_sparse
 from wordclass.checks import check_int, check_number
-from wordclass.correlations import information_gain
+from wordclass.correlations import dot, information_gain
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.vectors import Recipe
 from wordclass.errors import InputError
@@ -21,6 +21,7 @@ from wordclass.folds import fingerprint_texts
 from wordclass.labels import Codeframe, EncodedLabels
 from wordclass.storage.parts import Parts
 from wordclass.text.counting import CountedTexts, merge_counted
+from wordclass.text.supervised import term_factors
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.vocabulary import Vocabulary
 
@@ -266,14 +267,24 @@ def telling_terms(counts: WordClassCounts, n_terms: int) -> tuple[int, ...]:
     By information gain, summed over the classes; ties by column. (In the paper's "Known
     limitations", after the structural learning of Ando and Zhang.)
     """
-    gain = information_gain.correlate(counts).sum(axis=1)  # (v,)
+    gain = term_factors(counts, "information_gain", "sum")
     return tuple(int(j) for j in np.argsort(-gain.round(12), kind="stable")[:n_terms])
 
 
 def with_structural_columns(X: Sparse, Y: Sparse, columns: Sequence[int]) -> Sparse:
     """Put behind Y (n, m) one 0/1 column per chosen term: whether the document has it."""
-    if not columns:
-        return Y
+    return to_sparse(sparse.hstack([Y, presence(X, columns)])) if columns else Y
+
+
+def presence(X: Sparse, columns: Sequence[int]) -> Sparse:
+    """Return one 0/1 column per chosen column of X (n, v): whether the document has the term."""
     weights: Sparse = X[:, list(columns)].copy()
     weights.data = (weights.data != 0).astype(np.float64)
-    return to_sparse(sparse.hstack([Y, weights]))
+    return weights
+
+
+def structural_vectors(X: Sparse, Y: Sparse, n_columns: int) -> Floats:
+    """Return the structural columns (v, k) alone, by the dot product, of X and labels Y."""
+    told = WordClassCounts.of(X, Y, information_gain.NEEDS)
+    counts = WordClassCounts.of(X, presence(X, telling_terms(told, n_columns)), dot.NEEDS)
+    return Recipe.of("dot", 0.0).embed(counts)

@@ -66,7 +66,8 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 # options that a plan gives to the word-class vectors of a classifier, not to the classifier
 _OF_EMBEDDINGS = ("correlation", "shrinkage", "structural_problems")
 EMBEDDING_OPTIONS: Mapping[str, Sequence[str]] = {
-    "svm": _OF_EMBEDDINGS,  # which has a weighting itself, and shares it
+    # which has a weighting itself, and shares it; and structural columns, with any features
+    "svm": ("correlation", "shrinkage"),
     **dict.fromkeys(("fasttext", *NETWORKS), (*_OF_EMBEDDINGS, "weighting")),
 }
 _OF_MEASUREMENTS = {"map": ["n_terms"], "prior_shift": ["classifier"]}  # others: of terms

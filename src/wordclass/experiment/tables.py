@@ -26,6 +26,7 @@ Place = tuple[Row, str]  # a row and a column
 
 IMPROVED = "Average relative improvement (networks)"
 DIFFERENCES = "What the first adds to the second"
+HELPED = "Structural columns that helped: the number with the best macro F1, if not by chance"
 _TITLES = {
     **MEASURES,
     "accuracy": "Accuracy",
@@ -42,6 +43,7 @@ _MEASURED: Mapping[str, tuple[str, Kind]] = {
     "map": ("Share of a term's nearest neighbors that have its class", "share"),
 }
 _HEADS = ("learner", "variant", "protocol", "settings")
+_STRUCTURAL = "structural_problems="
 _SEARCH = "search"  # the settings of a run that chose them
 _ALPHA = 0.05
 _MOST_PAIRS = 3  # runs of a system whose documents are compared
@@ -177,6 +179,7 @@ def make(
     if tests and plan.pairs:
         pairs = _checked_pairs(plan.pairs, scores, is_part=bool(only))
         made.append(_differences(scores, pairs, test))
+    made += columns_that_helped(scores["macro_f1"], test) if tests and "macro_f1" in scores else []
     name = str(plan.file or plan.name)
     start = ["wordclass", "experiment", "run", name, "-o", str(results.folder)]
     return [replace(table, start=shlex.join(start)) for table in made]
@@ -403,6 +406,49 @@ def _differences(scores: Mapping[str, Table], pairs: Sequence[Sequence[str]], te
                 p_values[place] = test(new, old, measure)
         made = _corrected(made, p_values)
     return Table(DIFFERENCES, "difference", ("measure", "first", "second"), (*columns,), made)
+
+
+def columns_that_helped(table: Table, test: _Test) -> list[Table]:
+    """Return a table of how many structural columns helped, where runs differ in their number.
+
+    That is the number with the highest macro F1; 0 where the test over documents, corrected for all
+    the numbers that were tried, does not tell it from no such columns.
+    """
+    tried: dict[Place, dict[int, Cell]] = {}
+    for (row, column), cell in table.cells.items():
+        settings = row[-1].split(", ")
+        for each in settings:
+            if each.startswith(_STRUCTURAL) and cell.measured:
+                others = ", ".join(other for other in settings if other != each)
+                number = int(each.removeprefix(_STRUCTURAL))
+                tried.setdefault(((*row[:-1], others), column), {})[number] = cell
+    cells = {
+        place: Cell(Summary(float(n), None, 1))
+        for place, by_number in tried.items()
+        if (n := _best_number(by_number, test)) is not None
+    }
+    has_others = any(row[-1] for row, _ in cells)
+    heads = table.heads if has_others else table.heads[:-1]
+    shown = {(row[: len(heads)], column): cell for (row, column), cell in cells.items()}
+    return [Table(HELPED, "count", heads, table.columns, shown)] if cells else []
+
+
+def _best_number(by_number: Mapping[int, Cell], test: _Test) -> int | None:
+    """Return how many columns helped; None where that is not known."""
+    numbers = sorted(by_number.keys() - {0})
+    if 0 not in by_number or not numbers:
+        return None
+    p_values = [test(by_number[n], by_number[0], "macro_f1") for n in numbers]
+    if None in p_values:
+        return None
+    sure = dict(zip(numbers, holm([p for p in p_values if p is not None]), strict=True))
+    # of equals the fewest
+    best = max([0, *numbers], key=lambda n: _mean(by_number[n]))
+    return best if best and sure[best] <= _ALPHA else 0
+
+
+def _mean(cell: Cell) -> float:
+    return cell.measured.mean if cell.measured else -1.0
 
 
 def _rows_by_name(table: Table) -> dict[str, Row]:

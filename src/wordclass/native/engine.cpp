@@ -1130,7 +1130,7 @@ void keep_columns(Block& block, const std::vector<int32_t>& column_of, int64_t* 
 }
 
 // What becomes of a count: itself, or its weight by sublinear tf-idf with rows of length 1, in the
-// order of additions of weightings/tfidf.py.
+// order of additions of weightings/_unit_rows.py.
 struct Counts {
     using Value = int32_t;
     Value operator()(size_t, uint32_t count) const { return Value(count); }
@@ -1153,7 +1153,8 @@ struct Tfidf {
     void finish_row(Value* row, size_t n) const {
         double squares = 0;
         for (size_t place = 0; place < n; ++place) squares += row[place] * row[place];
-        const double length = std::sqrt(squares);
+        // factors of terms that see labels may all be 0
+        const double length = squares > 0 ? std::sqrt(squares) : 1;
         for (size_t place = 0; place < n; ++place) row[place] /= length;
     }
 };
@@ -1860,7 +1861,7 @@ private:
 
 // --- weights -------------------------------------------------------------------------------------
 
-// Sublinear tf-idf with rows of length 1, in the order of additions of weightings/tfidf.py.
+// Sublinear tf-idf with rows of length 1, in the order of additions of weightings/_unit_rows.py.
 Array<double> tfidf(Vector<int32_t> counts, Vector<int32_t> columns, Vector<int64_t> ends,
                     Vector<double> idf, Vector<double> damped) {
     check(counts.size() == columns.size(), "expected one count per column index");

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import native, progress
-from wordclass.arrays import Flags, Floats32, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.checks import n_threads, told_as_input_errors
 from wordclass.counts import WordClassCounts, fits_dense_table, index_arrays
 from wordclass.errors import InputError
@@ -87,11 +87,14 @@ def weighted_sums(
     texts: list[str],
     analyze: Analyze,
     vocabulary: Vocabulary,
+    factors: Floats,
     weights: Floats32,
     intercept: Floats32,
     n_jobs: int | None = None,
 ) -> Floats32 | None:
-    """Return X @ weights + intercept (n, m) of the tf-idf X (n, v) of texts, without making X.
+    """Return X @ weights + intercept (n, m) of the X (n, v) of texts, without making X.
+
+    X is tf-idf, or the same with other factors (v,) of the terms in the place of idf.
 
     None where the engine does not serve. A row depends on its text alone, to the bit.
     """
@@ -101,7 +104,7 @@ def weighted_sums(
     with told_as_input_errors():
         documents = _documents(texts, analyze)
         sums: Floats32 = _fixed(vocabulary, analyze).weighted_sums(
-            documents, vocabulary.idf, damped_counts(0), *table, n_threads(n_jobs)
+            documents, factors, damped_counts(0), *table, n_threads(n_jobs)
         )
     return sums
 

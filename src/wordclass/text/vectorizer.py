@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import naming
 from wordclass.arrays import Floats32, Ints, Sparse, to_sparse
-from wordclass.checks import list_texts
+from wordclass.checks import check_one_of, list_texts
 from wordclass.counts import WordClassCounts
 from wordclass.errors import InputError
+from wordclass.folds import fold_numbers
+from wordclass.labels import check_class_count, labelled
 from wordclass.text import counting
 from wordclass.text.analyzer import (
     TOKEN_PATTERN,
@@ -26,8 +28,11 @@ from wordclass.text.analyzer import (
 )
 from wordclass.text.counting import Counted, CountedTerms, Weight
 from wordclass.text.spooled import SpooledTexts
+from wordclass.text.supervised import OVER_CLASSES, SupervisedTerms
 from wordclass.vocabulary import Vocabulary, bound_in_docs
-from wordclass.weightings import tfidf
+from wordclass.weightings import _supervised, tfidf
+
+_N_FOLDS = 10  # of documents whose weights see labels
 
 
 class ScriptWarning(UserWarning):
@@ -37,7 +42,8 @@ class ScriptWarning(UserWarning):
 class TextEstimator:
     """What scikit-learn is told of every estimator here; goes before its own mixins."""
 
-    _NEEDS_LABELS: ClassVar[bool] = True
+    def _needs_labels(self) -> bool:
+        return True
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own type
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -45,7 +51,7 @@ class TextEstimator:
         tags.input_tags.two_d_array = False
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = True
-        tags.target_tags.required = self._NEEDS_LABELS
+        tags.target_tags.required = self._needs_labels()
         return tags
 
 
@@ -66,7 +72,19 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     weighting : str or callable, default="tfidf"
-        "tfidf", "bm25", "binary", "count", or a function of (occurrences, vocabulary).
+        "tfidf", "bm25", "binary", "count", or a function of (occurrences, vocabulary). Those that
+        see labels, which `fit` needs then: "tf_ig" (information gain), "tf_chi" (chi-square),
+        "tf_rf" (relevance frequency), "tf_conf_weight"; they are tf-idf with another factor in the
+        place of idf.
+    over_classes : "max" or "sum", default="max"
+        Of a weighting that sees labels: whether the factor of a term is its largest correlation
+        with a class, or the sum over all classes.
+    cross_fit_weights : bool, default=True
+        Of a weighting that sees labels: whether `fit_transform` weighs the terms of a document by
+        factors that never saw the documents of its fold (one of ten, by a hash of the text), so
+        that its own labels are not in its row. False: by the factors of all documents, as
+        `transform` does; a classifier takes such rows for more telling than those of new
+        documents are.
     min_docs : int or float, default=5
         Keep terms that occur in at least so many training documents (int), or in such a share of
         them (float).
@@ -97,7 +115,8 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     vocabulary_ : Vocabulary
-        The kept terms with their document frequencies: a mapping from term to column.
+        The kept terms with their document frequencies: a mapping from term to column. Where the
+        weighting sees labels, its `factors` (v,) are those of all documents.
     """
 
     weighting: str | Weight = "tfidf"
@@ -112,17 +131,29 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     token_pattern: str = TOKEN_PATTERN
     strip_accents: str | None = None
     dtype: DTypeLike = np.float64
+    over_classes: str = "max"
+    cross_fit_weights: bool = True
     n_jobs: int | None = None
 
-    _NEEDS_LABELS: ClassVar[bool] = False
-
     def fit(self, X: Iterable[str], y: object = None) -> Self:
-        """Learn from texts which terms to keep, and their document frequencies."""
-        self.fit_transform(X)
+        """Learn from texts which terms to keep, and their document frequencies.
+
+        The labels `y`, in any form that classifiers take, are for a weighting that sees them.
+        """
+        if self.correlation is None:
+            self.fit_transform(X)
+        else:
+            self.fit_supervised(X, y)
         return self
 
     def fit_transform(self, X: Iterable[str], y: object = None) -> Sparse:
-        """Learn the terms of texts and return their weights (n, v), reading the texts once."""
+        """Learn the terms of texts and return their weights (n, v), reading the texts once.
+
+        Where the weighting sees labels, they are cross-fitted: see `cross_fit_weights`.
+        """
+        if self.correlation is not None:
+            terms = self.fit_supervised(X, y)
+            return self._typed(terms.cross_fitted() if self.cross_fit_weights else terms.weighted())
         if isinstance(X, SpooledTexts):  # which are not in memory, and X need not be either
             return X.vectorized(self)
         return self.fit_transform_counted(self.count(list_texts(X)))
@@ -135,6 +166,8 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     def fit_blocks(self, blocks: Iterable[Iterable[str]]) -> Self:
         """Learn the terms of texts that come block by block; only their counts are held."""
+        if self.correlation is not None:
+            raise InputError(f"weighting={self.weighting!r} sees labels: fit(texts, labels)")
         counter = counting.term_counter(self.build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
@@ -165,11 +198,53 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         self.vocabulary_, places = Vocabulary.of(counted, *bounds)
         return places
 
+    def fit_supervised(
+        self, X: Iterable[str], y: object, folds: Ints | None = None
+    ) -> SupervisedTerms:
+        """Learn terms and their factors by a weighting that sees labels.
+
+        What is returned has X for any choice of documents whose labels are not to be seen. The fold
+        (n,) of a text is a number from 0 up; by default a hash of the text.
+        """
+        self.checked()
+        told = f"weighting={self.weighting!r} sees labels"
+        if y is None:
+            raise InputError(f"{told}, and there are none; give them to fit as well")
+        if isinstance(X, SpooledTexts):
+            raise InputError(f"{told}, which a corpus in parts cannot: use fit, or 'tfidf'")
+        listed, encoded = labelled(X, y, None)
+        check_class_count(encoded.codeframe)
+        counted = self.count(listed)
+        occurrences = counted.occurrences_of(self.choose_terms(counted))
+        if folds is None:
+            folds = fold_numbers(listed, _N_FOLDS, 0)
+        terms = SupervisedTerms(
+            *(occurrences, encoded.Y, folds, self.vocabulary_, self._weight()),
+            *(str(self.correlation), self.over_classes),
+        )
+        self.vocabulary_ = replace(self.vocabulary_, factors=terms.factors())
+        return terms
+
+    def _needs_labels(self) -> bool:
+        return self.correlation is not None
+
+    @property
+    def correlation(self) -> str | None:
+        """By which terms are weighted; None: the weighting sees no labels."""
+        weighting = self.weighting
+        if callable(weighting) or (isinstance(weighting, str) and weighting == "tfidf"):
+            return None  # nearly always
+        entry = naming.entry("weightings", weighting)
+        correlation: str | None = getattr(entry, "CORRELATION", None)
+        return correlation
+
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
         """Return a vectorizer with the same options, fitted by a vocabulary learned before.
 
         The options are checked, as if the vocabulary had been learned with them.
         """
+        if self.correlation is not None and vocabulary.factors is None:
+            raise InputError(f"weighting={self.weighting!r} needs the factors of the terms")
         fitted: DocumentVectorizer = clone(self.checked())
         fitted.vocabulary_ = vocabulary
         return fitted
@@ -190,9 +265,13 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
         None where the native engine does not do it. A row depends on its text alone, to the bit.
         """
-        if self._weight() is not tfidf.weight:
+        vocabulary = self.vocabulary_
+        factors = vocabulary.factors if self._weight() is _supervised.weight else None
+        if self._weight() is tfidf.weight:
+            factors = vocabulary.idf
+        if factors is None:
             return None
-        given = self.build_analyzer(), self.vocabulary_, weights, intercept, self.n_jobs
+        given = self.build_analyzer(), vocabulary, factors, weights, intercept, self.n_jobs
         return counting.weighted_sums(texts, *given)
 
     def inverse_transform(self, X: Sparse) -> list[NDArray[np.str_]]:
@@ -211,6 +290,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         """Return itself, or refuse options that cannot be used."""
         self.build_analyzer()
         self._weight()
+        check_one_of("over_classes", self.over_classes, tuple(OVER_CLASSES))
         for name in ("min_docs", "max_df"):
             bound_in_docs(getattr(self, name), 1, name)
         return self

@@ -3,4 +3,8 @@
 Each file defines `weight(occurrences, vocabulary) -> X`: from the occurrences of terms in documents
 (sparse, n x v) and what the vocabulary knows of the training documents, to the weights (sparse
 float64, n x v). The row of a document depends on that document and the vocabulary only.
+
+A weighting that sees labels defines `CORRELATION` too, a name in `correlations/`: how strongly a
+term goes with the classes, in the largest value or in the sum of all, is its factor in
+`vocabulary.factors` (v,).
 """
