@@ -257,6 +257,8 @@ def _softmax_with_shares(scores: Floats, truth: Flags, pull: float = 0.0) -> Flo
     For `pull` see `Calibration.fit`; an offset that all classes share changes nothing, and is free.
     """
     n_docs, n_classes = scores.shape
+    if not n_docs:
+        return np.tile([1.0, 0.0], (n_classes, 1))
     doubt = 1 / (n_docs + 2)
     share = (1 - doubt) * truth.mean(axis=0) + doubt / n_classes  # (m,)
     # what is the same for all documents, or for all classes, is left to the offsets

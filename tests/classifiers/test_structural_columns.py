@@ -105,7 +105,8 @@ def test_they_never_win_in_nearest(probabilities, tmp_path):
 
 def test_documents_held_out_choose_no_telling_terms():
     settings = {**FIXED, "structural_problems": 3, "structural_weight": 0.5}
-    settings |= {"loss": "squared_hinge", "vector_weight": 0.0, "encoder_weight": 0.0}
+    settings |= dict.fromkeys(("vector_weight", "other_weight", "encoder_weight"), 0.0)
+    settings["loss"] = "squared_hinge"
     folds = stratified_folds(TEXTS, encode(LABELS).Y, 10, 0)
     rows = np.flatnonzero(folds > 1)
     changed = ["garden" if folds[k] < 2 else LABELS[k] for k in range(90)]
