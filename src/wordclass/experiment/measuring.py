@@ -167,14 +167,16 @@ class _Tested:
         """
         found = np.array([self._measured(rows) for rows in draws])
         before, after, counted, estimated = found.mean(axis=0)
-        return {
+        facts = {
             f"{name}: macro F1": before,
             f"{name}: macro F1, adjusted": after,
             f"{name}: least gain of a draw": (found[:, 1] - found[:, 0]).min(),
             f"{name}: error of counted shares, by class, in percent": 100 * counted,
             f"{name}: error of estimated shares, by class, in percent": 100 * estimated,
-            f"{name}: error of estimated by that of counted shares": estimated / counted,
         }
+        if counted:
+            facts[f"{name}: error of estimated by that of counted shares"] = estimated / counted
+        return facts
 
     def _measured(self, rows: Ints) -> tuple[float, float, float, float]:
         scores, truth = self.scores[rows], self.truth[rows]
