@@ -163,7 +163,12 @@ def test_classes_without_a_document_in_training_or_certain_ones_are_no_problem(i
     ("probabilities", "trained", "message"),
     [
         (np.full((49, 2), 0.5), [0.5, 0.5], "49 documents are too few .* 50 or more"),
-        (np.full((60, 2), 0.5), [0.5], "do not go with"),
+        (np.full((60, 2), 0.5), [0.5], "do not go with 1 shares"),
+        (np.full((60, 2), 0.5), [[0.5]], "trained has shape"),
+        (np.full((60, 0), 0.5), [], "trained has shape"),
+        (np.full((60, 2), 0.4), [0.5, 0.5], "must sum to 1 in a single-label task"),
+        (np.full((60, 2), 0.5), [1.0, 1.0], "must sum to 1 in a single-label task"),
+        ([["a", "b"]] * 60, [0.5, 0.5], "probabilities must be numbers"),
         (np.full((60, 2), np.nan), [0.5, 0.5], "probabilities must be between 0 and 1"),
         (np.full((60, 2), 0.5), [0.5, 1.5], "trained must be between 0 and 1"),
     ],
@@ -255,3 +260,69 @@ def test_a_model_without_probabilities_or_shares_says_so():
         clf.prior_shift(texts)
     with pytest.raises(wc.InputError, match="3 documents are too few"):
         wc.classifier("nearest", min_docs=2).fit(texts, labels).prior_shift(texts[:3])
+
+
+def test_a_class_that_nothing_tells_of_keeps_its_share():
+    """Else its share would end at 0 or 1: whatever it is, the documents are as likely."""
+    generator = np.random.default_rng(0)
+    telling, true = shifted(400, [0.6], [0.3], is_single_label=False)
+    nothing = np.full(400, 0.88) + generator.normal(0, 0.001, 400)
+    given = np.column_stack([telling, nothing, np.ones(400)])
+    trained = np.array([0.6, 0.85, 1.0])
+    free, held = (
+        PriorShift.of(given, trained, is_single_label=False, pull=pull) for pull in (0.0, 0.01)
+    )
+    assert free.shares[1] > 0.99
+    assert held.shares[1] == pytest.approx(0.85, abs=0.01)
+    assert held.shares[2] == pytest.approx(1.0, abs=1e-3)
+    assert abs(held.shares[0] - true.mean()) < 0.05
+    low, high = held.interval(n_samples=20)
+    assert low[1] > 0.8
+    assert high[1] < 0.9
+
+
+@pytest.mark.parametrize("name", ["linear", "svm", "nearest"])
+def test_a_label_given_at_random_is_not_taken_from_all_texts_or_given_to_all(name):
+    texts, labels = multilabel_corpus(300)
+    generator = np.random.default_rng(1)
+    noisy = [[*each, *(["any"] if generator.random() < 0.3 else [])] for each in labels]
+    clf = wc.classifier(name, min_docs=2).fit(texts, noisy)
+    others, _ = multilabel_corpus(200, 5)
+    shift = clf.prior_shift(others)
+    assert abs(shift.shares[0] - shift.trained[0]) < 0.1
+    given = [
+        sum("any" in each for each in made)
+        for made in (clf.predict(others), clf.predict_adjusted(others))
+    ]
+    assert abs(given[1] - given[0]) <= 40
+
+
+def test_what_is_no_shift_of_this_model_is_refused():
+    texts, labels = corpus(90)
+    clf = wc.classifier("nearest", min_docs=2).fit(texts, labels)
+    several = PriorShift(*[np.full(3, 0.5)] * 2, np.zeros((0, 3)), False)
+    wide = PriorShift(*[np.full(2, 0.5)] * 2, np.zeros((0, 2)), True)
+    for shift, message in ((3, "shift is 3; expected"), (several, "expected"), (wide, "do not go")):
+        with pytest.raises(wc.InputError, match=message):
+            clf.predict_adjusted(texts, shift)
+    shift = clf.prior_shift(texts)
+    for given_rows in ([[0.1, 0.2, np.nan]], [[0.5, 0.5]], "moon"):
+        with pytest.raises(wc.InputError, match="probabilities"):
+            shift.adjust(given_rows)
+    for options in ({"level": 95}, {"seed": "x"}, {"n_samples": 1}):
+        with pytest.raises(wc.InputError):
+            shift.interval(**options)
+
+
+def test_probabilities_that_are_not_calibrated_tell_no_shares():
+    pytest.importorskip("fasttext", reason="the extra 'fasttext' is not installed")
+    texts, labels = corpus(90)
+    clf = wc.classifier("fasttext").fit(texts, labels)
+    with pytest.raises(wc.InputError, match="'fasttext' are not calibrated"):
+        clf.prior_shift(texts)
+
+
+def test_a_tree_of_classes_tells_shares():
+    texts, labels = corpus(300)
+    clf = wc.classifier("linear", classes="tree", min_docs=1).fit(texts, labels)
+    assert clf.prior_shift(corpus(90, 1)[0]).shares.sum() == pytest.approx(1)

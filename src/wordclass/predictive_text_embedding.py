@@ -23,7 +23,7 @@ from wordclass.word_vectors import WordVectors
 SAMPLES_PER_TOKEN = 40  # 20 score .01 to .02 lower on held-out texts of 20 Newsgroups, 70 no higher
 _NOISE_POWER = 0.75
 _LOWEST_RATE = 1e-4  # of the learning rate at the start
-_MOST_NEGATIVES = 1_000
+_MOST_NEGATIVES, _MOST_DIMS = 1_000, 10_000
 _STEPS_PER_REPORT = 500_000
 _STEP = "training vectors"
 
@@ -94,7 +94,7 @@ def pte(
     >>> sorted(term for term, _ in vectors.nearest("moon", n=2))
     ['orbit', 'rocket']
     """
-    check_int("n_dims", n_dims, 1)
+    check_int("n_dims", n_dims, 1, _MOST_DIMS)
     check_int("window", window, 1)
     if n_samples is not None:
         check_int("n_samples", n_samples, 1)

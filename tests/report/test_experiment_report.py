@@ -11,6 +11,8 @@ from wordclass.experiment.plans import Plan
 from wordclass.experiment.runs import Results, Run
 from wordclass.report.experiment_report import FORMS, environment, write_report
 
+pytestmark = pytest.mark.xdist_group("report")  # which makes its fixtures once
+
 ONLY = {"dataset": ["newsgroups20"], "learner": ["svm"]}
 
 

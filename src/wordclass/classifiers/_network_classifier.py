@@ -569,7 +569,7 @@ class NetworkClassifier(TextClassifier):
         """Tell of columns for the presence of telling terms; None: there are none."""
         wce = own_embeddings(self)
         asked = 0 if wce is None else wce.structural_problems
-        return StructuralColumns(asked, asked) if asked else None
+        return StructuralColumns(asked, min(asked, len(self.embedding_.terms))) if asked else None
 
     def class_scores(self, X: Iterable[str]) -> Floats32:
         """Return the logit (n, m) of each class, also where there are two."""

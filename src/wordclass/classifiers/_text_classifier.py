@@ -45,6 +45,8 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 
 _BLOCK = 8192  # documents scored at once
 _CELLS = 1 << 24  # scores of these, where classes are many
+_LEVEL = 1e-3  # relative to a probability
+_PULL_OF_SHARES = 0.01  # of several labels: half where probabilities explain .1 of the variance
 _FINGERPRINTS, _SHARES = "training.fingerprints", "training.shares"
 _LAYOUT = {
     "calibration": "float64? classes 2",
@@ -315,12 +317,21 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     def shift_of(self, scores: Floats | Floats32) -> PriorShift:
         """Do the same by the scores (n, m) of texts."""
         own = self.calibrated(scores)
+        if not self.is_calibrated:
+            told = f"the probabilities of {self.name!r} are not calibrated, as shares need them"
+            raise InputError(f"{told}; those of 'linear', 'svm' and 'nearest' are")
         trained, calibration = self.training_.shares, self.share_calibration_
         if trained is None:
             told = "the model was saved by a version that kept no shares of classes"
             raise InputError(f"{told}; train it again")
         given = own if calibration is None else calibration.probabilities(scores)
-        return PriorShift.of(given, trained, is_single_label=not self.codeframe_.is_multilabel)
+        is_single_label = not self.codeframe_.is_multilabel
+        return PriorShift.of(given, trained, is_single_label=is_single_label, pull=_PULL_OF_SHARES)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether probabilities were fitted to documents held out."""
+        return self.calibration_ is not None
 
     def predict_adjusted(self, X: Iterable[str], shift: PriorShift | None = None) -> Any:  # noqa: ANN401
         """Return labels as `predict` does, adjusted to shares of classes other than in training.
@@ -339,12 +350,19 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     def adjusted(self, scores: Floats | Floats32, shift: PriorShift) -> tuple[Floats, Flags]:
         """Turn scores (n, m) into probabilities and decisions under the shares of a shift.
 
-        A threshold is the same probability as without a shift.
+        A threshold is the same probability as without a shift; where a probability is level with
+        it, as those of a class that nothing tells of are, the score decides.
         """
+        is_single_label = not self.codeframe_.is_multilabel
+        if not isinstance(shift, PriorShift) or shift.is_single_label != is_single_label:
+            told = f"shift is {shift!r:.60}"
+            raise InputError(f"{told}; expected what prior_shift of this model returned")
         made = shift.adjust(self.calibrated(scores))
         if self.thresholds_ is None:
             return made, decide(made, None)
-        return made, decide(made, self.calibrated(self.thresholds_[None])[0])
+        limits = self.calibrated(self.thresholds_[None])[0]
+        is_level = np.isclose(made, limits, rtol=_LEVEL, atol=0.0)
+        return made, np.where(is_level, self.decide(scores), decide(made, limits))
 
     def score(self, X: Iterable[str], y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of texts whose labels are exactly right, each with its weight."""

@@ -160,7 +160,7 @@ class LinearClassifier(TextClassifier):
         How many columns to add for the presence of the most telling terms, for tasks of two
         classes, where word-class scores are one dimension: sums of vectors that tell how terms go
         with these, made for each document without its fold. Which terms are telling is decided by
-        the labels of all documents but those held out. "auto" tries 20 and 100.
+        the labels of all documents but those held out. "auto" tries 20 and, if they help, 100.
     structural_weight : float or "auto", default="auto"
         Weight of these columns beside X; "auto" tries 0, .1 and .3. `structural_columns` tells how
         many helped.
@@ -365,6 +365,12 @@ class LinearClassifier(TextClassifier):
         made = np.exp(scores.astype(np.float64))
         is_whole = not self.codeframe_.is_multilabel and scores.shape[1] == len(self.classes_)
         return made / made.sum(axis=1, keepdims=True) if is_whole else made
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether probabilities were fitted to documents held out; those of a tree are, by node."""
+        is_tree = isinstance(self.scorer_, TreeScorer)
+        return (is_tree and self.probabilities) or super().is_calibrated
 
     def _path(self, text: str) -> Callable[[int], list[tuple[str, float]]] | None:
         if not isinstance(self.scorer_, TreeScorer):
@@ -591,6 +597,7 @@ class LinearClassifier(TextClassifier):
         if not self.structural_problems:
             return None
         n_used = self.settings_["structural_problems"] if self.settings_["structural_weight"] else 0
+        n_used = min(n_used, len(self.scorer_.vectorizer.vocabulary_))
         tried: dict[bool, list[Trial]] = {True: [], False: []}
         for each in self.trials_:
             told = Trial({}, macro_f1=each["macro_f1"], micro_f1=each["micro_f1"])

@@ -243,7 +243,9 @@ class SvmClassifier(TextClassifier):
         asked = self.structural_problems
         if self._of_words.endswith("wce"):
             asked = self._embeddings().structural_problems
-        return StructuralColumns(asked, asked) if asked else None
+        if not asked:
+            return None
+        return StructuralColumns(asked, min(asked, len(self.scorer_.vectorizer.vocabulary_)))
 
     def _embeddings(self) -> WordClassEmbeddings:
         embeddings = own_embeddings(self)

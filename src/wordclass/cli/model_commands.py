@@ -81,7 +81,7 @@ def evaluate(
         with in_parts.opened(settings) as engine:
             seen, found = evaluate_in_parts(parts, engine, work)
         tell_skipped(settings, seen)
-        _show_evaluation(settings, found, found.scores.n_docs, n, per_class)
+        _show_evaluation(settings, loaded, found, found.scores.n_docs, n, per_class)
         return
     documents = corpus.read(split, settings.encoding, is_multilabel, loaded, keep_rows=keep)
     if aside is not None:
@@ -95,7 +95,7 @@ def evaluate(
     if errors is not None:
         n_errors = write_errors(errors, loaded, documents, found)
         settings.say(f"{errors}: {n_errors:,} documents whose labels are not exactly right")
-    _show_evaluation(settings, found, len(documents), n, per_class)
+    _show_evaluation(settings, loaded, found, len(documents), n, per_class)
 
 
 def _tell_structural_columns(model: Any, settings: Settings) -> None:  # noqa: ANN401
@@ -104,8 +104,15 @@ def _tell_structural_columns(model: Any, settings: Settings) -> None:  # noqa: A
 
 
 def _show_evaluation(
-    settings: Settings, found: "Evaluation", n_docs: int, n: int, per_class: bool
+    settings: Settings,
+    loaded: Any,  # noqa: ANN401 - a model
+    found: "Evaluation",
+    n_docs: int,
+    n: int,
+    per_class: bool,
 ) -> None:
+    from wordclass.prior_shift import FEWEST
+
     if found.n_shared:
         shared = f"{found.n_shared:,} of these {n_docs:,} documents are among those"
         settings.say(f"warning: {shared} the model was trained on, which flatters the scores")
@@ -115,7 +122,9 @@ def _show_evaluation(
     if shifted := found.shifted_classes():
         most = ", ".join(f"{name} {here:.1%} (was {was:.1%})" for name, was, here in shifted[:3])
         told = f"warning: the shares of classes are not those of training: {most}"
-        settings.say(f"{told}; predict --adjust-priors takes that into account")
+        can_adjust = loaded.is_calibrated and n_docs >= FEWEST
+        hint = "; predict --adjust-priors takes that into account" if can_adjust else ""
+        settings.say(told + hint)
     n_shown = len(found.scores.classes) if per_class else n
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
 
@@ -325,7 +334,10 @@ def shares(
     level: Annotated[
         float, typer.Option(min=0.5, max=0.999, help="How sure the intervals are.")
     ] = 0.95,
-    n: Annotated[int, "-n", "How many classes to print, the most frequent ones; 0: all."] = 20,
+    n: Annotated[
+        int,
+        typer.Option("-n", min=0, help="How many classes to print, most frequent first; 0: all."),
+    ] = 20,
     encoder: Encoder = None,
 ) -> None:
     """Estimate the share of each class among texts without labels.

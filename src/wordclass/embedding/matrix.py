@@ -271,6 +271,8 @@ class EmbeddingMatrix:
         check_int("row_vocabulary", n_terms, 0, len(terms))
         blocks = {str(name): slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
         widths = {name: place.stop - place.start for name, place in blocks.items()}
+        if {"", "context"} & blocks.keys():  # which no block in a matrix is named
+            raise ValueError("row_blocks have a name that no block has")
         if blocks != _side_by_side(widths) or sum(widths.values()) != rows.shape[1]:
             raise ValueError("row_blocks do not lie side by side in the rows")
         return cls(terms[:n_terms], terms[n_terms:], rows, blocks, analyze)
