@@ -113,7 +113,7 @@ _FEWEST_SEARCHED = 20  # fewer tell nothing
 _MANY_FOR_SEARCH = 4_000
 _MANY_FOR_THRESHOLDS = 30_000
 # in a single-label task, for each class, but not fewer and not more in all than these
-_MANY_PER_CLASS, _FEWEST_FOR_PROBABILITIES, _MOST_FOR_PROBABILITIES = 1_000, 2_000, 50_000
+_MANY_PER_CLASS, _FEWEST_FOR_PROBABILITIES, _MOST_FOR_PROBABILITIES = 1_000, 2_000, 20_000
 _MANY_CLASSES = 5_000  # from here on, "auto" makes a tree of them
 _MOST_DECISIONS = 1 << 24  # of a tree, made at once
 
