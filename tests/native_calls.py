@@ -63,6 +63,7 @@ def calls(n_docs=60, n_threads=2, seed=0):
         *_sum_calls(n_docs, seed),
         *_solver_calls(n_docs, n_threads, seed),
         *_convolution_calls(n_docs, n_threads, seed),
+        *_pte_calls(n_docs, seed),
     ]
     return {call.name: call for call in every}
 
@@ -416,9 +417,41 @@ def _convolution_calls(n_docs, n_threads, seed):
     )
 
 
+def _pte_calls(n_docs, seed):
+    generator = np.random.default_rng(seed)
+    n_edges, ends = 4 * n_docs, np.array([0, n_docs, 4 * n_docs])
+    edges = {
+        "words": generator.integers(0, N_TERMS, n_edges, dtype=np.int32),
+        "contexts": generator.integers(0, n_docs, n_edges, dtype=np.int32),
+    }
+    given = {
+        "word_vectors": generator.normal(size=(N_TERMS, 5)).astype(np.float32),
+        "context_vectors": generator.normal(size=(n_docs, 5)).astype(np.float32),
+        **{**edges, "weights": generator.uniform(0, 3, n_edges), "ends": ends},
+        **{"noise": generator.uniform(0, 3, (2, N_TERMS)), "n_negatives": 3, "rate": 0.1},
+        **{"n_steps": 100 * n_docs, "seed": seed},
+    }
+
+    def training():
+        return native.pte.Training(*given.values())
+
+    yield Call("pte.alias_table", lambda: native.pte.alias_table, {"weights": given["weights"]})
+    yield Call(
+        "pte.Training",
+        lambda: native.pte.Training,
+        given,
+        ends=("ends",),
+        indices=(("words", N_TERMS), ("contexts", n_docs)),
+        lengths=("words", "contexts", "weights", "noise"),
+    )
+    yield Call("pte.Training.run", lambda: training().run, {"n_steps": 50 * n_docs})
+    yield Call("pte.Training.word_vectors", lambda: training().word_vectors, {})
+    yield Call("pte.Training.context_vectors", lambda: training().context_vectors, {})
+
+
 def every_name():
     """Return the names of all native functions, classes and methods, as `calls` has them."""
-    for part in ("engine", "text_reader", "solver", "convolution"):
+    for part in ("engine", "text_reader", "solver", "convolution", "pte"):
         for name, made in vars(getattr(native, part)).items():
             if name.startswith("_"):
                 continue
@@ -635,6 +668,9 @@ def long_calls(n_threads):
     n_columns = len(gradients.arguments["word_weights"])
     wide["word_weights"] = np.ones((n_columns, 3_200), np.float32)
     yield replace(gradients, arguments=gradients.arguments | texts | wide)
+    training = native.pte.Training(*{**every["pte.Training"].arguments, "n_steps": 2**62}.values())
+    steps = {"n_steps": 2**61}
+    yield replace(every["pte.Training.run"], make=lambda: training.run, arguments=steps)
 
 
 def with_interrupts():

@@ -429,6 +429,64 @@ def pca(S, r):
     return centered @ directions.T
 
 
+# PTE ----------------------------------------------------------------------------------------
+
+
+def pte_networks(documents, label_sets, n_terms, n_classes, window):
+    """Count what joins words: each other within a window, documents, and labels of documents.
+
+    A document is a list of terms by number; -1 is none of them, and leaves before windows are cut.
+
+    Returns
+    -------
+    arrays (v, v), (v, n), (v, m)
+    """
+    by_word = np.zeros((n_terms, n_terms))
+    by_document = np.zeros((n_terms, len(documents)))
+    by_label = np.zeros((n_terms, n_classes))
+    for k, given in enumerate(documents):
+        words = [word for word in given if word >= 0]
+        for i, word in enumerate(words):
+            by_document[word, k] += 1
+            for label in label_sets[k]:
+                by_label[word, label] += 1
+            for j, other in enumerate(words):
+                if i != j and abs(i - j) <= window:
+                    by_word[word, other] += 1
+    return by_word, by_document, by_label
+
+
+def pte_objective(words, contexts, weights, n_negatives):
+    """Expect the log-likelihood of an edge drawn by its weight (v, c), and of noise beside it."""
+    degrees = [sum(row) ** 0.75 for row in weights.tolist()]
+    noise = [degree / sum(degrees) for degree in degrees]
+    total, expected = weights.sum(), 0.0
+    for i, u in enumerate(words):
+        for j, c in enumerate(contexts):
+            likelihood = -math.log1p(math.exp(-(u @ c)))
+            for share, other in zip(noise, words, strict=True):
+                likelihood -= n_negatives * share * math.log1p(math.exp(other @ c))
+            expected += weights[i, j] / total * likelihood
+    return expected
+
+
+def pte_gradient(words, contexts, weights, n_negatives):
+    """Differentiate that objective with respect to all vectors, by small differences."""
+    step, both = 1e-5, [words.astype(float), contexts.astype(float)]
+    gradients = []
+    for moved in both:
+        gradient = np.zeros_like(moved)
+        for place in np.ndindex(*moved.shape):
+            before, values = moved[place], []
+            for sign in (1, -1):
+                moved[place] = before + sign * step
+                values.append(pte_objective(*both, weights, n_negatives))
+            moved[place] = before
+            gradient[place] = (values[0] - values[1]) / (2 * step)
+        gradients.append(gradient)
+    return gradients
+
+
 # Quality ------------------------------------------------------------------------------------
 
 

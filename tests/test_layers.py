@@ -23,7 +23,10 @@ ROWS = [
     },
     {"corpus_parts"},
     {"text"},
-    {"datasets", "distillation", "embedding", "prior_shift", "thresholds", "token_vectors"},
+    {
+        "datasets", "distillation", "embedding", "predictive_text_embedding", "prior_shift",
+        "thresholds", "token_vectors",
+    },
     {"explanation", "network", "persistence", "search"},
     {"classifiers", "torch"},
     {"dask", "spark"},

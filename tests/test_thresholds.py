@@ -360,6 +360,32 @@ def test_the_softmax_with_shares_is_found_again_whatever_the_size_of_the_scores(
     np.testing.assert_allclose(offset - offset[0], [0.0, -1.0, -4.0], atol=0.1)
 
 
+def test_offsets_are_held_to_none_as_strongly_as_told():
+    scores, Y, _ = shared()
+    few = slice(0, 60)
+    free, held, fixed = (
+        Calibration.fit(scores[few], Y[few], is_single_label=True, shares=True, pull=pull)
+        for pull in (0.0, 5.0, 1e5)
+    )
+    spread = [np.ptp(each.parameters[:, 1]) for each in (free, held, fixed)]
+    assert spread[0] > 1.2 * spread[1] > 10 * spread[2]
+    truth = Y[few].toarray().astype(bool)
+
+    def loss(parameters):  # what is minimized, written down once more
+        made = Calibration(parameters, True).probabilities(scores[few])
+        doubt = 1 / 62
+        aim = (1 - doubt) * truth + doubt / truth.shape[1]
+        centered = parameters[:, 1] - parameters[:, 1].mean()
+        return -(aim * np.log(made)).sum() / 60 + 5.0 * (centered @ centered) / 120
+
+    least = loss(held.parameters)
+    for column in range(3):
+        for step in (-0.05, 0.05):
+            moved = held.parameters.copy()
+            moved[column, 1] += step
+            assert loss(moved) > least - 1e-3
+
+
 @pytest.mark.parametrize("rounding", [0.0, 1e-7])
 def test_scores_that_tell_nothing_leave_the_shares(rounding):
     chance = np.random.default_rng(0)

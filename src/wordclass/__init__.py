@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wordclass.measures import macro_f1 as macro_f1
     from wordclass.measures import micro_f1 as micro_f1
     from wordclass.persistence import load as load
+    from wordclass.predictive_text_embedding import pte as pte
     from wordclass.progress import on_progress as on_progress
     from wordclass.text.sequences import IdBatch as IdBatch
     from wordclass.text.vectorizer import DocumentVectorizer as DocumentVectorizer
@@ -65,6 +66,7 @@ _HOMES = {
     "macro_f1": "measures",
     "micro_f1": "measures",
     "on_progress": "progress",
+    "pte": "predictive_text_embedding",
     "read_corpus": "corpus",
     "tune": "tuning",
 }

@@ -11,7 +11,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.arrays import Flags, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Ints, Sparse
 from wordclass.checks import check_number
 from wordclass.errors import InputError
 from wordclass.storage.parts import digest
@@ -34,14 +34,17 @@ class TrainingData:
     ----------
     fingerprints : array of shape (n_docs,)
         A 64-bit hash of each text, sorted.
+    shares : array of shape (m,), optional
+        The share of the texts that each class has; None for models of version 0.1.0.
     """
 
     fingerprints: NDArray[np.uint64]
+    shares: Floats | None = None
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "TrainingData":
+    def of(cls, texts: Iterable[str], shares: Floats | None = None) -> "TrainingData":
         """Take the fingerprints of texts."""
-        return cls(np.sort(fingerprint_texts(texts)))
+        return cls(np.sort(fingerprint_texts(texts)), shares)
 
     @property
     def n_docs(self) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordclass.arrays import Flags, Floats
+from wordclass.arrays import Floats, Ints
 from wordclass.checks import check_int, check_number
 from wordclass.errors import InputError
 
@@ -19,6 +19,8 @@ FEWEST = 50  # documents: the shares of fewer are an accident
 _TOLERANCE = 1e-4  # mean change of the shares in a step
 _FEWEST_STEPS, _MOST_STEPS = 12, 1000
 _MOST_CELLS = 1 << 31  # probabilities that all samples of a bootstrap look at together
+_ROUNDING = 1e-3
+_CLEAR = 0.1  # of all labels are of other classes than in training: a shift that is worth a word
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,19 +30,24 @@ class PriorShift:
     Parameters
     ----------
     trained : array of shape (m,)
-        The share of each class in training.
+        The share of each class in training, above 0.
     shares : array of shape (m,)
         Its share among these documents. In a single-label task they sum to 1.
     probabilities : array of shape (n, m)
-        Of the classes of each document, if these are the shares.
+        Of the classes of each document, if these are the shares; from the probabilities that the
+        shares were estimated from.
     is_single_label : bool
         Whether a document has exactly one label.
+    trust : array of shape (m,), optional
+        In a multilabel task, how much of what each step finds is believed, from 0 (shares stay
+        those of training) to 1; None: all of it.
     """
 
     trained: Floats
     shares: Floats
     probabilities: Floats
     is_single_label: bool
+    trust: Floats | None = None
 
     @classmethod
     def of(
@@ -50,6 +57,7 @@ class PriorShift:
         *,
         is_single_label: bool = True,
         tolerance: float = _TOLERANCE,
+        pull: float = 0.0,
     ) -> "PriorShift":
         """Estimate the shares of classes from calibrated probabilities (n, m).
 
@@ -63,33 +71,41 @@ class PriorShift:
             Whether the classes share out each document; else each class is a task of its own.
         tolerance : float, default=1e-4
             It ends, after 12 steps or more, where the shares change by less on average.
+        pull : float, default=0.0
+            In a multilabel task, how strongly the share of a class is held to that of training
+            where probabilities hardly differ from document to document: what each step finds is
+            believed by r / (r + pull), r the part of the variance of labels that probabilities
+            explain. A class that cannot be told from its opposite would end at 0 or 1 else.
 
         Raises
         ------
         InputError
             There are fewer than 50 documents, or something is no probability.
         """
-        given, before = _checked(probabilities, trained)
         check_number("tolerance", tolerance, above=0.0)
+        check_number("pull", pull)
+        given, known = _checked(probabilities, trained, is_single_label)
+        before = _above_zero(known, tolerance, is_single_label)
         if is_single_label:
-            shares, made = _single_label(given, before, None, tolerance)
-        else:
-            shares, made = _multilabel(given, before, None, tolerance)
-        return cls(before, shares, made, is_single_label)
+            return cls(before, *_single_label(given, before, None, tolerance), is_single_label)
+        trust = None
+        if pull:
+            most = known * (1 - known)  # the variance of labels
+            explained = np.divide(given.var(axis=0), most, out=np.zeros_like(most), where=most > 0)
+            trust = explained / (explained + pull)
+        found = _multilabel(given, before, None, tolerance, before, trust)
+        return cls(before, *found, is_single_label, trust)
 
-    def decisions(self, thresholds: Floats | None = None) -> Flags:
-        """Return which classes (n, m) are given: the most probable one, or all above thresholds.
+    def adjust(self, probabilities: Floats) -> Floats:
+        """Return probabilities (n, m), as the model tells them, under the shares that were found.
 
-        Parameters
-        ----------
-        thresholds : array of shape (m,), optional
-            Of probabilities; for a multilabel task, where .5 is the default.
+        Where the shares are those of training, they stay what they are.
         """
-        if not self.is_single_label:
-            return np.asarray(self.probabilities > (0.5 if thresholds is None else thresholds))
-        given = np.zeros(self.probabilities.shape, np.bool_)
-        given[np.arange(len(given)), self.probabilities.argmax(axis=1)] = True
-        return given
+        given = _checked_probabilities(probabilities, len(self.shares))
+        if self.is_single_label:
+            return _shared_out(given, self.shares / self.trained)
+        own, opposite = self.shares / self.trained, (1 - self.shares) / (1 - self.trained)
+        return _against_opposite(given, own, opposite)
 
     def interval(self, level: float = 0.95, n_samples: int = 200, seed: int = 0) -> Floats:
         """Return the lower and upper end (2, m) of an interval of each share, by a bootstrap.
@@ -98,54 +114,118 @@ class PriorShift:
         documents and classes, fewer times than `n_samples`.
         """
         check_int("n_samples", n_samples, 2)
-        check_number("level", level, above=0.0)
+        check_number("level", level, above=0.0, below=1.0)
+        check_int("seed", seed, 0)
         n_docs = len(self.probabilities)
         n_fit = _MOST_CELLS // (self.probabilities.size * _FEWEST_STEPS)
         generator = np.random.default_rng(seed)
         # the probabilities under the shares that were found are as good a start as those given
-        estimate = _single_label if self.is_single_label else _multilabel
-        drawn = [
-            estimate(
-                self.probabilities,
-                self.shares,
-                generator.multinomial(n_docs, np.full(n_docs, 1 / n_docs)) / n_docs,
-                _TOLERANCE,
-            )[0]
-            for _ in range(int(np.clip(n_fit, 20, n_samples)))
-        ]
+        start = _above_zero(self.shares, _TOLERANCE, self.is_single_label)
+        drawn = []
+        for _ in range(int(np.clip(n_fit, 20, n_samples))):
+            weights = generator.multinomial(n_docs, np.full(n_docs, 1 / n_docs)) / n_docs
+            given = self.probabilities, start, weights, _TOLERANCE
+            if self.is_single_label:
+                drawn.append(_single_label(*given)[0])
+            else:
+                drawn.append(_multilabel(*given, self.trained, self.trust)[0])
         ends = (1 - level) / 2, (1 + level) / 2
         return np.asarray(np.quantile(np.array(drawn), ends, axis=0))
 
 
-def _checked(probabilities: Floats, trained: Floats) -> tuple[Floats, Floats]:
-    given, before = np.asarray(probabilities, np.float64), np.asarray(trained, np.float64)
-    if given.ndim != 2 or before.shape != given.shape[1:]:
-        raise InputError(
-            f"probabilities of shape {given.shape} do not go with {before.shape} shares of classes"
-        )
+def clear_shift(trained: Floats, counts: Ints, n_docs: int) -> Ints:
+    """Return the classes whose shares differ most from training, where shares clearly do; or none.
+
+    They do where at least a tenth of all labels would have to be of other classes to have the
+    shares of training, and that is more than twice what an accident of so few documents makes.
+
+    Parameters
+    ----------
+    trained : array of shape (m,)
+        The share of each class in training.
+    counts : array of shape (m,)
+        How many of the documents have each class.
+    n_docs : int
+
+    Examples
+    --------
+    >>> clear_shift(np.array([0.5, 0.3, 0.2]), np.array([200, 300, 500]), 1000)
+    array([0, 2, 1])
+    >>> clear_shift(np.array([0.5, 0.3, 0.2]), np.array([480, 310, 210]), 1000)
+    array([], dtype=int64)
+    """
+    changes = np.abs(counts / n_docs - trained)
+    total = trained.sum() + counts.sum() / n_docs
+    by_accident = np.sqrt(2 * trained * (1 - trained) / (np.pi * n_docs)).sum()
+    if changes.sum() <= max(_CLEAR * total, 2 * by_accident):
+        return np.zeros(0, np.int64)
+    return np.argsort(-changes, kind="stable")
+
+
+def _checked(
+    probabilities: Floats, trained: Floats, is_single_label: bool
+) -> tuple[Floats, Floats]:
+    before = np.asarray(trained, np.float64)
+    if before.ndim != 1 or not before.size:
+        raise InputError(f"trained has shape {before.shape}; expected one share per class")
+    given = _checked_probabilities(probabilities, len(before))
     if len(given) < FEWEST:
         raise InputError(
             f"{len(given)} documents are too few to tell the shares of classes; {FEWEST} or more"
         )
-    for name, values in (("probabilities", given), ("trained", before)):
-        if not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
-            raise InputError(f"{name} must be between 0 and 1")
+    if not (np.isfinite(before).all() and (before >= 0).all() and (before <= 1).all()):
+        raise InputError("trained must be between 0 and 1")
+    sums = np.append(given.sum(axis=1), before.sum())
+    if is_single_label and np.abs(sums - 1).max() > _ROUNDING:
+        told = "probabilities of a document, and trained shares, must sum to 1"
+        raise InputError(f"{told} in a single-label task")
     return given, before
+
+
+def _checked_probabilities(given: object, n_classes: int) -> Floats:
+    try:
+        values = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise InputError("probabilities must be numbers, a row per document") from None
+    if values.ndim != 2 or values.shape[1] != n_classes:
+        told = f"probabilities of shape {values.shape} do not go with {n_classes} shares of classes"
+        raise InputError(told)
+    if not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
+        raise InputError("probabilities must be between 0 and 1")
+    return values
+
+
+def _above_zero(before: Floats, tolerance: float, is_single_label: bool) -> Floats:
+    """Return shares that can be divided by: of classes that no document, or each one, has."""
+    if is_single_label:
+        raised = before + tolerance if (before == 0).any() else before
+        return np.asarray(raised / raised.sum())
+    is_inside = (before > 0) & (before < 1)
+    return np.where(is_inside, before, (before + tolerance) / (1 + 2 * tolerance))
+
+
+def _shared_out(given: Floats, ratios: Floats) -> Floats:
+    """Return probabilities (n, m) times ratios (m,), so that those of a document sum to 1."""
+    made = given * ratios
+    totals = made.sum(axis=1, keepdims=True)
+    # of classes whose share has become 0 there is nothing to say
+    return np.asarray(np.divide(made, totals, out=given.copy(), where=totals > 0))
+
+
+def _against_opposite(given: Floats, own: Floats, opposite: Floats) -> Floats:
+    """Do the same for each class and its opposite, each with ratios (m,) of their own."""
+    made = given * own
+    totals = made + (1 - given) * opposite
+    return np.divide(made, totals, out=given.copy(), where=totals > 0)
 
 
 def _single_label(
     given: Floats, before: Floats, weights: Floats | None, tolerance: float
 ) -> tuple[Floats, Floats]:
     """Return shares (m,) and probabilities (n, m); `weights` (n,) of documents sum to 1."""
-    if (before == 0).any():
-        before = before + tolerance
-    before = before / before.sum()
     shares, last = before, np.full_like(before, np.inf)
     for step in range(_MOST_STEPS):
-        made = given * (shares / before)
-        # of classes whose share has become 0 there is nothing to say
-        totals = made.sum(axis=1, keepdims=True)
-        made = np.divide(made, totals, out=given.copy(), where=totals > 0)
+        made = _shared_out(given, shares / before)
         shares = made.mean(axis=0) if weights is None else weights @ made
         if step + 1 >= _FEWEST_STEPS and np.abs(shares - last).mean() < tolerance:
             break
@@ -154,19 +234,25 @@ def _single_label(
 
 
 def _multilabel(
-    given: Floats, before: Floats, weights: Floats | None, tolerance: float
+    given: Floats,
+    before: Floats,
+    weights: Floats | None,
+    tolerance: float,
+    trained: Floats,
+    trust: Floats | None,
 ) -> tuple[Floats, Floats]:
-    """Do the same for each class and its opposite, all classes side by side."""
-    is_inside = (before > 0) & (before < 1)
-    before = np.where(is_inside, before, (before + tolerance) / (1 + 2 * tolerance))
+    """Do the same for each class and its opposite, all classes side by side.
+
+    By `trust` (m,) of what a step finds, and otherwise by the shares `trained` (m,).
+    """
     shares, made = before.copy(), given.copy()
     going = np.arange(len(before))
     for step in range(_MOST_STEPS):
         own, opposite = shares[going] / before[going], (1 - shares[going]) / (1 - before[going])
-        positive = given[:, going] * own
-        total = positive + (1 - given[:, going]) * opposite
-        made[:, going] = np.divide(positive, total, out=given[:, going].copy(), where=total > 0)
+        made[:, going] = _against_opposite(given[:, going], own, opposite)
         found = made[:, going].mean(axis=0) if weights is None else weights @ made[:, going]
+        if trust is not None:
+            found = trained[going] + trust[going] * (found - trained[going])
         is_over = (np.abs(found - shares[going]) < tolerance) & (step + 1 >= _FEWEST_STEPS)
         shares[going] = found
         going = going[~is_over]

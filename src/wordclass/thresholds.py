@@ -178,7 +178,13 @@ class Calibration:
 
     @classmethod
     def fit(
-        cls, scores: Floats | Floats32, Y: Sparse, *, is_single_label: bool, shares: bool = False
+        cls,
+        scores: Floats | Floats32,
+        Y: Sparse,
+        *,
+        is_single_label: bool,
+        shares: bool = False,
+        pull: float = 0.0,
     ) -> "Calibration":
         """Fit to honest scores (n, m) of documents with labels Y (n, m), by likelihood.
 
@@ -190,12 +196,16 @@ class Calibration:
         shares
             For single labels, and scores that do not tell how frequent the classes are: offsets,
             so that the mean probability of a class is its share of the documents.
+        pull
+            How strongly these offsets are held to 0: by the reciprocal of the variance that they
+            are expected to have.
         """
         n_classes = scores.shape[1]
         if is_single_label:
             truth = Y.astype(np.bool_).toarray()  # never as floats: these are eight times as large
             if shares:
-                return cls(_softmax_with_shares(scores.astype(np.float64), truth), is_single_label)
+                made = _softmax_with_shares(scores.astype(np.float64), truth, pull)
+                return cls(made, is_single_label)
             slope = _softmax_slope(scores.astype(np.float64), truth)
             return cls(np.tile([slope, 0.0], (n_classes, 1)), is_single_label)
         members = sparse.csc_matrix(Y, dtype=np.bool_)
@@ -241,9 +251,14 @@ def _softmax_slope(scores: Floats, truth: Flags) -> float:
     return float(np.exp(found.x))
 
 
-def _softmax_with_shares(scores: Floats, truth: Flags) -> Floats:
-    """Return slope and offset (m, 2) with which the softmax makes the labels most likely."""
+def _softmax_with_shares(scores: Floats, truth: Flags, pull: float = 0.0) -> Floats:
+    """Return slope and offset (m, 2) with which the softmax makes the labels most likely.
+
+    For `pull` see `Calibration.fit`; an offset that all classes share changes nothing, and is free.
+    """
     n_docs, n_classes = scores.shape
+    if not n_docs:
+        return np.tile([1.0, 0.0], (n_classes, 1))
     doubt = 1 / (n_docs + 2)
     share = (1 - doubt) * truth.mean(axis=0) + doubt / n_classes  # (m,)
     # what is the same for all documents, or for all classes, is left to the offsets
@@ -262,7 +277,12 @@ def _softmax_with_shares(scores: Floats, truth: Flags) -> Floats:
         made = np.exp(margin - total)
         slope_error = np.vdot(made, varying) / n_docs - aim
         value = total.mean() - slope * aim - offset @ share
-        return float(value), np.array([slope_error, *(made.mean(axis=0) - share)])
+        away = offset - slope * center / size
+        away -= away.mean()
+        value += pull * (away @ away) / (2 * n_docs)
+        slope_error -= pull * (away @ center) / (size * n_docs)
+        errors = made.mean(axis=0) - share + pull * away / n_docs
+        return float(value), np.array([slope_error, *errors])
 
     bounds = [(0.0, np.exp(7)), *[(None, None)] * n_classes]
     start = np.array([1.0, *np.log(share)])

@@ -23,6 +23,7 @@ from wordclass.classifiers import checked_options
 from wordclass.classifiers import classifier as make_classifier
 from wordclass.corpus import Label
 from wordclass.embedding.estimator import Labels
+from wordclass.embedding.matrix import other_tasks
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.folds import fingerprint_texts, stratified_folds
 from wordclass.labels import check_class_count, labelled
@@ -345,10 +346,12 @@ class _Trials:
     @cached_property
     def _context(self) -> str:
         """The version, the classifier, and a checksum of documents and vectors."""
-        vectors = self.fixed.get("vectors")
+        vectors, tasks = self.fixed.get("vectors"), other_tasks(self.fixed.get("other"))
         known = [digest_of(self.train), digest_of(self.validation)]
         if isinstance(vectors, WordVectors):
             known.append(digest("\n".join(vectors.terms), vectors.matrix))
+        for name, each in tasks.items():
+            known.append(digest(name, "\n".join(each.terms_), each.vectors_))
         return " ".join([metadata.version("wordclass"), self.name, *known])
 
 

@@ -33,7 +33,7 @@ def linear_corpus(documents, folds):
     def vectorizer(_settings):
         return wc.DocumentVectorizer(min_docs=1)
 
-    return linear.LinearCorpus(documents, folds, vectorizer, None, None, np.ones(3), None)
+    return linear.LinearCorpus(documents, folds, vectorizer, None, {}, None, np.ones(3), None)
 
 
 def plain_scores(texts, labels, new_texts, U=None, characters=None):
@@ -127,7 +127,7 @@ def test_what_is_best_on_documents_held_out_is_chosen(best, judged_by):
     options = {"vectors": vectors(), "encoder": letters, "probabilities": False}
     model = wc.classifier("linear", **options).fit(TEXTS, LABELS)
     first = {"ngrams": (1, 1), "vector_weight": 0.5, "encoder_weight": 2.0, "block_weight": 0.1}
-    first |= {"shrinkage": 5.0, "characters": None, "loss": "squared_hinge"}
+    first |= {"shrinkage": 5.0, "characters": None, "loss": "squared_hinge", "other_weight": 0.0}
     first |= {"structural_problems": 0, "structural_weight": 0.0}
     assert model.settings_ == {**first, "C": 0.3, **best}
 
@@ -232,7 +232,8 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
     texts = [f"{text} own{k}" for k, text in enumerate(TEXTS)]
     documents = Documents(texts, encode(LABELS))
     folds = stratified_folds(texts, documents.labels.Y, 10, 0)
-    settings = {**FIXED, "vector_weight": 0.0, "encoder_weight": 0.0, "loss": "squared_hinge"}
+    weights = dict.fromkeys(("vector_weight", "other_weight", "encoder_weight"), 0.0)
+    settings = {**FIXED, **weights, "loss": "squared_hinge"}
     settings |= {"structural_problems": 0, "structural_weight": 0.0}
 
     def scores(labels, many):
@@ -259,7 +260,8 @@ def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
 
 def test_settings_are_chosen_and_told_and_can_be_fixed():
     model = wc.classifier("linear").fit(TEXTS, LABELS)
-    more = {"encoder_weight", "vector_weight", "loss", "structural_problems", "structural_weight"}
+    more = {"encoder_weight", "other_weight", "vector_weight", "loss"}
+    more |= {"structural_problems", "structural_weight"}
     assert set(model.settings_) == {*linear.GRID, *more} - {"min_docs"}
     tried = [{name: trial[name] for name in model.settings_} for trial in model.trials_]
     assert model.settings_ in tried
@@ -689,7 +691,7 @@ def test_few_documents_have_settings_of_their_own_unless_given():
     model = wc.classifier("linear", encoder=letters).fit(texts, labels)
     assert model.settings_ == {
         "ngrams": (1, 1), "vector_weight": 0.0, "encoder_weight": 3.0, "block_weight": 0.0,
-        "shrinkage": 5.0, "characters": (2, 5), "C": 3.0, "loss": "softmax",
+        "shrinkage": 5.0, "characters": (2, 5), "C": 3.0, "loss": "softmax", "other_weight": 0.0,
         "structural_problems": 0, "structural_weight": 0.0,
     }  # fmt: skip
     again = wc.classifier("linear", encoder=letters, **model.settings_).fit(texts, labels)
@@ -751,7 +753,8 @@ def test_a_class_that_is_held_out_whole_is_not_fair():
     labels = encode(["a"] * 10 + ["b"])
     documents = Documents([f"text {k}" for k in range(11)], labels)
     folds = np.arange(11) % 10
-    settings = {**FIXED, "vector_weight": 0.0, "encoder_weight": 0.0, "loss": "squared_hinge"}
+    weights = dict.fromkeys(("vector_weight", "other_weight", "encoder_weight"), 0.0)
+    settings = {**FIXED, **weights, "loss": "squared_hinge"}
     features = linear_corpus(documents, folds).features(settings)
     assert features.are_fair(np.arange(11)).tolist() == [True] * 10 + [False]
 

@@ -15,7 +15,8 @@ from wordclass.search import Documents
 TEXTS, LABELS = corpus(90)
 NAMES = ["tf_ig", "tf_chi", "tf_rf", "tf_conf_weight"]
 SETTINGS = {
-    **{"ngrams": (1, 1), "characters": None, "vector_weight": 0.0, "encoder_weight": 0.0},
+    **{"ngrams": (1, 1), "characters": None},
+    **dict.fromkeys(("vector_weight", "other_weight", "encoder_weight"), 0.0),
     **{"structural_problems": 0, "structural_weight": 0.0, "block_weight": 0.5, "shrinkage": 5.0},
     **{"C": 1.0, "loss": "squared_hinge"},
 }

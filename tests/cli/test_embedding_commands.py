@@ -287,3 +287,74 @@ def test_a_surrogate_in_a_class_can_be_shown(run, tmp_path):
         status, out, _ = run(*arguments, tmp_path / "a.wce")
         assert status == 0
         assert r"x\ud800" in out
+
+
+# --- pte ----------------------------------------------------------------------------------------
+
+
+def test_pte_learns_from_the_training_part(run, data, tmp_path):
+    output = tmp_path / "pte.npz"
+    options = ("--dims", "6", "--min-docs", "2", "--samples", "2000", "--seed", "3")
+    status, out, err = run(
+        "pte", data, "-o", output, *options, "--window", "2", "--negatives", "3",
+        "--learning-rate", "0.1",
+    )  # fmt: skip
+    assert (status, out) == (0, "")
+    texts, labels = (each[:60] for each in corpus(90))
+    expected = wc.pte(
+        texts, labels, 6, min_docs=2, n_samples=2_000, seed=3, window=2, n_negatives=3,
+        learning_rate=0.1,
+    )  # fmt: skip
+    assert f"{len(expected)} terms by 6 dimensions, from 60 documents" in err
+    made = wc.WordVectors.load(output)
+    assert list(made.terms) == list(expected.terms)
+    np.testing.assert_array_equal(made.matrix, expected.matrix)
+
+
+def test_a_classifier_is_trained_with_the_vectors(run, data, tmp_path):
+    output = tmp_path / "pte.npz"
+    status, out, _ = run("pte", data, "-o", output, "--dims", "8", "--json", "--max-terms", "20")
+    told = json.loads(out)
+    assert status == 0
+    assert {name: told[name] for name in ("n_docs", "n_terms", "n_dims")} == {
+        "n_docs": 60, "n_terms": 20, "n_dims": 8,
+    }  # fmt: skip
+    model = tmp_path / "model"
+    options = ("--classifier", "svm", "--set", "features=vectors", "--vectors", output)
+    assert run("train", data, "-o", model, *options)[0] == 0
+    status, out, _ = run("evaluate", model, data, "--json")
+    assert status == 0
+    assert json.loads(out)["macro_f1"] > 0.8
+
+
+def test_documents_without_labels_are_welcome_where_that_is_said(run, tmp_path):
+    path = tmp_path / "docs.csv"
+    rows = ["moon orbit,space", "rose soil,garden", "moon rocket,", "rose seed,"] * 3
+    path.write_text("text,label\n" + "\n".join(rows) + "\n")
+    asked = ("pte", path, "-o", tmp_path / "out.npz", "--min-docs", "2")
+    status, _, err = run(*asked)
+    assert status == 1
+    assert "no label" in err
+    assert run(*asked, "--on-missing-label", "empty")[0] == 0
+    assert "rocket" in wc.WordVectors.load(tmp_path / "out.npz")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("{data}", "-o", "{out}.xyz"), "its ending names no vector format"),
+        (("{data}", "-o", "{out}.npz", "--dims", "0"), "n_dims is 0"),
+        (("{data}", "-o", "{out}.npz", "--negatives", "0"), "n_negatives is 0"),
+        (("{data}", "-o", "{out}.npz", "--samples", "-5"), "n_samples is -5"),
+        (("{data}", "-o", "{out}.npz", "--seed", "-1"), "seed is -1"),
+        (("{data}", "-o", "{out}.npz", "--min-docs", "900"), "no term is left"),
+        (("{out}.csv", "-o", "{out}.npz"), "no such file"),
+        (("{data}", "-o", "{data}"), "--force overwrites it"),
+    ],
+)
+def test_what_pte_cannot_do_is_one_line(run, data, tmp_path, arguments, told):
+    places = {"data": data, "out": tmp_path / "out"}
+    status, out, err = run("pte", *(each.format(**places) for each in arguments))
+    assert (status, out) == (1, "")
+    assert told in err
+    assert err.count("\n") == 1

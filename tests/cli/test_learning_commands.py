@@ -57,6 +57,63 @@ def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
     assert options["stop_words"] == "english"
 
 
+def test_train_is_helped_by_other_tasks(run, splits, tmp_path):
+    for name, folder in (("news", "a"), ("shop", "a"), ("news", "b")):
+        path = tmp_path / folder / f"{name}.wce"
+        path.parent.mkdir(exist_ok=True)
+        wc.WordClassEmbeddings(min_docs=2).fit(*corpus(30, seed=len(name))).save(path)
+    news, shop = tmp_path / "a" / "news.wce", tmp_path / "a" / "shop.wce"
+    command = ("train", splits, "-o", tmp_path / "model", "--force", "--quiet")
+    status, out, err = run(*command, "--also", news, "--also", f"other={shop}")
+    assert (status, out, err) == (0, "", "")
+    model = wc.load(tmp_path / "model")
+    assert model.get_params()["other"] == {"news": None, "other": None}
+    assert {trial["other_weight"] for trial in model.trials_} == {0.0, 0.5}
+    status, out, _ = run("info", tmp_path / "model", "--json")
+    assert "terms by 3 dimensions" in json.loads(out)["option other"]["news"]
+    for also, message in [
+        ((news, tmp_path / "b" / "news.wce"), "two files the name 'news'"),
+        ((f"random={news}",), "other has a block named 'random'; expected"),
+        ((f"={news}",), "other has a block named ''; expected"),
+        ((tmp_path / "no.wce",), "no.wce"),
+        ((splits,), "split.jsonl"),
+    ]:
+        given = [part for each in also for part in ("--also", each)]
+        status, _, err = run(*command, *given)
+        assert (status, len(err.splitlines())) == (1, 1)
+        assert message in err
+    for name, given, message in [
+        (
+            "nearest",
+            ("--also", news),
+            "'nearest' reads no embeddings of other tasks; --also",
+        ),
+        ("svm", ("--also", news), "it is with 'vectors', 'vectors+wce' or 'wce'"),
+        ("linear", ("--set", f"other={news}"), "give each by --also, not by --set"),
+        ("linear", ("--set", f"other.news={news}"), "give each by --also, not by --set"),
+        ("liner", ("--also", news), "did you mean 'linear'?"),
+    ]:
+        status, _, err = run(*command, "--classifier", name, *given)
+        assert (status, len(err.splitlines())) == (1, 1)
+        assert message in err
+
+
+def test_tune_is_helped_by_other_tasks(run, data, tmp_path):
+    path = tmp_path / "news.wce"
+    command = ("tune", data, "-o", tmp_path / "model", "--force", "--budget", "none", "--json")
+    command = (*command, "--grid", "C=0.1,1", "--set", "min_docs=2", "--also", path)
+    keys = []
+    for seed in (1, 1, 2):
+        wc.WordClassEmbeddings(min_docs=2).fit(*corpus(30, seed=seed)).save(path)
+        status, out, _ = run(*command)
+        assert status == 0
+        keys.append(json.loads(out)["trials_file"])
+    journal = [json.loads(line)["key"] for line in Path(keys[0]).read_text().splitlines()]
+    # the trials of the second search were those of the first, as its task was the same
+    assert len(journal) == len({*journal}) > 2
+    assert wc.load(tmp_path / "model").get_params()["other"] == {"news": None}
+
+
 def test_classes_are_a_tree_or_a_hierarchy_from_a_file(run, splits, tmp_path):
     hierarchy = tmp_path / "classes.json"
     command = ("train", splits, "-o", tmp_path / "model", "--set", f"classes={hierarchy}")

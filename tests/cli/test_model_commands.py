@@ -238,6 +238,98 @@ def test_errors_in_a_file_of_no_known_ending_are_refused_before_any_work(run, tm
     assert "its ending names no format of rows" in err
 
 
+# --- shares ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shifted(tmp_path_factory):
+    """Documents of which most are of one class, without labels."""
+    texts, labels = corpus(400, seed=5)
+    kept = [k for k, label in enumerate(labels) if label == "music" or k % 12 == 0]
+    path = tmp_path_factory.mktemp("shifted") / "new.jsonl"
+    path.write_text("".join(json.dumps({"id": k, "text": texts[k]}) + "\n" for k in kept))
+    return path, [labels[k] for k in kept]
+
+
+def test_shares_of_texts_without_labels_are_told_beside_those_of_training(run, model, shifted):
+    path, labels = shifted
+    status, out, err = run("shares", model, path, "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found["shares"].keys() == {"space", "garden", "music"}
+    assert sum(found["shares"].values()) == pytest.approx(1, abs=1e-5)
+    assert found["shares"]["music"] == pytest.approx(labels.count("music") / len(labels), abs=0.1)
+    assert found["trained"]["music"] == pytest.approx(1 / 3, abs=1e-6)
+    assert found["low"]["music"] <= found["shares"]["music"] <= found["high"]["music"]
+    assert (found["n_docs"], found["n_classes"], found["level"]) == (len(labels), 3, 0.95)
+    _, out, _ = run("shares", model, path, "-n", "1")
+    assert out.split("\n")[0].split() == ["class", "share", "95%", "interval", "in", "training"]
+    assert out.split("\n")[1].startswith("music")
+    assert f"{len(labels)} documents, 3 classes" in out
+    assert "garden" not in out
+
+
+def test_predictions_are_adjusted_to_these_shares(run, model, shifted, tmp_path):
+    path, _labels = shifted
+    loaded = wc.load(model)
+    texts = [json.loads(line)["text"] for line in path.read_text().splitlines()]
+    _status, out, _ = run("predict", model, path, "--adjust-priors", "--proba")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["labels"][0] for row in rows] == loaded.predict_adjusted(texts).tolist()
+    expected = loaded.prior_shift(texts).adjust(loaded.predict_proba(texts))
+    names = loaded.classes_.tolist()
+    found = np.array([[row["scores"][name] for name in names] for row in rows])
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert run("predict", model, path, "--adjust-priors", "-o", tmp_path / "out.csv")[0] == 0
+    assert pl.read_csv(tmp_path / "out.csv")["id"].to_list() == [row["id"] for row in rows]
+
+
+def test_shares_come_from_standard_input_too(run, model, shifted, stdin):
+    path, labels = shifted
+    stdin(path.read_bytes())
+    assert json.loads(run("shares", model, "-", "--json")[1])["n_docs"] == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("shares",), "documents are too few to tell the shares of classes; 50 or more"),
+        (("predict", "--adjust-priors"), "documents are too few to tell the shares"),
+        (("shares", "--engine", "in_sequence"), "looks at all texts at once"),
+        (("predict", "--adjust-priors", "--engine", "in_sequence"), "looks at all texts at once"),
+    ],
+)
+def test_shares_that_cannot_be_told_are_one_line(run, model, tmp_path, arguments, message):
+    path = write(tmp_path / "few.jsonl", *corpus(20))
+    name, *options = arguments
+    status, out, err = run(name, model, path, *options)
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert message in err
+
+
+def test_a_model_without_probabilities_tells_no_shares(run, unsplit, tmp_path):
+    texts, labels = corpus(90)
+    bare = wc.classifier("nearest", min_docs=2, probabilities=False).fit(texts, labels)
+    bare.save(tmp_path / "bare")
+    status, _, err = run("shares", tmp_path / "bare", unsplit)
+    assert (status, err.count("\n")) == (1, 1)
+    assert "fitted without probabilities" in err
+
+
+def test_evaluate_warns_where_shares_are_not_those_of_training(run, model, tmp_path):
+    texts, labels = corpus(400, seed=5)
+    kept = [k for k, label in enumerate(labels) if label == "music" or k % 12 == 0]
+    path = write(tmp_path / "new.jsonl", [texts[k] for k in kept], [labels[k] for k in kept])
+    status, _, err = run("evaluate", model, path, "--json")
+    assert status == 0
+    assert re.search(
+        r"shares of classes are not those of training: music 79\.6% \(was 33\.3%\)", err
+    )
+    assert "predict --adjust-priors" in err
+    in_parts = run("evaluate", model, path, "--engine", "in_sequence", "--json")[2]
+    assert "shares of classes are not those of training: music" in in_parts
+
+
 # --- explain, info --------------------------------------------------------------------------
 
 

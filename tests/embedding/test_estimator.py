@@ -1,3 +1,4 @@
+import copy
 import pickle
 
 import numpy as np
@@ -247,3 +248,16 @@ def test_the_number_of_threads_may_be_set_after_learning():
     alone = wce.transform(texts)
     np.testing.assert_array_equal(wce.set_params(n_jobs=2).transform(texts), alone)
     assert wce.vectorizer_.n_jobs == 2
+
+
+def test_a_copy_shares_what_was_learned_and_goes_its_own_way():
+    wce = wc.WordClassEmbeddings(min_docs=2, stop_words=["the"]).fit(*corpus(30))
+    before = wce.vectors_.copy()
+    for made in (copy.deepcopy(wce), copy.deepcopy({"news": wce})["news"]):
+        assert made is not wce
+        assert made.vectors_ is wce.vectors_
+        assert made.stop_words is not wce.stop_words
+        made.partial_fit(["comet moon", "rose rose"], ["space", "tree"])
+        assert made.classes_ != wce.classes_
+    np.testing.assert_array_equal(wce.vectors_, before)
+    assert wce.classes_ == ["garden", "music", "space"]

@@ -3,7 +3,9 @@ import pickle
 
 import numpy as np
 import pytest
-from made_up import corpus
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import WORDS, corpus
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -240,3 +242,162 @@ def test_embeddings_of_ngrams_have_rows_but_texts_no_sequence(wce):
     assert len(E) == len(pairs) + 2
     with pytest.raises(wc.InputError, match="single words"):
         E.index(TEXTS)
+
+
+# --- word-class embeddings of other tasks ---------------------------------------------------------
+
+
+def task(classes, extra, **options):
+    """Embeddings of another task, which know one word that nobody else knows."""
+    texts, labels = corpus(40, seed=7, classes=classes)
+    texts = [f"{text} {extra}" for text in texts]
+    return wc.WordClassEmbeddings(min_docs=2, **options).fit(
+        texts, [f"a {each}" for each in labels]
+    )
+
+
+@pytest.fixture(scope="module")
+def news():
+    return task(("space", "garden"), "comet")
+
+
+@pytest.fixture(scope="module")
+def shop():
+    return task(("garden", "music", "space"), "tax")
+
+
+def slow_row(term, parts):
+    """The row of a term, part by part: (width, {term: vector}); what is not known is zero."""
+    return np.concatenate([known.get(term, np.zeros(width)) for width, known in parts])
+
+
+def known_by(wce):
+    rows = zip(wce.terms_, wce.vectors_, strict=True)
+    return wce.vectors_.shape[1], dict(rows)
+
+
+def test_every_other_task_is_a_block_and_rows_are_matched_by_term(wce, news, shop):
+    E = wc.EmbeddingMatrix.of(U, wce, random_dims=4, seed=3, other={"news": news, "a.shop": shop})
+    assert list(E.blocks) == ["pretrained", "word_class", "news", "a.shop", "random"]
+    assert [place.stop for place in E.blocks.values()] == [2, 5, 7, 10, 14]
+    assert list(E.terms) == wce.terms_
+    # first those of the pretrained vectors, then those that only other tasks know
+    assert list(E.unseen_terms) == ["tax", "comet"]
+    pretrained = 2, dict(zip(U.terms, U.matrix, strict=True))
+    parts = [pretrained, known_by(wce), known_by(news), known_by(shop)]
+    for term in (*E.terms, *E.unseen_terms):
+        np.testing.assert_array_equal(E.matrix[E.row(term), :10], slow_row(term, parts))
+    assert E.matrix[E.row("comet"), E.blocks["news"]].any()
+    assert E.matrix[E.row("comet"), E.blocks["random"]].any()
+    assert not E.matrix[E.padding].any()
+    assert not E.matrix[E.unknown, :10].any()
+
+
+@given(order=st.permutations(range(18)), n=st.integers(1, 18))
+def test_the_order_of_the_vocabulary_permutes_rows_and_changes_none(order, n):
+    words = [word for own in WORDS.values() for word in own]
+    tasks = {"news": NEWS, "shop": SHOP}
+    chosen = [words[k] for k in order][:n]
+    if not {*chosen} & {*NEWS.terms_}:
+        return
+    E = wc.EmbeddingMatrix.of(other=tasks, vocabulary=chosen)
+    for term in {*words, *NEWS.terms_, *SHOP.terms_}:
+        expected = slow_row(term, [known_by(NEWS), known_by(SHOP)])
+        np.testing.assert_array_equal(E.matrix[E.row(term)], expected)
+    assert {*E.terms, *E.unseen_terms} == {*chosen, *NEWS.terms_, *SHOP.terms_}
+
+
+NEWS, SHOP = task(("space", "garden"), "comet"), task(("garden", "music", "space"), "tax")
+
+
+def test_without_other_tasks_nothing_changes(wce, E):
+    for nothing in (None, {}):
+        again = wc.EmbeddingMatrix.of(U, wce, random_dims=4, seed=3, other=nothing)
+        np.testing.assert_array_equal(again.matrix, E.matrix)
+        assert (again.terms, again.unseen_terms) == (E.terms, E.unseen_terms)
+        assert again.blocks == E.blocks
+
+
+def test_terms_that_only_another_task_knows_are_left_out_where_asked(wce, news):
+    E = wc.EmbeddingMatrix.of(U, wce, other={"news": news}, keep_unseen=False)
+    assert (len(E), list(E.unseen_terms)) == (len(wce) + 2, [])
+    assert E.row("comet") == E.unknown
+
+
+def test_other_tasks_alone_bring_the_terms_of_all(news, shop):
+    E = wc.EmbeddingMatrix.of(other={"news": news, "shop": shop})
+    assert list(E.terms) == sorted({*news.terms_, *shop.terms_})
+    assert not E.unseen_terms
+    pretrained = wc.EmbeddingMatrix.of(U, other={"news": news})
+    assert list(pretrained.terms) == list(U.terms)
+    assert {*pretrained.unseen_terms} == {*news.terms_} - {*U.terms}
+
+
+def test_predicted_rows_are_those_of_the_pretrained_vectors_alone(wce, news):
+    plain = wc.EmbeddingMatrix.of(U, wce, unseen="ridge")
+    E = wc.EmbeddingMatrix.of(U, wce, unseen="ridge", other={"news": news})
+    for term in ("tax", "moon"):
+        np.testing.assert_array_equal(E.matrix[E.row(term), :5], plain.matrix[plain.row(term)])
+    assert not E.matrix[E.row("comet"), :5].any()
+
+
+def test_projected_embeddings_of_another_task_have_the_columns_they_were_projected_to(wce):
+    few = task(("space", "garden", "music"), "comet", max_dims=2, projector="pca")
+    E = wc.EmbeddingMatrix.of(wce=wce, other={"news": few})
+    assert E.blocks["news"] == slice(3, 5)
+    np.testing.assert_array_equal(E.matrix[E.row("moon"), 3:], few["moon"])
+
+
+def test_all_blocks_are_stored_and_pickled(wce, news, shop):
+    E = wc.EmbeddingMatrix.of(U, wce, other={"news": news, "a.shop": shop}, random_dims=2)
+    for again in (
+        wc.EmbeddingMatrix.from_parts(E.analyze, E.to_parts()),
+        pickle.loads(pickle.dumps(E)),
+    ):
+        np.testing.assert_array_equal(again.matrix, E.matrix)
+        assert (again.blocks, [*again.blocks]) == (E.blocks, [*E.blocks])
+        assert again.unseen_terms == E.unseen_terms
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda blocks: blocks[1:], "do not lie side by side"),
+        (lambda blocks: [[*blocks[0][:2], 1], *blocks[1:]], "do not lie side by side"),
+        (lambda blocks: [*blocks[:-1], [*blocks[-1][:2], 99]], "do not lie side by side"),
+        (lambda blocks: [[blocks[0][0], *each[1:]] for each in blocks], "do not lie side by side"),
+    ],
+)
+def test_a_stored_block_of_another_dimension_is_refused(wce, news, change, message):
+    parts = wc.EmbeddingMatrix.of(wce=wce, other={"news": news}).to_parts()
+    parts.facts["row_blocks"] = change(parts.facts["row_blocks"])
+    with pytest.raises(ValueError, match=message):
+        wc.EmbeddingMatrix.from_parts(Analyzer(), parts)
+
+
+def test_a_task_that_shares_no_term_is_told(wce, news):
+    far = wc.WordClassEmbeddings(min_docs=1).fit(["mond", "steuer"], ["eins", "zwei"])
+    for options in ({"wce": wce}, {"U": U}, {"vocabulary": ["moon"], "random_dims": 2}):
+        with pytest.raises(wc.InputError, match="embeddings 'far' know none of the"):
+            wc.EmbeddingMatrix.of(**options, other={"news": news, "far": far})
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (["news"], "other is a list; expected a dict"),
+        ({"": NEWS}, "other has a block named ''"),
+        ({3: NEWS}, "other has a block named 3"),
+        *(
+            ({name: NEWS}, f"named '{name}'; expected a str that is not empty, and none of")
+            for name in ("pretrained", "word_class", "random", "context")
+        ),
+        ({"news": U}, r"other\['news'\] is a WordVectors; expected WordClassEmbeddings"),
+        ({"news": "news.wce"}, r"other\['news'\] is a str"),
+        ({"news": None}, "are not kept with a model: give them again"),
+        ({"news": wc.WordClassEmbeddings()}, r"other\['news'\] are not fitted; fit them"),
+    ],
+)
+def test_what_is_no_other_task_is_refused(wce, other, message):
+    with pytest.raises(wc.InputError, match=message):
+        wc.EmbeddingMatrix.of(U, wce, other=other)

@@ -13,13 +13,14 @@ from wordclass.experiment.sources import parts_of
 NAMES = [
     "binary", "correlations", "cross_fitting", "datasets", "dropout", "embedding_times",
     "encoders", "f1",
-    "learning_curves", "rivals", "run_times", "shrinkage", "smoke", "unseen_terms", "vectors",
-    "visualization",
+    "learning_curves", "prior_shift", "rivals", "run_times", "several_tasks", "shrinkage", "smoke",
+    "unseen_terms", "vectors", "visualization",
 ]  # fmt: skip
 SIX = ["newsgroups20", "reuters21578", "ohsumed", "rcv1", "jrc_acquis", "wipo_gamma"]
 DATASETS = [
     *SIX, "docstrings", "ohsumed20k", "ohsumed_single23_7400", "banking77", "goemotions",
-    "eurlex_triples_eurovoc_1504", "arxiv_abstracts_120k",
+    "eurlex_triples_eurovoc_1504", "arxiv_abstracts_120k", "goemotions_sentiment",
+    "goemotions_emotions",
 ]  # fmt: skip
 NETWORK_VARIANTS = [
     "random", "vectors", "vectors-trainable", "vectors+random", "vectors+wce",
@@ -44,7 +45,7 @@ def test_every_plan_makes_runs_that_a_classifier_can_do(name, data):
     assert plan.title
     assert len({run.identity for run in runs}) == len(runs) > 0
     for run in runs:
-        assert parts_of(run.dataset)[0] in DATASETS
+        assert {parts_of(each)[0] for each in (run.dataset, *run.other)} <= {*DATASETS}
         assert run.variant in VARIANTS[run.learner]
         has_vectors = run.variant.startswith("vectors") or run.learner in ("map", "unseen_terms")
         assert (run.vectors is not None) == has_vectors
@@ -72,6 +73,14 @@ def test_the_smoke_plan_has_every_learner_and_variant():
     }
     assert {run.vectors for run in runs} == {None, "corpus"}
     assert {run.dataset.partition(":")[0] for run in runs} == {"docstrings"}
+
+
+def test_runs_without_help_are_those_of_other_plans():
+    known = {run.identity for name in ("f1", "encoders") for run in Plan.read(name).runs()}
+    alone = [run for run in Plan.read("several_tasks").runs() if not run.other]
+    alone = [run for run in alone if "sentiment" not in run.dataset and run.variant != "wce"]
+    shared = [run for run in alone if run.identity in known]
+    assert len(shared) >= len(alone) - 3  # the CNN is run on one of the four there
 
 
 @pytest.mark.parametrize("name", ["run_times", "learning_curves", "unseen_terms", "cross_fitting"])
@@ -204,6 +213,10 @@ def test_a_search_keeps_the_options_of_the_plan(tmp_path):
         ({"settings": ["best"]}, "expected a name"),
         ({"options": {"C": float("inf")}}, "C is inf; expected a finite number"),
         ({"sweep": {"C": [1.0, float("nan")]}}, "C is nan; expected a finite number"),
+        ({"options": {"other": "tiny"}}, "other is 'tiny'; expected a list of data sets"),
+        ({"options": {"other": []}}, r"other is \[\]; expected a list of data sets"),
+        ({"sweep": {"other": [["many"], [1]]}}, r"other is \[1\]; expected a list of data sets"),
+        ({"options": {"other": ["tinny"]}}, "unknown data set 'tinny'"),
         ({"settings": "best"}, "unknown kind of settings 'best'"),
         ({"options": [1]}, r"options is \[1\]; expected a table"),
         ({"learners": ["linear"], "variants": ["default"], "settings": "search"}, "no grid for"),

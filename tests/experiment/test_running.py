@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from experiment.conftest import write_corpus
 from experiment.kills import command, kill_until_done, leftovers, what_came_out
@@ -149,6 +150,40 @@ def test_the_measurements_are_those_of_the_corpus(data, tmp_path):
     assert unseen.extra["n_predicted"] == 0
 
 
+def test_vectors_learned_by_pte_see_the_documents_of_the_run_and_no_others(data, tmp_path):
+    results = Results(tmp_path / "out")
+    result = do(run_of("svm", "vectors", vectors="pte"), results)
+    assert result.vectors == {"name": "pte", "dims": 100, "digest": ""}
+    assert "vectors_cpu" in result.times
+    assert result.scores["macro_f1"] > 0.9
+    whole = sources.load("tiny")
+    few = sources.drawn(whole, "tiny@8", 0).train
+    made = sources.load_vectors("pte", "tiny@8", few)
+    expected = wc.pte(few.texts, few.labels)
+    assert list(made.terms) == list(expected.terms)
+    np.testing.assert_array_equal(made.matrix, expected.matrix)
+
+
+def test_learned_vectors_stand_beside_pretrained_ones(data, tmp_path):
+    train = sources.load("tiny").train
+    small, pte = wc.WordVectors.load(data / "small.txt"), wc.pte(train.texts, train.labels)
+    small = wc.WordVectors.of(["odd", *small.terms[1:]], small.matrix)
+    small.save(data / "other.txt")
+    both = sources.load_vectors("other+pte", "tiny", train)
+    assert {*both.terms} == {*small.terms, *pte.terms}
+    for term in both.terms:
+        for own, vectors in ((both[term][:4], small), (both[term][4:], pte)):
+            np.testing.assert_allclose(own, vectors.get(term, np.zeros(vectors.n_dims)), atol=1e-6)
+    assert not both["odd"][4:].any()
+    result = do(run_of("svm", "vectors+wce", vectors="small+pte"), Results(tmp_path / "out"))
+    assert result.vectors["dims"] == 104
+    assert result.vectors["digest"] == sources.vectors_digest("small")
+    keys = {run_of("svm", "vectors", vectors=name).key for name in ("small", "pte", "small+pte")}
+    assert len(keys) == 3
+    with pytest.raises(wc.MissingDataError, match="the vectors nowhere are not here"):
+        sources.load_vectors("nowhere+pte", "tiny", train)
+
+
 def test_a_map_is_kept_with_its_arrays(data, tmp_path):
     pytest.importorskip("openTSNE")
     results = Results(tmp_path / "out")
@@ -220,6 +255,47 @@ def test_a_draw_has_enough_documents_of_each_class_and_follows_the_seed(data):
     counts = Counter(label for own in several.labels for label in own)
     assert min(counts.values()) >= 3
     assert len(several) < 12
+
+
+@pytest.mark.parametrize(
+    ("learner", "variant"),
+    [("svm", "wce"), ("svm", "vectors+wce"), ("linear", "fixed"), ("linear", "default"),
+     ("cnn", "vectors+wce")],
+)  # fmt: skip
+def test_other_tasks_are_learned_from_the_training_parts_of_their_data_sets(
+    data, tmp_path, monkeypatch, learner, variant
+):
+    write_corpus(data / "news.jsonl", *corpus(80, seed=5, classes=("space", "garden")), 50)
+    given = []
+
+    def make(name, **options):
+        given.append(options.get("other"))
+        return wc.classifier(name, **options)
+
+    monkeypatch.setattr(training, "make_classifier", make)
+    results, plain = Results(tmp_path / "out"), run_of(learner, variant)
+    helped = replace(plain, options={**plain.options, "other": ["tiny", "news", "many"]})
+    result = do(helped, results)
+    results.add(result)
+    assert (result.identity, result.key) == (helped.identity, helped.key)
+    assert result.options["other"] == ["tiny", "news", "many"]
+    assert "vectors_cpu" in result.times
+    # no data set helps itself
+    assert list(given[0]) == ["news", "many"]
+    train = sources.load("news").train
+    expected = wc.WordClassEmbeddings().fit(train.texts, train.labels)
+    assert given[0]["news"].terms_ == expected.terms_
+    assert (given[0]["news"].vectors_ == expected.vectors_).all()
+    assert len(train) == 50
+    assert helped.key != plain.key
+    do(plain, results)
+    assert given[-1] is None
+
+
+def test_a_task_cannot_help_itself(data, tmp_path):
+    run = run_of("svm", "wce", "tiny@8", options={"other": ["tiny"]})
+    with pytest.raises(wc.InputError, match="other names no data set but tiny itself"):
+        do(run, Results(tmp_path / "out"))
 
 
 def test_sentence_vectors_are_timed_even_where_they_are_cached(data, tmp_path, encoder):

@@ -51,8 +51,12 @@ def test_the_key_of_a_run_depends_on_all_that_matters(data):
     changed = [
         key(dataset="many"), key(learner="cnn"), key(variant="vectors+wce"), key(seed=1),
         key(protocol="paper"), key(vectors=None), key(options={"C": 1}), key(options={"C": 1.0}),
-        key(needs=(Run("tiny", "svm"),)),
+        key(needs=(Run("tiny", "svm"),)), key(options={"other": ["many"]}),
     ]  # fmt: skip
+    with (data / "many.jsonl").open("a") as file:
+        file.write('{"text": "one more", "labels": ["space"], "split": "train"}\n')
+    assert key() == usual
+    changed.append(key(options={"other": ["many"]}))
     with (data / "tiny.jsonl").open("a") as file:
         file.write('{"text": "one more", "labels": ["space"], "split": "test"}\n')
     changed.append(key())

@@ -196,6 +196,13 @@ def test_options_that_differ_make_rows_and_others_do_not(results):
     assert not any(cell.published for cell in table.cells.values())
 
 
+def test_the_tasks_that_help_make_rows(results):
+    helped = {**SVM, "variants": ["wce"], "sweep": {"other": [["one"], ["one", "two"]]}}
+    plan = plan_of({**SVM, "variants": ["wce"]}, helped)
+    table = make(plan, results)[0]
+    assert [row[-1] for row in table.rows] == ["", "other=one", "other=one+two"]
+
+
 def test_protocols_and_vectors_that_differ_make_rows(results):
     both = {**NETS, "protocols": ["clean", "paper"], "vectors": ["small", "large"]}
     table = make(plan_of(both), results)[0]
@@ -286,6 +293,19 @@ def test_all_times_have_what_was_spent_before_the_training(results):
     assert seconds.kind == "seconds"
     assert cell_of(seconds, "svm", "tfidf", NEWS).measured.mean == 107  # with one training, not two
     assert cell_of(seconds, "svm", "tfidf", NEWS).published is None
+
+
+def test_all_times_have_the_time_of_vectors_that_were_learned_not_of_those_read(results):
+    vectors = ["glove.6B.100d", "pte", "glove.6B.100d+pte"]
+    given = {**SVM, "variants": ["vectors"], "vectors": vectors}
+    plan = plan_of(given, name="mine", measures=["all_times"])
+    spent = {"vectors_cpu": 50.0, "fit_cpu": 9.0, "predict_cpu": 2.0, "total": 1}
+    fill(results, plan, lambda run: {"times": spent})
+    (seconds,) = make(plan, results, tests=False)
+    means = {row[-1]: seconds.cells[row, NEWS].measured.mean for row in seconds.rows}
+    assert means == {
+        "vectors=glove.6B.100d": 11, "vectors=pte": 61, "vectors=glove.6B.100d+pte": 61,
+    }  # fmt: skip
 
 
 PAIRS = {"pairs": [["svm vectors+wce", "svm vectors"], ["svm tfidf", "svm vectors"]]}

@@ -24,6 +24,8 @@ sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python")
 pytest.importorskip("openTSNE")
 
+pytestmark = pytest.mark.xdist_group("page")  # which makes its fixtures once
+
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",

@@ -97,7 +97,7 @@ def test_memory_that_runs_out_in_a_thread_is_an_error():
 
 def test_every_long_loop_is_ended_by_an_interrupt():
     outcomes = made("with_interrupts")
-    assert len(outcomes) == 2 * 18
+    assert len(outcomes) == 2 * 19
     for name, outcome in outcomes.items():
         n_results, seconds = outcome
         assert n_results == 0, name

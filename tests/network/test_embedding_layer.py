@@ -343,3 +343,56 @@ def test_trainable_and_the_matrix_are_checked(E):
         EmbeddingLayer(E, {"glove": True})
     with pytest.raises(wc.InputError, match=r"trainable is {'random': 'no'}"):
         EmbeddingLayer(E, {"random": "no"})
+
+
+# --- blocks of other tasks ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", name="several")
+def blocks_of_other_tasks():
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
+    # names that a module of torch has for things of its own, or cannot have
+    other = {"items": wce, "a.b": wce, "training": wce}
+    return wc.EmbeddingMatrix.of(U, wce, other=other)
+
+
+def test_blocks_of_other_tasks_may_have_any_name(several, batch):
+    layer = EmbeddingLayer(several, {"a.b": True, "items": True}, dropout={"items": 0.5}).eval()
+    assert list(layer.blocks) == ["pretrained", "word_class", "items", "a.b", "training"]
+    ids = several.index(TEXTS).ids
+    np.testing.assert_array_equal(layer(ids).detach(), several.matrix[ids])
+    assert {*layer.trained_vectors()} == {"a.b", "items"}
+    again = EmbeddingLayer(several, {"a.b": True, "items": True})
+    with torch.no_grad():
+        layer.block("a.b").weight[0] = 7
+    again.load_state_dict(layer.state_dict())
+    assert (again.block("a.b").weight[0] == 7).all()
+    assert (again.block("items").weight[0] != 7).all()
+    torch.testing.assert_close(copy.deepcopy(layer)(ids), layer(ids))
+
+
+def test_each_block_has_a_dropout_of_its_own_and_other_tasks_have_none_unless_told(several):
+    ids = np.full((400, 5), several.row("moon"))
+    layer = EmbeddingLayer(several)
+    assert layer.dropout.rates == {"word_class": 0.5}
+    layer = EmbeddingLayer(several, dropout={"word_class": 0.5, "items": 0.2, "a.b": 0})
+    shares = {"pretrained": 0, "word_class": 0.5, "items": 0.2, "a.b": 0, "training": 0}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        found = layer(ids)
+    for name, share in shares.items():
+        dropped = found[..., layer.blocks[name]] == 0
+        assert abs(float(dropped.float().mean()) - share) < 0.02
+    kept = 1 - (0.5 * 3 + 0.2 * 3) / several.n_dims
+    row = several.matrix[several.row("moon")] / kept
+    np.testing.assert_allclose(found.amax(dim=(0, 1))[row > 0], row[row > 0], rtol=1e-5)
+    with pytest.raises(wc.InputError, match="dropout names the block 'news'; the blocks are"):
+        EmbeddingLayer(several, dropout={"news": 0.2})
+
+
+def test_the_state_of_a_layer_with_blocks_of_another_dimension_is_refused(several, E):
+    layer = EmbeddingLayer(several)
+    wce = wc.WordClassEmbeddings(min_docs=2).fit(*corpus(classes=("space", "garden")))
+    small = wc.EmbeddingMatrix.of(U, wce, other={"items": wce, "a.b": wce, "training": wce})
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        layer.load_state_dict(EmbeddingLayer(small).state_dict())

@@ -15,6 +15,8 @@ torch = pytest.importorskip("torch")
 import wordclass as wc  # noqa: E402
 from wordclass.network.machine import Processes, is_first_process  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("processes")  # which makes its fixtures once
+
 OPTIONS = {
     "min_docs": 2, "batch_size": 8, "max_epochs": 2, "lr": 0.005, "dropout": 0.0,
     "supervised_dropout": 0.0,

@@ -196,6 +196,29 @@ def test_dropout_is_drawn_for_every_token_and_keeps_the_scale(dropout, trainable
     torch.testing.assert_close(found, encoder(layer(ids), lengths))
 
 
+@pytest.mark.parametrize("trainable", [False, {"news": True, "shop": True}])
+def test_any_number_of_blocks_may_be_dropped(trainable):
+    several = wc.EmbeddingMatrix.of(U, WCE, random_dims=4, other={"news": WCE, "shop": WCE})
+    rates = {"word_class": 0.5, "news": 0.2, "shop": 0.4}
+    layer = EmbeddingLayer(several, trainable, rates)
+    encoder = CnnEncoder(several.n_dims, channels=5, windows=(1, 3))
+    ids, lengths = batch_of(LENGTHS)
+    is_token = ids != several.padding
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        found = word_by_word.encode(layer, encoder, ids, lengths)
+        torch.manual_seed(5)
+        masks = {
+            name: torch.empty(sum(LENGTHS), 3).bernoulli_(1 - rate) for name, rate in rates.items()
+        }
+    vectors = torch.zeros(*ids.shape, several.n_dims)
+    for name, place in several.blocks.items():
+        rows = layer.block(name).weight[ids[is_token]]
+        vectors[..., place][is_token] = rows * masks.get(name, 1)
+    kept = 1 - 3 * sum(rates.values()) / several.n_dims
+    assert_same(found, encoder(vectors / kept, lengths), parameters_of(layer, encoder))
+
+
 def test_padding_inside_a_text_is_zero_as_it_is_in_the_layer():
     layer, encoder = pair(True)
     ids, lengths = batch_of([6, 9, 4])

@@ -11,6 +11,8 @@ from wordclass.experiment.plans import Plan
 from wordclass.experiment.runs import Results, Run
 from wordclass.report.experiment_report import FORMS, environment, write_report
 
+pytestmark = pytest.mark.xdist_group("report")  # which makes its fixtures once
+
 ONLY = {"dataset": ["newsgroups20"], "learner": ["svm"]}
 
 
@@ -55,6 +57,7 @@ def test_one_page_holds_claims_tables_figures_environment_and_commands(report, h
         "encoders: tables and figures",
         "rivals: tables and figures",
         "run_times: tables and figures",
+        "several_tasks: tables and figures",
         "unseen_terms: tables and figures",
         "vectors: tables and figures",
     ]

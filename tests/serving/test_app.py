@@ -85,7 +85,9 @@ def test_annifs_routes():
     body = {"documents": [{"text": "moon", "document_id": "a", "metadata": {"x": "y"}}]}
     answer = ask(asked, "POST", "/v1/projects/m/suggest-batch?limit=1", json=body)
     assert answer.json() == [{"document_id": "a", "results": [found]}]
-    for data in ({}, {"text": "a", "limit": "x"}, {"text": "a", "threshold": "2"}):
+    strange = ["x", "1_0", "\u0663", " 1", "1.5", "1e999", "nan", ""]
+    wrong = [{"text": "a", "limit": each} for each in strange]
+    for data in ({}, {"text": ["a", "b"]}, {"text": "a", "threshold": "2"}, *wrong):
         assert (
             ask(asked, "POST", "/v1/projects/m/suggest", data={"x": "", **data}).status_code == 400
         )

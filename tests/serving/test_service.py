@@ -20,6 +20,8 @@ import wordclass as wc
 
 pytest.importorskip("uvicorn")
 
+pytestmark = pytest.mark.xdist_group("service")  # which makes its fixtures once
+
 TEXTS = ["the moon in orbit", "roses in the soil", "", "nothing \ud800 of it is known \x00 <b>"]
 
 

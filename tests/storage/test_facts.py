@@ -55,6 +55,17 @@ def test_a_number_of_processes_and_a_checkpoint_in_a_file_are_ignored():
     assert restored("here", stored, {}) == {"n_jobs": None, "checkpoint": None, "seed": 3}
 
 
+def test_embeddings_of_other_tasks_are_described_and_come_back_as_none():
+    wce = wc.WordClassEmbeddings(min_docs=1).fit(["moon star", "rose"], ["up", "down"])
+    stored = storable({"other": {"news": wce}, "wce": wce})
+    assert stored["other"] == {"dict": {"news": {"vectors": {"n_terms": 3, "n_dims": 2}}}}
+    assert stored["wce"]["estimator"] == "WordClassEmbeddings"
+    assert shown(stored["other"]) == {"news": "3 terms by 2 dimensions"}
+    assert restored("here", {"other": stored["other"]}, {}) == {"other": {"news": None}}
+    assert storable({"other": None}) == {"other": None}
+    assert storable({"other": {}}) == {"other": {"dict": {}}}
+
+
 def test_word_vectors_are_described_and_come_back_as_none():
     vectors = wc.WordVectors.of(["moon"], np.zeros((1, 3), np.float32))
     stored = storable({"vectors": vectors})

@@ -24,7 +24,7 @@ from wordclass.classifiers._text_classifier import (
     own_embeddings,
 )
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.embedding.matrix import BLOCKS, EmbeddingMatrix, block_names, other_tasks
 from wordclass.errors import InputError
 from wordclass.folds import (
     fingerprint_texts,
@@ -37,7 +37,6 @@ from wordclass.measures import Scores, checked_target, score
 from wordclass.network import export, machine
 from wordclass.network.checkpoint import Checkpoint, Epoch
 from wordclass.network.embedding_layer import (
-    BLOCKS,
     EmbeddingLayer,
     Rates,
     Trainable,
@@ -149,6 +148,10 @@ class NetworkClassifier(TextClassifier):
         True: word-class embeddings beside them. Or embeddings with options of your own, which are
         cloned, then fitted on the training texts; or a dict of just the options that are not to be
         the defaults. False: none.
+    other : dict of str to WordClassEmbeddings, optional
+        Word-class embeddings of other tasks, fitted, by names of your own: one more block of
+        vectors each, see `EmbeddingMatrix.of`. A class that only another task has is a column of
+        its block, and never predicted.
     structural_problems : int, default=0
         How many columns to add to the word-class vectors for the presence of the most telling
         terms: see `WordClassEmbeddings`. Where embeddings are given as `wce`, it is their option
@@ -165,7 +168,8 @@ class NetworkClassifier(TextClassifier):
     supervised_dropout : float or dict, default=0.5
         The rate of the dropout on the word-class vectors of each token; where there are none, on
         the random ones beside pretrained ones, as in the paper's runs. {block: rate} for any other
-        choice; 0: none.
+        choice, such as {"word_class": .5, "news": .2} where `other` has a block "news": by default
+        these have none, as they never saw the labels of this task; 0: none.
     dropout : float, optional
         The rate of the dropout on the vector of a text; None: the paper's, .5 for "cnn" and
         "leam" and 0 for the others.
@@ -229,6 +233,7 @@ class NetworkClassifier(TextClassifier):
 
     vectors: WordVectors | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
+    other: Mapping[str, WordClassEmbeddings] | None = None
     structural_problems: int = 0
     context: str | PathLike[str] | None = None
     random_dims: int | None = None
@@ -298,8 +303,9 @@ class NetworkClassifier(TextClassifier):
         rates = self.supervised_dropout
         if not isinstance(rates, Mapping):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
-        dropout_rates("supervised_dropout", BLOCKS, rates)
-        trained_blocks(BLOCKS, self.trainable)
+        blocks = (*BLOCKS, *block_names(self.other))
+        dropout_rates("supervised_dropout", blocks, rates)
+        trained_blocks(blocks, self.trainable)
         if own_embeddings(self) is None and self.structural_problems:
             raise InputError("structural_problems are columns of word-class vectors; wce is False")
         if not isinstance(self.context, str | PathLike | None):
@@ -321,8 +327,11 @@ class NetworkClassifier(TextClassifier):
             )
         if wce is not None and wce.analyzer is None and wce.ngrams != (1, 1):
             raise InputError(f"networks read single words; wce has ngrams={wce.ngrams}")
-        if vectors is None and wce is None and self.random_dims == 0 and self.context is None:
-            raise InputError("there are no vectors: give vectors, wce, context or random_dims")
+        has_words = vectors is not None or wce is not None or bool(other_tasks(self.other))
+        if not has_words and self.random_dims == 0 and self.context is None:
+            raise InputError(
+                "there are no vectors: give vectors, wce, other, context or random_dims"
+            )
         if self.unseen is not None and (vectors is None or wce is None):
             raise InputError("unseen needs both pretrained and word-class vectors")
         if self.unseen is not None and not self.keep_unseen:
@@ -396,10 +405,11 @@ class NetworkClassifier(TextClassifier):
     def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""
         U, vectorizer, vocabulary = self.vectors, self._vectorizer(), None
-        n_random = self.random_dims
+        tasks, n_random = other_tasks(self.other), self.random_dims
+        has_words = U is not None or wce is not None or bool(tasks)
         if n_random is None:
-            n_random = _RANDOM_DIMS if U is None and wce is None and self.context is None else 0
-        if U is None and wce is None and not n_random:  # words have vectors in their context alone
+            n_random = 0 if has_words or self.context is not None else _RANDOM_DIMS
+        if not has_words and not n_random:  # words have vectors in their context alone
             nothing = np.zeros((2, 0), np.float32)
             return EmbeddingMatrix([], [], nothing, {}, vectorizer.checked().build_analyzer())
         if wce is None:
@@ -407,12 +417,14 @@ class NetworkClassifier(TextClassifier):
         else:
             terms = wce.terms_
         n_rows = len(terms) + 2 + (len(U) if U is not None and self.keep_unseen else 0)
-        n_dims = n_random + (0 if wce is None else wce.vectors_.shape[1])
+        n_rows += sum(map(len, tasks.values())) if self.keep_unseen else 0  # at most
+        n_dims = n_random + sum(each.vectors_.shape[1] for each in tasks.values())
+        n_dims += 0 if wce is None else wce.vectors_.shape[1]
         n_dims += 0 if U is None else U.n_dims
         machine.check_rows(n_rows, n_dims, n_random)
         return EmbeddingMatrix.of(
             U, wce,
-            random_dims=n_random, seed=self.seed, vocabulary=vocabulary,
+            other=tasks, random_dims=n_random, seed=self.seed, vocabulary=vocabulary,
             keep_unseen=self.keep_unseen, unseen=self.unseen, analyzer=vectorizer.build_analyzer(),
         )  # fmt: skip
 
@@ -557,7 +569,7 @@ class NetworkClassifier(TextClassifier):
         """Tell of columns for the presence of telling terms; None: there are none."""
         wce = own_embeddings(self)
         asked = 0 if wce is None else wce.structural_problems
-        return StructuralColumns(asked, asked) if asked else None
+        return StructuralColumns(asked, min(asked, len(self.embedding_.terms))) if asked else None
 
     def class_scores(self, X: Iterable[str]) -> Floats32:
         """Return the logit (n, m) of each class, also where there are two."""

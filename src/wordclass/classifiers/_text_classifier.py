@@ -31,6 +31,7 @@ from wordclass.folds import Holdout, TrainingData
 from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled
 from wordclass.linear_solver.one_vs_rest import sparse_times_dense
 from wordclass.measures import exactly_right
+from wordclass.prior_shift import PriorShift
 from wordclass.sentence_vectors import Encode, SentenceEncoder
 from wordclass.storage.facts import storable
 from wordclass.storage.parts import Parts
@@ -44,8 +45,15 @@ Contributions = tuple[list[str], Floats32, Floats32]  # t terms, what they add (
 
 _BLOCK = 8192  # documents scored at once
 _CELLS = 1 << 24  # scores of these, where classes are many
-_FINGERPRINTS = "training.fingerprints"
-_LAYOUT = {"calibration": "float64? classes 2", _FINGERPRINTS: "uint64 texts"}
+_LEVEL = 1e-3  # relative to a probability
+_PULL_OF_SHARES = 0.01  # of several labels: half where probabilities explain .1 of the variance
+_FINGERPRINTS, _SHARES = "training.fingerprints", "training.shares"
+_LAYOUT = {
+    "calibration": "float64? classes 2",
+    "share_calibration": "float64? classes 2",
+    _FINGERPRINTS: "uint64 texts",
+    _SHARES: "float64? classes >=0 <=1",
+}
 _THRESHOLDS = "infinite:float64 classes"  # infinite where a class is never given
 _SCORER_LAYOUT = {"weights": "float32 terms classes", "intercept": "float32 classes"}
 _ENCODER_LAYOUT = {"weights": "float32 dimensions classes", "intercept": "float32 classes"}
@@ -114,6 +122,9 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         the class with the highest score is given.
     calibration_ : Calibration, or None
         What turns scores into probabilities.
+    share_calibration_ : Calibration, or None
+        The same for `prior_shift`, where shares of classes matter more than that the class with the
+        highest score is the most probable one; None: `calibration_` does both.
     scores_ : dict
         What was saved of its quality with the model that this one was loaded from; else empty.
     """
@@ -125,6 +136,7 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     codeframe_: Codeframe
     thresholds_: Floats | None
     calibration_: Calibration | None
+    share_calibration_: Calibration | None = None
     scores_: Mapping[str, object]
     scorer_: Any  # a `Scorer`, of the kind that the classifier tells
 
@@ -205,7 +217,9 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         try:
             self._learn(texts, labels, sample_weight)  # type: ignore[arg-type]
             self._set_codeframe(labels.codeframe)
-            self.training_, self.scores_ = TrainingData.of(texts), {}
+            counted = np.ones(labels.Y.shape[0]) if sample_weight is None else sample_weight
+            shares = np.asarray(counted @ labels.Y) / counted.sum()
+            self.training_, self.scores_ = TrainingData.of(texts, shares), {}
         except BaseException:  # also Ctrl-C: thresholds of one fit, weights of another
             self.__dict__ = before
             raise
@@ -214,6 +228,11 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         """Learn from checked input: set the fitted attributes, thresholds and calibration too."""
+
+    def __sklearn_clone__(self) -> Self:
+        # scikit-learn clones what is in a dict, too; but embeddings of other tasks stay fitted
+        made: Self = super().__sklearn_clone__()
+        return made.set_params(other=self.other) if hasattr(self, "other") else made
 
     @property
     def _scorer(self) -> Scorer:
@@ -287,6 +306,64 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
             raise InputError(f"the classifier {self.name!r} was fitted without probabilities")
         return self.calibration_.probabilities(scores)
 
+    def prior_shift(self, X: Iterable[str]) -> PriorShift:
+        """Estimate the share of each class among texts without labels, 50 or more of them.
+
+        Where these are not the shares of training, `predict_adjusted` and `PriorShift.adjust` take
+        that into account.
+        """
+        return self.shift_of(self.class_scores(X))
+
+    def shift_of(self, scores: Floats | Floats32) -> PriorShift:
+        """Do the same by the scores (n, m) of texts."""
+        own = self.calibrated(scores)
+        if not self.is_calibrated:
+            told = f"the probabilities of {self.name!r} are not calibrated, as shares need them"
+            raise InputError(f"{told}; those of 'linear', 'svm' and 'nearest' are")
+        trained, calibration = self.training_.shares, self.share_calibration_
+        if trained is None:
+            told = "the model was saved by a version that kept no shares of classes"
+            raise InputError(f"{told}; train it again")
+        given = own if calibration is None else calibration.probabilities(scores)
+        is_single_label = not self.codeframe_.is_multilabel
+        return PriorShift.of(given, trained, is_single_label=is_single_label, pull=_PULL_OF_SHARES)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether probabilities were fitted to documents held out."""
+        return self.calibration_ is not None
+
+    def predict_adjusted(self, X: Iterable[str], shift: PriorShift | None = None) -> Any:  # noqa: ANN401
+        """Return labels as `predict` does, adjusted to shares of classes other than in training.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts.
+        shift : PriorShift, optional
+            By default what `prior_shift` estimates from these texts.
+        """
+        listed = list_texts(X)
+        shift = self.prior_shift(listed) if shift is None else shift
+        return self.codeframe_.to_labels(self.adjusted(self.class_scores(listed), shift)[1])
+
+    def adjusted(self, scores: Floats | Floats32, shift: PriorShift) -> tuple[Floats, Flags]:
+        """Turn scores (n, m) into probabilities and decisions under the shares of a shift.
+
+        A threshold is the same probability as without a shift; where a probability is level with
+        it, as those of a class that nothing tells of are, the score decides.
+        """
+        is_single_label = not self.codeframe_.is_multilabel
+        if not isinstance(shift, PriorShift) or shift.is_single_label != is_single_label:
+            told = f"shift is {shift!r:.60}"
+            raise InputError(f"{told}; expected what prior_shift of this model returned")
+        made = shift.adjust(self.calibrated(scores))
+        if self.thresholds_ is None:
+            return made, decide(made, None)
+        limits = self.calibrated(self.thresholds_[None])[0]
+        is_level = np.isclose(made, limits, rtol=_LEVEL, atol=0.0)
+        return made, np.where(is_level, self.decide(scores), decide(made, limits))
+
     def score(self, X: Iterable[str], y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of texts whose labels are exactly right, each with its weight."""
         is_right = exactly_right(y, self.predict(X), self.classes_.tolist())
@@ -342,11 +419,13 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
             What is known of the model's quality, to be kept with it; by default `scores_`.
         """
         check_is_fitted(self)
-        codeframe, training, calibration = self.codeframe_, self.training_, self.calibration_
+        codeframe, training = self.codeframe_, self.training_
+        calibration, of_shares = self.calibration_, self.share_calibration_
         parts = self._to_parts() | Parts.of(
             thresholds=self.thresholds_,
             calibration=None if calibration is None else calibration.parameters,
-            **{_FINGERPRINTS: training.fingerprints},
+            share_calibration=None if of_shares is None else of_shares.parameters,
+            **{_FINGERPRINTS: training.fingerprints, _SHARES: training.shares},
         )
         about = {
             "classifier": self.name,
@@ -371,11 +450,12 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         classifier._from_parts(parts)
         thresholds = {"thresholds": _THRESHOLDS} if codeframe.is_multilabel else {}
         found = parts.take(**_LAYOUT, **thresholds)
-        classifier.thresholds_, calibration = found.get("thresholds"), found["calibration"]
-        classifier.calibration_ = None
-        if calibration is not None:
-            classifier.calibration_ = Calibration(calibration, not codeframe.is_multilabel)
-        classifier.training_ = TrainingData(found[_FINGERPRINTS])
+        classifier.thresholds_ = found.get("thresholds")
+        classifier.calibration_, classifier.share_calibration_ = (
+            None if found[name] is None else Calibration(found[name], not codeframe.is_multilabel)
+            for name in ("calibration", "share_calibration")
+        )
+        classifier.training_ = TrainingData(found[_FINGERPRINTS], found[_SHARES])
         return classifier
 
     def _to_parts(self) -> Parts:

@@ -33,7 +33,8 @@ from wordclass.corpus import Label
 from wordclass.correlations import information_gain
 from wordclass.counts import WordClassCounts
 from wordclass.embedding.cross_fit import FoldScores, ReweightedScores
-from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.embedding.matrix import EmbeddingMatrix, block_names, other_tasks
 from wordclass.embedding.state import presence, telling_terms
 from wordclass.errors import InputError, NoTermError
 from wordclass.folds import stratified_folds
@@ -66,6 +67,7 @@ GRID = {
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "ngrams": ((1, 1), (1, 2)),
     "vector_weight": (0.5, 0.0),
+    "other_weight": (0.5, 0.0),
     "encoder_weight": (2.0, 0.5, 0.0),
     "structural_weight": (0.0, 0.3, 0.1),  # which are left out where they do not help
     "structural_problems": (20, 100),
@@ -85,6 +87,7 @@ _FEW = 16
 _OF_FEW: dict[str, tuple[Any, ...]] = {
     "ngrams": ((1, 1),),
     "vector_weight": (0.5,),
+    "other_weight": (0.5,),
     "encoder_weight": (3.0,),
     "structural_problems": (20,),
     "structural_weight": (0.3,),
@@ -95,6 +98,7 @@ _OF_FEW: dict[str, tuple[Any, ...]] = {
 _MOST_AT_ONCE = 50_000_000  # characters times classes that have one model: 1 GB
 _BEYOND = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried where the best C is at an end
 
+_PULL_OF_OFFSETS = 6.0  # of prior shift: the best on held-out texts of Banking77 and 20 Newsgroups
 _TOLERANCE = 1e-3  # of the final weights; tighter ones change no decision
 _N_FOLDS = 10
 _N_FIFTHS = 5  # of the documents, two folds each, that are held out in turn
@@ -108,7 +112,8 @@ _FEWEST_SEARCHED = 20  # fewer tell nothing
 # documents: so many need only a fifth of them scored
 _MANY_FOR_SEARCH = 4_000
 _MANY_FOR_THRESHOLDS = 30_000
-_MANY_FOR_PROBABILITIES = 2_000  # in a single-label task
+# in a single-label task, for each class, but not fewer and not more in all than these
+_MANY_PER_CLASS, _FEWEST_FOR_PROBABILITIES, _MOST_FOR_PROBABILITIES = 1_000, 2_000, 50_000
 _MANY_CLASSES = 5_000  # from here on, "auto" makes a tree of them
 _MOST_DECISIONS = 1 << 24  # of a tree, made at once
 
@@ -120,9 +125,10 @@ class LinearClassifier(TextClassifier):
     For each class a linear support vector machine sees the document's row of X and one number
     more: how much its words speak for this class, X·S, by an S that was learned without the
     document's fold; n-grams of characters have no part in S. Where pretrained vectors are given, it
-    sees X·U too; where an encoder is given, also the vector that this makes of the whole text.
-    After training all but the latter folds into one weight per term and class, so predicting is one
-    sparse product and explanations are exact.
+    sees X·U too; where word-class embeddings of other tasks are, X·S of each, which need no folds,
+    as they never saw these labels; where an encoder is given, also the vector that this makes of
+    the whole text. After training all but the latter folds into one weight per term and class, so
+    predicting is one sparse product and explanations are exact.
 
     The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
     more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes, and of more
@@ -143,11 +149,18 @@ class LinearClassifier(TextClassifier):
         Weight of the word-class score beside X; "auto" tries 0, .03 and .1.
     vector_weight : float or "auto", default="auto"
         Weight of the pretrained vectors beside X; "auto" tries 0 and .5.
+    other : dict of str to WordClassEmbeddings, optional
+        Word-class embeddings of other tasks, fitted, by names of your own. A class that only
+        another task has is never predicted. Saved models need them no more: what they tell is in
+        the weights of the terms.
+    other_weight : float or "auto", default="auto"
+        Weight of these beside X, each stretched so that its part of a document is of length 1 on
+        average; "auto" tries 0 and .5.
     structural_problems : int or "auto", default=0
         How many columns to add for the presence of the most telling terms, for tasks of two
         classes, where word-class scores are one dimension: sums of vectors that tell how terms go
         with these, made for each document without its fold. Which terms are telling is decided by
-        the labels of all documents but those held out. "auto" tries 20 and 100.
+        the labels of all documents but those held out. "auto" tries 20 and, if they help, 100.
     structural_weight : float or "auto", default="auto"
         Weight of these columns beside X; "auto" tries 0, .1 and .3. `structural_columns` tells how
         many helped.
@@ -188,8 +201,8 @@ class LinearClassifier(TextClassifier):
         is far cheaper where classes are many; prediction follows the most probable groups. A
         mapping from child to parent is a hierarchy of the user's, with every class in it. "auto":
         flat below 5,000 classes, else a tree. A tree reads words alone (no vectors, encoder,
-        characters or word-class scores), and searches nothing: what is "auto" is `ngrams=(1, 1)`
-        and `C=1`.
+        characters, word-class scores or other tasks), and searches nothing: what is "auto" is
+        `ngrams=(1, 1)` and `C=1`.
     class_weight : "balanced", dict or None, default="balanced"
         "balanced": errors on a small class weigh more; None: all the same; or a weight for each
         class that is not to have 1.
@@ -218,6 +231,8 @@ class LinearClassifier(TextClassifier):
     shrinkage: float | Literal["auto"] = "auto"
     block_weight: float | Literal["auto"] = "auto"
     vector_weight: float | Literal["auto"] = "auto"
+    other: Mapping[str, WordClassEmbeddings] | None = None
+    other_weight: float | Literal["auto"] = "auto"
     structural_problems: int | Literal["auto"] = 0
     structural_weight: float | Literal["auto"] = "auto"
     characters: tuple[int, int] | Literal["auto"] | None = "auto"
@@ -275,6 +290,7 @@ class LinearClassifier(TextClassifier):
             allowed = "auto", "flat", "tree"
             check_one_of("classes", self.classes, allowed, ", or a mapping from child to parent")
         more = [name for name in ("vectors", "encoder") if getattr(self, name) is not None]
+        more += ["other"] if self.other else []
         more += ["structural_problems"] if self.structural_problems else []
         if self.characters is not None and not is_auto(self.characters):
             more.append("characters")
@@ -288,8 +304,9 @@ class LinearClassifier(TextClassifier):
         self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None
     ) -> None:
         choices = self._choices(texts)
-        nothing = dict.fromkeys(("vector_weight", "encoder_weight", "block_weight"), 0.0)
-        nothing |= {"structural_problems": 0, "structural_weight": 0.0}
+        names = "vector_weight", "other_weight", "encoder_weight", "block_weight"
+        nothing: dict[str, Any] = dict.fromkeys((*names, "structural_weight"), 0.0)
+        nothing["structural_problems"] = 0
         settings = _first(choices) | nothing | {"characters": None}
         vectorizer = self._vectorizer(settings)
         if vectorizer.correlation is not None:
@@ -308,7 +325,7 @@ class LinearClassifier(TextClassifier):
         )
         folds = stratified_folds(texts, labels.Y, _N_FOLDS, self.seed)
         model, thresholds = learn(problem, folds)
-        self.thresholds_, self.calibration_ = thresholds, None
+        self.thresholds_, self.calibration_, self.share_calibration_ = thresholds, None, None
         self.scorer_, self.settings_, self.trials_ = TreeScorer(vectorizer, model), settings, []
 
     def predict(self, X: Iterable[str]) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
@@ -349,6 +366,12 @@ class LinearClassifier(TextClassifier):
         is_whole = not self.codeframe_.is_multilabel and scores.shape[1] == len(self.classes_)
         return made / made.sum(axis=1, keepdims=True) if is_whole else made
 
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether probabilities were fitted to documents held out; those of a tree are, by node."""
+        is_tree = isinstance(self.scorer_, TreeScorer)
+        return (is_tree and self.probabilities) or super().is_calibrated
+
     def _path(self, text: str) -> Callable[[int], list[tuple[str, float]]] | None:
         if not isinstance(self.scorer_, TreeScorer):
             return None
@@ -367,6 +390,8 @@ class LinearClassifier(TextClassifier):
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, as "
                 "WordVectors.load returns them"
             )
+        if self.other is not None:
+            block_names(self.other)
         choices = _CHOICES | _OF_FEW if loss == "softmax" else {**_CHOICES}
         choices |= {"characters": self._sizes_to_try(texts), "loss": (loss,)}
         for name in _CHOICES.keys() - {"characters", "structural_problems"}:
@@ -378,7 +403,11 @@ class LinearClassifier(TextClassifier):
             else:
                 above = 0.0 if name == "C" else None
                 choices[name] = (check_number(name, given, above=above),)
-        absent = {"vector_weight": self.vectors is None, "encoder_weight": self.encoder is None}
+        absent = {
+            "vector_weight": self.vectors is None,
+            "other_weight": not self.other,
+            "encoder_weight": self.encoder is None,
+        }
         choices |= {name: (0.0,) for name, is_absent in absent.items() if is_absent}
         if not is_auto(self.structural_problems):
             check_int("structural_problems", self.structural_problems, 0)
@@ -509,12 +538,14 @@ class LinearClassifier(TextClassifier):
 
     def _set_decisions(self, features: "LinearFeatures", settings: Settings) -> None:
         """Set thresholds and calibration by the scores of documents held out."""
-        self.thresholds_, self.calibration_ = None, None
+        self.thresholds_ = self.calibration_ = self.share_calibration_ = None
         labels = features.documents.labels
         is_multilabel = labels.codeframe.is_multilabel
         if not is_multilabel and not self.probabilities:
             return
-        many = _MANY_FOR_THRESHOLDS if is_multilabel else _MANY_FOR_PROBABILITIES
+        per_class = _MANY_PER_CLASS * labels.Y.shape[1]
+        limits = _FEWEST_FOR_PROBABILITIES, _MOST_FOR_PROBABILITIES
+        many = _MANY_FOR_THRESHOLDS if is_multilabel else int(np.clip(per_class, *limits))
         rows, (scores,) = features.held_out_scores(settings, [settings["C"]], many)
         Y = labels.Y[rows]
         if is_multilabel:
@@ -524,15 +555,19 @@ class LinearClassifier(TextClassifier):
             self.thresholds_ = tuned_thresholds(scores, Y, groups[rows], target)
         if self.probabilities:
             fair = np.ones(len(rows), np.bool_) if is_multilabel else features.are_fair(rows)
-            self.calibration_ = Calibration.fit(
-                scores[fair], Y[fair], is_single_label=not is_multilabel
-            )
+            known = scores[fair], Y[fair]
+            self.calibration_ = Calibration.fit(*known, is_single_label=not is_multilabel)
+            if not is_multilabel:
+                self.share_calibration_ = Calibration.fit(
+                    *known, is_single_label=True, shares=True, pull=_PULL_OF_OFFSETS
+                )
 
     def _corpus(
         self, documents: Documents, folds: Ints, encoder: SentenceEncoder | None
     ) -> "LinearCorpus":
         costs = self._class_weights(documents.labels.codeframe)
-        given = self._vectorizer, self.vectors, encoder, costs, self.n_jobs
+        tasks = other_tasks(self.other) if self.other else {}
+        given = self._vectorizer, self.vectors, tasks, encoder, costs, self.n_jobs
         return LinearCorpus(documents, folds, *given)
 
     def _vectorizer(self, settings: Settings, *, of_words: bool = True) -> DocumentVectorizer:
@@ -562,6 +597,7 @@ class LinearClassifier(TextClassifier):
         if not self.structural_problems:
             return None
         n_used = self.settings_["structural_problems"] if self.settings_["structural_weight"] else 0
+        n_used = min(n_used, len(self.scorer_.vectorizer.vocabulary_))
         tried: dict[bool, list[Trial]] = {True: [], False: []}
         for each in self.trials_:
             told = Trial({}, macro_f1=each["macro_f1"], micro_f1=each["micro_f1"])
@@ -629,9 +665,10 @@ def _unsearched(choices: Mapping[str, tuple[Any, ...]]) -> Settings:
 
 
 def _completed(stored: Mapping[str, Any]) -> Settings:
-    """Return settings that were stored, maybe before there were characters and encoders."""
+    """Return settings that were stored, maybe before there were all those of today."""
     settings = {**stored}
     settings.setdefault("encoder_weight", 0.0)
+    settings.setdefault("other_weight", 0.0)
     settings.setdefault("structural_problems", 0)
     settings.setdefault("structural_weight", 0.0)
     settings.setdefault("characters", None)
@@ -655,6 +692,8 @@ class LinearCorpus:
         From settings to what makes X of words, or of characters, unfitted.
     vectors : WordVectors or None
         Pretrained ones.
+    tasks : dict of str to WordClassEmbeddings
+        Those of other tasks.
     encoder : SentenceEncoder or None
         What makes vectors of whole texts.
     class_weights : array of shape (m,) or None
@@ -667,6 +706,7 @@ class LinearCorpus:
     folds: Ints
     vectorizer: Callable[..., DocumentVectorizer]
     vectors: WordVectors | None
+    tasks: Mapping[str, WordClassEmbeddings]
     encoder: SentenceEncoder | None
     class_weights: Floats | None
     n_jobs: int | None
@@ -735,10 +775,11 @@ class LinearFeatures:
     def _take_terms(self, parts: list[Sparse]) -> None:
         """Take X of words and of characters, and forget what was made of another."""
         self.X: Sparse = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
-        self._with_vectors = {(0.0, 0.0): Features.of(self.X)}  # by their weights
+        self._plain = Features.of(self.X)
+        self._with_vectors: dict[tuple[float, ...], Features] = {}  # by their weights
         self._own_shrinkage: float | None = None
         self._own_scores: dict[tuple[int, ...], Floats32] = {}
-        for name in ("_fold_scores", "_words", "_vector_rows"):
+        for name in ("_fold_scores", "_words", "_vector_rows", "_task_rows"):
             self.__dict__.pop(name, None)
 
     def _weighted_terms(self) -> list[Sparse]:
@@ -863,11 +904,9 @@ class LinearFeatures:
             # a class without a column has a weight of 0
             factors = solution.own_weights * np.float32(factor)
             self._fold_scores.add_embedding(weights[: self.n_words], settings["shrinkage"], factors)
-        if weight := settings["vector_weight"]:
-            n_dims = self._vector_rows.shape[1]
-            weights[: self.n_words] += self._vector_rows @ (
-                block_weights[:n_dims] * np.float32(weight)
-            )
+        for rows, weight in self._summed(settings):
+            n_dims = rows.shape[1]
+            weights[: self.n_words] += rows @ (block_weights[:n_dims] * weight)
             block_weights = block_weights[n_dims:]
         words = LinearScorer(self.vectorizers[0], weights[: self.n_words], solution.intercept)
         characters = encoder = None
@@ -888,7 +927,7 @@ class LinearFeatures:
         if seen is not self:
             return seen._problem(settings, rows)
         labels, factor = self.documents.labels, 0.0
-        features = self._beside_vectors(settings["vector_weight"], settings["encoder_weight"])
+        features = self._beside_vectors(settings)
         if settings["structural_weight"]:
             structural, _ = self._structural(settings, rows)
             features = features.with_block(np.hstack([features.block, structural]))
@@ -903,18 +942,28 @@ class LinearFeatures:
         threads = n_threads(self.corpus.n_jobs)
         return OneVsRest(features, labels.Y, self._costs(rows), threads), factor
 
-    def _beside_vectors(self, vector_weight: float, encoder_weight: float) -> Features:
-        """Return X beside the sums of pretrained vectors and the encoder's, weighted."""
-        key = vector_weight, encoder_weight
+    def _beside_vectors(self, settings: Settings) -> Features:
+        """Return X beside sums of vectors, pretrained and of other tasks, and the encoder's."""
+        names = "vector_weight", "other_weight", "encoder_weight"
+        key = tuple(settings[name] for name in names)
+        if not any(key):
+            return self._plain
         if key not in self._with_vectors:
-            blocks = []
-            if vector_weight:
-                blocks.append(self._words @ (self._vector_rows * np.float32(vector_weight)))
-            if encoder_weight:
-                blocks.append(self.corpus.encoded * np.float32(encoder_weight))
+            blocks = [self._words @ (rows * weight) for rows, weight in self._summed(settings)]
+            if weight := settings["encoder_weight"]:
+                blocks.append(self.corpus.encoded * np.float32(weight))
             block = np.hstack(blocks).astype(np.float32)
-            self._with_vectors[key] = self._with_vectors[0.0, 0.0].with_block(block)
+            self._with_vectors[key] = self._plain.with_block(block)
         return self._with_vectors[key]
+
+    def _summed(self, settings: Settings) -> list[tuple[Floats32, np.float32]]:
+        """Return the vectors (v, d) of words that a document sums up, and the weights of sums."""
+        found = []
+        if weight := settings["vector_weight"]:
+            found.append((self._vector_rows, np.float32(weight)))
+        if weight := settings["other_weight"]:
+            found.append((self._task_rows, np.float32(weight)))
+        return found
 
     def _structural(self, settings: Settings, rows: Ints) -> tuple[Floats32, Floats32]:
         """Return structural columns (n, k), weighted, and the vectors (v, k) they are sums of.
@@ -970,7 +1019,17 @@ class LinearFeatures:
         """The pretrained vectors (v, q) of words, stretched so that a document's length is 1."""
         terms = self.vectorizers[0].vocabulary_.terms
         E = EmbeddingMatrix.of(self.corpus.vectors, vocabulary=terms, keep_unseen=False)
+        return self._stretched(E.matrix[: self.n_words])
+
+    @cached_property
+    def _task_rows(self) -> Floats32:
+        """The vectors (v, d) of words in other tasks, those of each task stretched like these."""
+        terms = self.vectorizers[0].vocabulary_.terms
+        E = EmbeddingMatrix.of(other=self.corpus.tasks, vocabulary=terms, keep_unseen=False)
         rows = E.matrix[: self.n_words]
+        return np.hstack([self._stretched(rows[:, place]) for place in E.blocks.values()])
+
+    def _stretched(self, rows: Floats32) -> Floats32:
         length = np.sqrt(np.mean(np.sum((self._words @ rows) ** 2, axis=1)))
         return np.asarray(rows / max(float(length), 1e-12), dtype=np.float32)
 

@@ -25,7 +25,7 @@ from wordclass.classifiers._text_classifier import (
     own_embeddings,
 )
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.embedding.matrix import EmbeddingMatrix, block_names, other_tasks
 from wordclass.embedding.state import structural_vectors
 from wordclass.errors import InputError
 from wordclass.labels import Codeframe, EncodedLabels
@@ -79,6 +79,10 @@ class SvmClassifier(TextClassifier):
         The word-class embeddings of `features` with "wce". True: the paper's. Or embeddings with
         options of your own, which are cloned, those on words too; or a dict of just the options
         that are not to be the defaults.
+    other : dict of str to WordClassEmbeddings, optional
+        Word-class embeddings of other tasks, fitted, by names of your own: one more block of the
+        vectors that `features` sums up, which must be with "vectors" or "wce". Saved models need
+        them no more: what they tell is in the weights of the terms.
     structural_problems : int, default=0
         How many columns to add for the presence of the most telling terms: to the word-class
         embeddings, or beside X, or beside sums of vectors, where `features` has none. See
@@ -129,6 +133,7 @@ class SvmClassifier(TextClassifier):
     vectors: WordVectors | None = None
     encoder: str | PathLike[str] | Encode | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
+    other: Mapping[str, WordClassEmbeddings] | None = None
     structural_problems: int = 0
     C: float | Literal["auto"] | Sequence[float] | Floats = "auto"
     target: str = "accuracy"
@@ -213,13 +218,15 @@ class SvmClassifier(TextClassifier):
             if self._of_words == "tfidf":
                 return vectorizer, X, None
             terms = vectorizer.vocabulary_.terms
-            E = EmbeddingMatrix.of(self.vectors, vocabulary=terms, keep_unseen=False)
+            E = EmbeddingMatrix.of(
+                self.vectors, other=self.other, vocabulary=terms, keep_unseen=False
+            )
         else:
             embeddings = self._embeddings().fit(texts, labels)
             vectorizer = embeddings.vectorizer_
             X = vectorizer.transform(texts)
             U = None if self._of_words == "wce" else self.vectors
-            E = EmbeddingMatrix.of(U, embeddings, keep_unseen=False)
+            E = EmbeddingMatrix.of(U, embeddings, other=self.other, keep_unseen=False)
         return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
 
     def _structural_vectors(self, X: Sparse, labels: EncodedLabels) -> Floats | None:
@@ -236,7 +243,9 @@ class SvmClassifier(TextClassifier):
         asked = self.structural_problems
         if self._of_words.endswith("wce"):
             asked = self._embeddings().structural_problems
-        return StructuralColumns(asked, asked) if asked else None
+        if not asked:
+            return None
+        return StructuralColumns(asked, min(asked, len(self.scorer_.vectorizer.vocabulary_)))
 
     def _embeddings(self) -> WordClassEmbeddings:
         embeddings = own_embeddings(self)
@@ -274,8 +283,12 @@ class SvmClassifier(TextClassifier):
                 check_number("C", each, above=0.0, hint=", or 'auto'")
         check_int("structural_problems", self.structural_problems, 0)
         own_embeddings(self)  # refuses what is none, also where it is of no use
+        if block_names(self.other) and self._of_words in ("tfidf", "encoder"):
+            told = f"features={self.features!r} sums up no word vectors, so other is of no use"
+            raise InputError(f"{told}; it is with 'vectors', 'vectors+wce' or 'wce'")
 
     def _check_vectors(self) -> None:
+        other_tasks(self.other)
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
             raise InputError(
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, such as "

@@ -75,6 +75,8 @@ def named_values(given: Sequence[str]) -> dict[str, Any]:
     pairs = [_named(each, "--set", "name=value") for each in given]
     if "vectors" in dict(pairs):
         raise InputError("vectors are a file: give it by --vectors, not by --set")
+    if any(name.partition(".")[0] == "other" for name, _ in pairs):
+        raise InputError("embeddings of other tasks are files: give each by --also, not by --set")
     values: dict[str, Any] = {}
     for name, value in pairs:
         outer, _, key = name.partition(".")
@@ -98,6 +100,26 @@ def named_choices(given: Sequence[str]) -> dict[str, list[Any]] | None:
     """
     pairs = [_named(each, "--grid", "name=value,value") for each in given]
     return {name: _choices(name, value) for name, value in pairs} or None
+
+
+def named_files(given: Sequence[str]) -> dict[str, Path]:
+    """Read files of other tasks, given as `FILE` or `NAME=FILE`; else the stem is the name.
+
+    Examples
+    --------
+    >>> {name: path.as_posix() for name, path in named_files(["old/news.wce", "b=c.wce"]).items()}
+    {'news': 'old/news.wce', 'b': 'c.wce'}
+    """
+    files: dict[str, Path] = {}
+    for each in given:
+        name, is_named, path = each.partition("=")
+        file = Path(path if is_named else each)
+        name = name.strip() if is_named else file.stem
+        if name in files:
+            told = f"--also gives two files the name {name!r}, {files[name]} and {file}"
+            raise InputError(f"{told}; name one of them: --also NAME={file}")
+        files[name] = file
+    return files
 
 
 def seconds(given: str) -> float | None:

@@ -1,4 +1,4 @@
-"""The commands about vectors of words: fit, words, profile, nearest, unseen, distill, convert."""
+"""The commands about word vectors: fit, words, profile, nearest, unseen, distill, pte, convert."""
 
 import time
 from pathlib import Path
@@ -251,18 +251,73 @@ def distill(
     vocabulary = vectorizer.vocabulary_
     vectors = distill(encoder, vocabulary, dims, smoothing=smoothing or None, n_jobs=settings.jobs)
     vectors.save(output)
+    _tell_made(settings, output, vectors, start, n_docs=vocabulary.n_docs, encoder=encoder)
+
+
+@command
+def pte(
+    corpus: Corpus,
+    settings: Settings,
+    output: Output,
+    dims: Annotated[int, "Of the vectors."] = 100,
+    window: Annotated[int, "How far apart words near each other may be."] = 5,
+    samples: Annotated[int | None, "Edges to draw; else 40 for every word of the texts."] = None,
+    negatives: Annotated[int, "Words drawn as noise beside every edge."] = 5,
+    learning_rate: Annotated[float, "At the start; it falls linearly."] = 0.025,
+    min_docs: Annotated[int, "Documents a term must occur in."] = 5,
+    max_terms: Annotated[int | None, "Keep so many, the most frequent."] = None,
+    mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
+    stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
+    multilabel: Multilabel = None,
+) -> None:
+    """Learn word vectors from labelled texts by PTE, predictive text embedding.
+
+    Documents without labels are learned from too (--on-missing-label empty, where the others have
+    one each). The ending of the output tells the format: .npz, .vec, .txt and others.
+    """
+    settings.check_output(output)
+    start = time.perf_counter()
+
+    from wordclass.predictive_text_embedding import pte
+    from wordclass.word_vectors import format_to_write
+
+    format_to_write(output, None)
+    documents = corpus.read("train", settings.encoding, multilabel)
+    vectors = pte(
+        documents.texts,
+        documents.labels,
+        dims,
+        window=window,
+        n_samples=samples,
+        n_negatives=negatives,
+        learning_rate=learning_rate,
+        seed=settings.seed,
+        n_jobs=settings.jobs,
+        min_docs=min_docs,
+        max_terms=max_terms,
+        mask_numbers=mask_numbers,
+        stop_words=arguments.stop_words(stop_words, settings.encoding),
+    )
+    vectors.save(output)
+    _tell_made(settings, output, vectors, start, n_docs=len(documents))
+
+
+def _tell_made(
+    settings: Settings,
+    output: Path,
+    vectors: Any,  # noqa: ANN401 - WordVectors
+    start: float,
+    *,
+    n_docs: int,
+    **more: str,
+) -> None:
+    """Tell which vectors were written, from how many documents and by what, since the start."""
     seconds = time.perf_counter() - start
-    result = {
-        "output": str(output),
-        "encoder": encoder,
-        "n_docs": vocabulary.n_docs,
-        "n_terms": len(vectors),
-        "n_dims": vectors.n_dims,
-        "seconds": round(seconds, 3),
-    }
+    sizes = {"n_docs": n_docs, "n_terms": len(vectors), "n_dims": vectors.n_dims}
+    result = {"output": str(output), **more, **sizes, "seconds": round(seconds, 3)}
     made = f"{len(vectors):,} terms by {vectors.n_dims} dimensions"
-    read = f"{vocabulary.n_docs:,} documents"
-    settings.tell(result, f"{output}: {made}, by {encoder}, from {read}, in {seconds:.1f} s")
+    by = "".join(f", by {each}" for each in more.values())
+    settings.tell(result, f"{output}: {made}{by}, from {n_docs:,} documents, in {seconds:.1f} s")
 
 
 @command

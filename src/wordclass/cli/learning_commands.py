@@ -25,6 +25,9 @@ Result = TypeVar("Result")
 
 ClassifierName = Annotated[str, "Kind of classifier."]
 Vectors = Annotated[Path | None, "Pretrained word vectors."]
+Also = Annotated[
+    Names, "--also", "Word-class embeddings of another task, a .wce file: FILE or NAME=FILE."
+]
 Set = Annotated[Names, "--set", "Option of the classifier: name=value, which may be JSON."]
 
 
@@ -36,6 +39,7 @@ def train(
     output: Output,
     classifier: ClassifierName = "linear",
     vectors: Vectors = None,
+    also: Also = None,
     set_: Set = None,
     holdout: Annotated[float | None, "Share of the documents to keep aside and measure on."] = None,
     multilabel: Multilabel = None,
@@ -56,6 +60,7 @@ def train(
     persistence.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)
     options = arguments.named_values(set_ or []) | ({} if vectors is None else {"vectors": None})
+    options |= _other_tasks(classifier, also)
     checkpoint = arguments.beside(output, "checkpoint")
     shared = {"seed": settings.seed, "n_jobs": settings.jobs, "checkpoint": checkpoint}
     given = classifiers.checked_options(classifier, options, shared)
@@ -102,6 +107,20 @@ def train(
         result["structural_columns"] = asdict(structural)
         message += f"; {structural}"
     settings.tell(result, message)
+
+
+def _other_tasks(classifier: str, also: Names) -> dict[str, Any]:
+    """Return the option that holds the embeddings of other tasks, if any are given."""
+    if not also:
+        return {}
+    from wordclass import classifiers
+    from wordclass.embedding.estimator import WordClassEmbeddings
+
+    if "other" not in classifiers.classifier(classifier).get_params(deep=False):
+        told = f"the classifier {classifier!r} reads no embeddings of other tasks"
+        raise InputError(f"{told}; --also is for linear, svm and the networks")
+    files = arguments.named_files(also)
+    return {"other": {name: WordClassEmbeddings.load(path) for name, path in files.items()}}
 
 
 def _train_in_parts(
@@ -209,6 +228,7 @@ def tune(
     ] = None,
     set_: Set = None,
     vectors: Vectors = None,
+    also: Also = None,
     validation: Annotated[float, "Share of the documents that decides."] = 0.2,
     multilabel: Multilabel = None,
 ) -> None:
@@ -239,7 +259,7 @@ def tune(
             documents.labels,
             classifier,
             grid=arguments.named_choices(grid or []),
-            options=arguments.named_values(set_ or []),
+            options=arguments.named_values(set_ or []) | _other_tasks(classifier, also),
             vectors=None if vectors is None else WordVectors.load(vectors),
             budget=n_seconds,
             target=target,

@@ -1,8 +1,8 @@
-"""The commands that use models: evaluate, predict, explain, export."""
+"""The commands that use models: evaluate, predict, shares, explain, export."""
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain, compress
@@ -81,7 +81,7 @@ def evaluate(
         with in_parts.opened(settings) as engine:
             seen, found = evaluate_in_parts(parts, engine, work)
         tell_skipped(settings, seen)
-        _show_evaluation(settings, found, found.scores.n_docs, n, per_class)
+        _show_evaluation(settings, loaded, found, found.scores.n_docs, n, per_class)
         return
     documents = corpus.read(split, settings.encoding, is_multilabel, loaded, keep_rows=keep)
     if aside is not None:
@@ -95,7 +95,7 @@ def evaluate(
     if errors is not None:
         n_errors = write_errors(errors, loaded, documents, found)
         settings.say(f"{errors}: {n_errors:,} documents whose labels are not exactly right")
-    _show_evaluation(settings, found, len(documents), n, per_class)
+    _show_evaluation(settings, loaded, found, len(documents), n, per_class)
 
 
 def _tell_structural_columns(model: Any, settings: Settings) -> None:  # noqa: ANN401
@@ -104,14 +104,27 @@ def _tell_structural_columns(model: Any, settings: Settings) -> None:  # noqa: A
 
 
 def _show_evaluation(
-    settings: Settings, found: "Evaluation", n_docs: int, n: int, per_class: bool
+    settings: Settings,
+    loaded: Any,  # noqa: ANN401 - a model
+    found: "Evaluation",
+    n_docs: int,
+    n: int,
+    per_class: bool,
 ) -> None:
+    from wordclass.prior_shift import FEWEST
+
     if found.n_shared:
         shared = f"{found.n_shared:,} of these {n_docs:,} documents are among those"
         settings.say(f"warning: {shared} the model was trained on, which flatters the scores")
     if found.scores.n_dropped:
         dropped = f"{found.scores.n_dropped:,} labels of classes that training never saw"
         settings.say(f"warning: {dropped} were left out; --strict-labels makes this an error")
+    if shifted := found.shifted_classes():
+        most = ", ".join(f"{name} {here:.1%} (was {was:.1%})" for name, was, here in shifted[:3])
+        told = f"warning: the shares of classes are not those of training: {most}"
+        can_adjust = loaded.is_calibrated and n_docs >= FEWEST
+        hint = "; predict --adjust-priors takes that into account" if can_adjust else ""
+        settings.say(told + hint)
     n_shown = len(found.scores.classes) if per_class else n
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
 
@@ -155,12 +168,16 @@ def predict(
         typer.Option(min=0.0, max=1.0, help="Labels are the classes at least so probable."),
     ] = None,
     holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
+    adjust_priors: Annotated[
+        bool, "Adjust to the shares of classes that these texts seem to have: see shares."
+    ] = False,
     encoder: Encoder = None,
 ) -> None:
     """Predict the labels of texts: one JSON object per text, or a row of a table.
 
     For DATA, - reads standard input: JSON lines, or one text per line. All columns are kept; those
-    named labels or scores, as the prediction is, as given_labels and given_scores. With --engine,
+    named labels or scores, as the prediction is, as given_labels and given_scores. With
+    --adjust-priors, all texts are read before the first is predicted. With --engine,
     OUTPUT is a folder with one file per part of the corpus; the same command, run again, makes
     those that are missing, and those whose part, model or options changed.
     """
@@ -168,6 +185,9 @@ def predict(
     from wordclass.report.row_files import check_ending, rows_to
 
     if in_parts.engine:
+        if adjust_priors:
+            told = "--adjust-priors looks at all texts at once, which --engine does not"
+            raise InputError(f"{told}; leave one of them out")
         options = {"k": k, "proba": proba, "threshold": threshold}
         _predict_in_parts(settings, model, corpus, in_parts, output, options, encoder, holdout)
         return
@@ -181,21 +201,15 @@ def predict(
     is_one_object = settings.as_json and output is None
     show = made.extend if is_one_object else _print
     writer = nullcontext(show) if output is None else rows_to(output)
-    split, seen = "train" if holdout else None, Seen()
-    if (parts := corpus.parts(in_parts, split, settings.encoding, None, loaded)) is not None:
-        blocks: Iterator[list[Record]] = chain.from_iterable(
-            parts.records(number, item, seen, texts_only=True)
-            for number, item in enumerate(parts.items)
-        )
-    else:
-        reader = corpus.blocks(split, settings.encoding, None, loaded)
-        blocks = _input_records(reader.options) if corpus.name == "-" else corpus.records(reader)
+    seen, shift = Seen(), None
+    blocks = _blocks(settings, corpus, in_parts, aside, loaded, seen)
+    if adjust_priors:
+        blocks = [*blocks]
+        shift = loaded.prior_shift([each.text for records in blocks for each in records])
     with writer as write:
         for records in blocks:
-            if aside is not None:
-                records = [*compress(records, aside.contains(each.text for each in records))]
             texts = [record.text for record in records]
-            found = predictions(loaded, texts, k, proba=proba, threshold=threshold)
+            found = predictions(loaded, texts, k, proba=proba, threshold=threshold, shift=shift)
             write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
             n_docs += len(texts)
     tell_skipped(settings, seen)
@@ -204,6 +218,32 @@ def predict(
         settings.tell(result, f"{output}: predictions for {n_docs:,} documents")
     elif is_one_object:
         settings.show({"predictions": made}, "")
+
+
+def _blocks(
+    settings: Settings,
+    corpus: Texts,
+    in_parts: InParts,
+    aside: "Holdout | None",
+    loaded: Any,  # noqa: ANN401 - a model
+    seen: Seen,
+) -> Iterable[list[Record]]:
+    """Give the records of a corpus, or of standard input; only those that were kept aside, if any.
+
+    Those that are skipped are counted in `seen`.
+    """
+    split = None if aside is None else "train"
+    if (parts := corpus.parts(in_parts, split, settings.encoding, None, loaded)) is not None:
+        blocks: Iterator[list[Record]] = chain.from_iterable(
+            parts.records(number, item, seen, texts_only=True)
+            for number, item in enumerate(parts.items)
+        )
+    else:
+        reader = corpus.blocks(split, settings.encoding, None, loaded)
+        blocks = _input_records(reader.options) if corpus.name == "-" else corpus.records(reader)
+    if aside is None:
+        return blocks
+    return ([*compress(each, aside.contains(one.text for one in each))] for each in blocks)
 
 
 def _predict_in_parts(
@@ -283,6 +323,39 @@ def _input_lines(encoding: str) -> Iterator[list[str]]:
         raise InputError("standard input is closed; give a file, or send texts to it")
     for lines in line_blocks(sys.stdin.buffer, True, "standard input", encoding):
         yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
+
+
+@command
+def shares(
+    settings: Settings,
+    model: Model,
+    corpus: Texts,
+    in_parts: InParts,
+    level: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="How sure the intervals are.")
+    ] = 0.95,
+    n: Annotated[
+        int,
+        typer.Option("-n", min=0, help="How many classes to print, most frequent first; 0: all."),
+    ] = 20,
+    encoder: Encoder = None,
+) -> None:
+    """Estimate the share of each class among texts without labels.
+
+    By expectation-maximisation on the model's probabilities (Saerens and others), with intervals by
+    a bootstrap, beside the shares in training. It is assumed that texts of a class look as they did
+    in training, and that only the shares have changed. For DATA, - reads standard input.
+    """
+    from wordclass.report.class_shares import estimate, to_text
+
+    if in_parts.engine:
+        raise InputError("shares looks at all texts at once, which --engine does not: leave it out")
+    loaded, seen = _loaded(model, encoder), Seen()
+    blocks = _blocks(settings, corpus, in_parts, None, loaded, seen)
+    texts = [each.text for records in blocks for each in records]
+    tell_skipped(settings, seen)
+    facts = estimate(loaded, texts, level, settings.seed)
+    settings.show(facts, to_text(facts, n))
 
 
 @command

@@ -1,6 +1,7 @@
 """Word-class embeddings, as a scikit-learn transformer of texts."""
 
 from collections.abc import Collection, Iterable, Iterator
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from importlib import metadata
 from os import PathLike
@@ -421,6 +422,12 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
             return word
         longest = max(analyze(word), key=len, default=word)
         return longest if len(longest.split()) == len(word.split()) else word
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # what was learned is large, and replaced rather than changed: a copy of a classifier that
+        # was given these embeddings shares it
+        made: Self = copy(self).set_params(**deepcopy(self.get_params(deep=False), memo))
+        return made
 
     def __getitem__(self, term: str) -> Floats32:
         row = self._row(term)

@@ -23,6 +23,8 @@ from wordclass.text.sequences import IdBatch, Sequences, Side
 from wordclass.vocabulary import Vocabulary
 from wordclass.word_vectors import WordVectors, list_terms
 
+# the blocks whose names are ours: the last is of vectors that are no rows of E, see `network`
+BLOCKS = ("pretrained", "word_class", "random", "context")
 _BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copied twice
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
@@ -32,9 +34,10 @@ class EmbeddingMatrix:
     """One row per term, one block of columns per kind of vector; made by `of`.
 
     The rows are those of the vocabulary, then one for all unknown terms, then one for padding,
-    then those of terms outside the vocabulary that the pretrained vectors know. Whatever a term
-    lacks is zero: the word-class part outside the vocabulary (unless it is predicted), the
-    pretrained part of a term that has none, all of the padding. Copying returns the same object.
+    then those of terms outside the vocabulary that the pretrained vectors, or the embeddings of
+    another task, know. Whatever a term lacks is zero: the word-class part outside the vocabulary
+    (unless it is predicted), the part of pretrained vectors or of another task that do not know
+    it, all of the padding. Copying returns the same object.
 
     Parameters
     ----------
@@ -45,8 +48,8 @@ class EmbeddingMatrix:
     matrix : float32 array of shape (rows, n_dims)
         E, read-only.
     blocks : dict of str to slice
-        The columns of "pretrained", "word_class" and "random", in this order; only those there
-        are.
+        The columns of "pretrained", "word_class", those of other tasks by their names, and
+        "random", in this order; only those there are.
     analyze : callable
         What cuts a text into tokens for `index`.
 
@@ -77,6 +80,7 @@ class EmbeddingMatrix:
         *,
         random_dims: int = 0,
         seed: int = 0,
+        other: Mapping[str, WordClassEmbeddings] | None = None,
         vocabulary: Iterable[str] | None = None,
         keep_unseen: bool = True,
         analyzer: Analyze | None = None,
@@ -97,11 +101,16 @@ class EmbeddingMatrix:
         seed : int, default=0
             Of these columns, and of `unseen`. Before it is scaled, the random vector of a term
             depends on the seed and the term alone.
+        other : dict of str to WordClassEmbeddings, optional
+            Fitted word-class embeddings of other tasks: one more block each, by the name that it
+            has here. A class that only another task has is a column of its block, and nothing
+            that a classifier could predict.
         vocabulary : iterable of str, optional
             The terms of the first rows where there is no `wce`, which brings its own; by default
-            all terms of U.
+            all terms of U, or else those of the other tasks together, sorted.
         keep_unseen : bool, default=True
-            Keep the terms of U that are outside the vocabulary: texts to come may have them.
+            Keep the terms outside the vocabulary that U knows, then those that only other tasks
+            know: texts to come may have them.
         analyzer : callable, optional
             For `index`; by default that of `wce`, else the default one.
         unseen : str or object, optional
@@ -112,38 +121,44 @@ class EmbeddingMatrix:
         Raises
         ------
         InputError
-            There is nothing to put side by side; U and the vocabulary have no term in common; or a
-            vector holds a NaN or an infinity; or there is nothing to predict from, or for.
+            There is nothing to put side by side; U, or another task, and the vocabulary have no
+            term in common; or a vector holds a NaN or an infinity; or there is nothing to predict
+            from, or for; or other embeddings are not fitted, or have a name of ours.
         """
-        _check(U, wce, random_dims, seed)
-        if unseen is not None and (U is None or wce is None or not keep_unseen):
-            raise InputError("unseen needs U and wce to learn from, and keep_unseen=True")
-        if isinstance(unseen, str):
-            naming.entry("regressors", unseen)  # refuses a misspelt one, also where none is unseen
-        terms = _vocabulary(U, wce, vocabulary)
+        tasks = other_tasks(other)
+        _check(U, wce, tasks, random_dims, seed)
+        _check_unseen(unseen, has_both=U is not None and wce is not None and keep_unseen)
+        terms = _vocabulary(U, wce, tasks, vocabulary)
         found = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
         n_known = len(U) if U is not None and keep_unseen else 0
         outside = np.setdiff1d(np.arange(n_known), found)
         widths = {
             "pretrained": 0 if U is None else U.n_dims,
             "word_class": 0 if wce is None else wce.vectors_.shape[1],
+            **{name: each.vectors_.shape[1] for name, each in tasks.items()},
             "random": random_dims,
         }
         blocks = _side_by_side(widths)
-        matrix = np.zeros((len(terms) + 2 + len(outside), sum(widths.values())), np.float32)
         unseen_terms = [] if U is None else [U.terms[row] for row in outside.tolist()]
+        if keep_unseen:
+            unseen_terms += _terms_outside(tasks, {*terms, *unseen_terms})
+        row_terms = [*terms, None, None, *unseen_terms]
+        matrix = np.zeros((len(row_terms), sum(widths.values())), np.float32)
+        of_U = slice(len(terms) + 2, len(terms) + 2 + len(outside))
         if U is not None:
             pretrained = matrix[:, blocks["pretrained"]]
             _fill_pretrained(pretrained[: len(terms)], U, terms, found)
-            _fill_rows(pretrained[len(terms) + 2 :], U.matrix, outside)
+            _fill_rows(pretrained[of_U], U.matrix, outside)
         if wce is not None:
             matrix[: len(terms), blocks["word_class"]] = wce.vectors_
-        if U is not None and wce is not None and unseen is not None and unseen_terms:
+        if U is not None and wce is not None and unseen is not None and len(outside):
             # in the same order: that of U
             predicted = UnseenTerms.predict(U, wce, unseen, seed=seed)
-            matrix[len(terms) + 2 :, blocks["word_class"]] = predicted.vectors
+            matrix[of_U, blocks["word_class"]] = predicted.vectors
+        for name, each in tasks.items():
+            _fill_task(matrix[:, blocks[name]], name, each, row_terms, len(terms))
         if random_dims:
-            _fill_random(matrix[:, blocks["random"]], [*terms, None, None, *unseen_terms], seed)
+            _fill_random(matrix[:, blocks["random"]], row_terms, seed)
             matrix[len(terms) + 1] = 0
         own = Analyzer() if wce is None else wce.vectorizer_.build_analyzer()
         made = cls(terms, unseen_terms, matrix, blocks, analyzer or own)
@@ -254,8 +269,10 @@ class EmbeddingMatrix:
         rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]
         n_terms = parts.facts["row_vocabulary"]
         check_int("row_vocabulary", n_terms, 0, len(terms))
-        blocks = {name: slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
+        blocks = {str(name): slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
         widths = {name: place.stop - place.start for name, place in blocks.items()}
+        if {"", "context"} & blocks.keys():  # which no block in a matrix is named
+            raise ValueError("row_blocks have a name that no block has")
         if blocks != _side_by_side(widths) or sum(widths.values()) != rows.shape[1]:
             raise ValueError("row_blocks do not lie side by side in the rows")
         return cls(terms[:n_terms], terms[n_terms:], rows, blocks, analyze)
@@ -282,7 +299,38 @@ class EmbeddingMatrix:
         return type(self), fields
 
 
-def _check(U: object, wce: object, random_dims: object, seed: object) -> None:
+def block_names(other: object) -> list[str]:
+    """Return how the blocks of other tasks are named; refuse what cannot be a name."""
+    if other is None:
+        return []
+    if not isinstance(other, Mapping):
+        told = f"other is a {type(other).__name__}"
+        raise InputError(f"{told}; expected a dict, {{name: WordClassEmbeddings of another task}}")
+    for name in other:
+        if not isinstance(name, str) or not name or name in BLOCKS:
+            expected = f"a str that is not empty, and none of {', '.join(BLOCKS)}"
+            raise InputError(f"other has a block named {name!r}; expected {expected}")
+    return [*other]
+
+
+def other_tasks(other: Mapping[str, Any] | None) -> dict[str, WordClassEmbeddings]:
+    """Return the embeddings of other tasks by name; refuse what are none, or not fitted."""
+    block_names(other)
+    tasks = {**(other or {})}
+    for name, given in tasks.items():
+        if given is None:  # of a model that was loaded
+            told = f"the embeddings {name!r} of another task are not kept with a model"
+            raise InputError(f"{told}: give them again, as other={{{name!r}: ...}}")
+        if not isinstance(given, WordClassEmbeddings):
+            told = f"other[{name!r}] is a {type(given).__name__}"
+            raise InputError(f"{told}; expected WordClassEmbeddings, fitted on another task")
+        if not hasattr(given, "vectors_"):
+            told = f"the embeddings other[{name!r}] are not fitted"
+            raise InputError(f"{told}; fit them on another task, or load them from a .wce file")
+    return tasks
+
+
+def _check(U: object, wce: object, tasks: object, random_dims: object, seed: object) -> None:
     if U is not None and not isinstance(U, WordVectors):
         raise InputError(f"U is a {type(U).__name__}; expected WordVectors, or None")
     if wce is not None:
@@ -293,25 +341,41 @@ def _check(U: object, wce: object, random_dims: object, seed: object) -> None:
         check_is_fitted(wce)
     check_int("random_dims", random_dims, 0)
     check_int("seed", seed)
-    if U is None and wce is None and not random_dims:
-        raise InputError("there are no vectors: give U, wce or random_dims")
+    if U is None and wce is None and not tasks and not random_dims:
+        raise InputError("there are no vectors: give U, wce, other or random_dims")
+
+
+def _check_unseen(unseen: object, *, has_both: bool) -> None:
+    if unseen is not None and not has_both:
+        raise InputError("unseen needs U and wce to learn from, and keep_unseen=True")
+    if isinstance(unseen, str):
+        naming.entry("regressors", unseen)  # refuses a misspelt one, also where none is unseen
 
 
 def _vocabulary(
-    U: WordVectors | None, wce: WordClassEmbeddings | None, vocabulary: Iterable[str] | None
+    U: WordVectors | None,
+    wce: WordClassEmbeddings | None,
+    tasks: Mapping[str, WordClassEmbeddings],
+    vocabulary: Iterable[str] | None,
 ) -> list[str]:
     if wce is not None:
         if vocabulary is not None:
             raise InputError("the vocabulary is that of the word-class embeddings: give one of two")
         return list(wce.terms_)
     if vocabulary is None:
-        if U is None:
+        if U is None and not tasks:
             raise InputError("random vectors alone belong to no terms: give a vocabulary")
-        return list(U.terms)
+        return sorted(_terms_outside(tasks, set())) if U is None else list(U.terms)
     terms = list_terms(vocabulary)
     if len(set(terms)) != len(terms):
         raise InputError("the vocabulary has a term more than once; expected distinct terms")
     return terms
+
+
+def _terms_outside(tasks: Mapping[str, WordClassEmbeddings], terms: set[str]) -> list[str]:
+    """Return the terms of other tasks that are not among some, each once, in their order."""
+    every = dict.fromkeys(term for each in tasks.values() for term in each.terms_)
+    return [term for term in every if term not in terms]
 
 
 def _shared_rows(U: WordVectors, terms: list[str]) -> Ints:
@@ -349,7 +413,26 @@ def _fill_rows(target: Floats32, source: Floats32, rows: Ints) -> None:
         target[start : start + _BLOCK] = source[rows[start : start + _BLOCK]]
 
 
-def _fill_random(target: Floats32, terms: list[str | None], seed: int) -> None:
+def _fill_task(
+    target: Floats32,
+    name: str,
+    wce: WordClassEmbeddings,
+    row_terms: Sequence[str | None],
+    n_terms: int,
+) -> None:
+    """Fill in the vectors of another task; of its terms, some must be in the vocabulary."""
+    index = {term: row for row, term in enumerate(wce.terms_)}
+    found = np.array([index.get(term, -1) for term in row_terms])  # type: ignore[arg-type]
+    if n_terms and (found[:n_terms] < 0).all():
+        raise InputError(
+            f"the embeddings {name!r} know none of the {n_terms} terms of the vocabulary: is that "
+            "task in another language, or are its terms cut or written in another way?"
+        )
+    known = np.flatnonzero(found >= 0)
+    target[known] = wce.vectors_[found[known]]
+
+
+def _fill_random(target: Floats32, terms: Sequence[str | None], seed: int) -> None:
     """Fill rows with random vectors of the width that Xavier's rule gives."""
     width = np.float32(sqrt(6 / sum(target.shape)))
     for start in range(0, len(terms), _BLOCK):

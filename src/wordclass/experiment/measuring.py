@@ -1,21 +1,25 @@
 """What runs measure that are no trainings: each returns facts, and arrays to keep."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.arrays import Sparse
+from wordclass.arrays import Floats32, Ints, Sparse
+from wordclass.classifiers import classifier
 from wordclass.corpus import Dataset
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Projection, Recipe
+from wordclass.errors import InputError
 from wordclass.experiment import sources
 from wordclass.experiment.runs import Run
 from wordclass.experiment.term_map import make_map
-from wordclass.labels import encode
+from wordclass.labels import Codeframe, encode
+from wordclass.measures import aligned, score
 from wordclass.text import counting
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
@@ -26,6 +30,8 @@ Measure = Callable[[Dataset, WordVectors | None, Run], Measured]
 _REPEATS = 3
 _MAX_DIMS = 300
 _N_MAPPED = 5000
+_CONCENTRATIONS = (0.1, 1.0, 10.0)  # of Dirichlet distributions: from strong shifts to weak ones
+_N_DRAWS = 20
 _CORRELATIONS = ("dot", "ppmi", "information_gain", "chi_square")  # the paper's
 
 
@@ -116,9 +122,77 @@ def lay_out(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured
     ).to_parts()
 
 
+def shift_priors(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured:
+    """Measure a classifier on test documents whose shares of classes are not those of training.
+
+    First on the test part as it is; then, for each concentration of a Dirichlet distribution, on 20
+    draws of shares, and by these of as many documents as the test part has, with replacement.
+    """
+    if dataset.is_multilabel:
+        raise InputError(f"{run.dataset} is multilabel; shares are drawn for one label per text")
+    model = classifier(run.options.get("classifier", "linear"), seed=run.seed)
+    model.fit(dataset.train.texts, dataset.train.labels)
+    truth, _, codeframe, _ = aligned(
+        dataset.test.labels, model.predict(dataset.test.texts), model.classes_.tolist()
+    )
+    tested = _Tested(model, model.class_scores(dataset.test.texts), truth, codeframe)
+    facts = tested.summary("as it is", [np.flatnonzero(truth.getnnz(axis=1))])
+    generator = np.random.default_rng(run.seed)
+    for concentration in _CONCENTRATIONS:
+        draws = [tested.drawn(concentration, generator) for _ in range(_N_DRAWS)]
+        facts |= tested.summary(f"concentration {concentration:g}", draws)
+    return facts, {}
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """A model, its scores (n, m) of test documents, and the one class (n, m) that each has."""
+
+    model: Any
+    scores: Floats32
+    truth: Sparse
+    codeframe: Codeframe
+
+    def drawn(self, concentration: float, generator: np.random.Generator) -> Ints:
+        """Draw shares of the classes that have test documents, and documents by these."""
+        members = [each.indices for each in self.truth.T.tocsr() if each.nnz]
+        shares = generator.dirichlet(np.full(len(members), concentration))
+        counts = generator.multinomial(self.truth.nnz, shares)
+        return np.concatenate([*map(generator.choice, members, counts)])
+
+    def summary(self, name: str, draws: Sequence[Ints]) -> dict[str, float]:
+        """Return means over draws of documents: of F1, and of the errors of shares.
+
+        Counted shares are those of the predicted labels, without a correction.
+        """
+        found = np.array([self._measured(rows) for rows in draws])
+        before, after, counted, estimated = found.mean(axis=0)
+        facts = {
+            f"{name}: macro F1": before,
+            f"{name}: macro F1, adjusted": after,
+            f"{name}: least gain of a draw": (found[:, 1] - found[:, 0]).min(),
+            f"{name}: error of counted shares, by class, in percent": 100 * counted,
+            f"{name}: error of estimated shares, by class, in percent": 100 * estimated,
+        }
+        if counted:
+            facts[f"{name}: error of estimated by that of counted shares"] = estimated / counted
+        return facts
+
+    def _measured(self, rows: Ints) -> tuple[float, float, float, float]:
+        scores, truth = self.scores[rows], self.truth[rows]
+        shift = self.model.shift_of(scores)
+        decisions = self.model.decide(scores), self.model.adjusted(scores, shift)[1]
+        f1 = [score(truth, each, self.codeframe).macro_f1 for each in decisions]
+        shares = np.asarray(truth.mean(axis=0)).ravel()
+        told = decisions[0].mean(axis=0), shift.shares
+        errors = [float(np.abs(each - shares).mean()) for each in told]
+        return f1[0], f1[1], errors[0], errors[1]
+
+
 MEASURE: Mapping[str, Measure] = {
     "counts": count,
     "embedding_times": time_embeddings,
     "unseen_terms": count_unseen,
     "map": lay_out,
+    "prior_shift": shift_priors,
 }

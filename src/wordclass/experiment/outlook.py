@@ -96,7 +96,7 @@ class Times:
         """Return the seconds that the table has, scaled by the size of data set and network."""
         known, options = presets()["seconds"], run.options
         n_texts, n_classes = self._size(run.dataset)
-        seconds = float(known.get(f"{run.learner} {run.variant}", known[run.learner]))
+        seconds = float(known.get(f"{run.learner} {run.variant}", known.get(run.learner, 0.0)))
         seconds *= n_texts / _USUAL_TEXTS
         if run.learner in NETWORKS:
             name = presets()["size_of"].get(run.learner)

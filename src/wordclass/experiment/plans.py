@@ -21,7 +21,7 @@ _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 PEER = "peer"
-MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map")
+MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map", "prior_shift")
 
 # what each variant is, in options of the classifier; "classes": as many as there are classes, at
 # most 300
@@ -41,7 +41,7 @@ _FEATURES = (*_OF_WORDS, *(f"{each}+encoder" for each in _OF_WORDS), "encoder")
 # were chosen after searches on banking77, before anything was measured with them
 _FIXED = {
     "probabilities": False, "characters": None, "ngrams": (1, 2), "shrinkage": 5.0, "C": 0.3,
-    "encoder_weight": 2.0,
+    "encoder_weight": 2.0, "other_weight": 0.5,
 }  # fmt: skip
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "svm": {name: {"features": name, "probabilities": False} for name in _FEATURES},
@@ -70,6 +70,7 @@ EMBEDDING_OPTIONS: Mapping[str, Sequence[str]] = {
     "svm": ("correlation", "shrinkage"),
     **dict.fromkeys(("fasttext", *NETWORKS), (*_OF_EMBEDDINGS, "weighting")),
 }
+_OF_MEASUREMENTS = {"map": ["n_terms"], "prior_shift": ["classifier"]}  # others: of terms
 _OF_RUNS = ("checkpoint", "on_epoch", "protocol", "seed", "trainable", "vectors", "wce")
 
 
@@ -84,7 +85,8 @@ class Group:
     seeds : list of int, default=[0]
     protocols : list of str, default=["clean"]
     vectors : list of str, default=["glove.6B.100d"]
-        Names or paths of pretrained vectors; "corpus": small ones of the data set's own texts.
+        Names or paths of pretrained vectors; "corpus": small ones of the data set's own texts;
+        "pte": those that PTE learns from its texts and labels; "glove.6B.100d+pte": both.
     options : dict, default={}
         Of the classifiers, instead of those of the presets.
     sweep : dict of lists, default={}
@@ -138,6 +140,8 @@ class Group:
         for name, value in given:
             if isinstance(value, float) and not isfinite(value):
                 raise InputError(f"{name} is {value}; expected a finite number")
+            if name == "other" and not (_are_names(value) and value):
+                raise InputError(f"other is {value!r}; expected a list of data sets")
             for learner, variant in itertools.product(self.learners, self.variants):
                 _check_option(learner, variant, name)
         if self.settings == "search" and "fasttext" in self.learners and "clean" in self.protocols:
@@ -173,7 +177,7 @@ class Group:
 def _check_option(learner: str, variant: str, name: str) -> None:
     """Refuse an option that is not for such runs; which ones classifiers have, they know."""
     if learner in MEASUREMENTS:
-        known = ["n_terms"] if learner == "map" else DocumentVectorizer().get_params(deep=False)
+        known = _OF_MEASUREMENTS.get(learner) or DocumentVectorizer().get_params(deep=False)
         if name not in known:
             raise unknown(f"option of {learner}", name, known)
     elif name in _OF_RUNS or name in VARIANTS[learner][variant].keys() - {"random_dims"}:
@@ -193,7 +197,7 @@ _EXPECTED: Mapping[Any, tuple[type, type, str]] = {
 }
 
 
-_FIELDS = ("title", "measures", "pairs", "runs")  # of a plan's file
+_FIELDS = ("title", "about", "measures", "pairs", "runs")  # of a plan's file
 MEASURES = ("macro_f1", "micro_f1", "accuracy", "run_times", "all_times")  # of runs that train
 
 
@@ -218,6 +222,8 @@ class Plan:
     pairs : list of pairs of str, default=()
         Rows of these tables, their parts with spaces between them, that are compared: what the
         first of a pair adds to the second, and how sure that is.
+    about : str, default=""
+        What is asked, and what came out: paragraphs for the report.
     """
 
     name: str
@@ -226,6 +232,7 @@ class Plan:
     file: Path | None = None
     measures: Sequence[str] = ("macro_f1", "micro_f1")
     pairs: Sequence[Sequence[str]] = ()
+    about: str = ""
 
     def is_our(self, *names: str) -> bool:
         """Whether it is a plan of ours with one of these names."""
@@ -255,7 +262,7 @@ class Plan:
             told = {"title": "", **found, "groups": [*map(Group.of, groups)]}
             plan = cls(name=path.stem, file=None if is_ours else path, **told)
             plan._check_tables()
-            datasets = {run.dataset for run in plan.runs()}
+            datasets = {name for run in plan.runs() for name in (run.dataset, *run.other)}
             if not datasets:
                 raise InputError("it has no runs")
             for dataset in datasets if not is_ours else ():
@@ -268,6 +275,7 @@ class Plan:
         is_paired = is_list and all(_are_names(pair) and len(pair) == 2 for pair in self.pairs)
         for name, told, is_right in [
             ("title", "a text", isinstance(self.title, str)),
+            ("about", "a text", isinstance(self.about, str)),
             ("measures", "a list of names", _are_names(self.measures)),
             ("pairs", "a list of pairs of rows", is_paired),
         ]:

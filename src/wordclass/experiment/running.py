@@ -19,6 +19,7 @@ from typing import Any, Literal
 from threadpoolctl import threadpool_limits
 
 from wordclass.classifiers import checked_options
+from wordclass.corpus import LabelledCorpus
 from wordclass.errors import InputError, StorageError, WordClassError
 from wordclass.experiment import sources
 from wordclass.experiment.measuring import MEASURE
@@ -170,15 +171,16 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
     plan : str, default=""
         The name that the result gets.
     """
-    usage, key, vectors = Usage(), run.key, None
+    usage, key, given = Usage(), run.key, dict[str, Any]()
     with usage.step("total"), threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with usage.step("read"):
             whole = sources.load(run.dataset)
             dataset = sources.drawn(whole, run.dataset, run.seed)
-        if run.vectors is not None:
+        if run.vectors is not None or run.other:
             with usage.step("vectors"):
-                vectors = sources.load_vectors(run.vectors, run.dataset)
+                given = _vectors_of(run, dataset.train)
+        vectors = given.get("vectors")
         fingerprint = sources.fingerprint(whole)  # one for all draws: they share the test texts
         if run.learner in MEASURE:
             extra, arrays = MEASURE[run.learner](dataset, vectors, run)
@@ -187,7 +189,7 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
                 results.keep(key, **arrays)
         else:
             options, checkpoint = _chosen(run, results), results.checkpoint(key)
-            found, predicted, truth = train(run, options, dataset, vectors, usage, checkpoint)
+            found, predicted, truth = train(run, options, dataset, given, usage, checkpoint)
             results.keep_decisions(key, predicted, truth, fingerprint)
     own = {**vars(run), "options": dict(run.options)}
     own["needs"] = [each.identity for each in run.needs]
@@ -205,6 +207,16 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
     return RunResult(
         **own, **found, **usage.facts(), key=key, plan=plan, data=data, finished=finished
     )
+
+
+def _vectors_of(run: Run, train: LabelledCorpus) -> dict[str, Any]:
+    """Return options that a plan only names: pretrained vectors, and those of other tasks."""
+    made: dict[str, Any] = {}
+    if run.vectors is not None:
+        made["vectors"] = sources.load_vectors(run.vectors, run.dataset, train)
+    if run.other:
+        made["other"] = sources.other_tasks(run.other, run.dataset)
+    return made
 
 
 def _chosen(run: Run, results: Results) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Run:
         training documents per class the seed draws: "banking77@8".
     learner : str
         A classifier; "peer": one of another package; or what else is to be measured: "counts",
-        "embedding_times", "unseen_terms", "map".
+        "embedding_times", "unseen_terms", "map", "prior_shift".
     variant : str, default="default"
         Which vectors it reads.
     seed : int, default=0
@@ -44,7 +44,8 @@ class Run:
     vectors : str, optional
         The name of the pretrained vectors, where the variant has some.
     options : dict, default={}
-        Of the classifier, beside what the variant says; as JSON can hold them.
+        Of the classifier, beside what the variant says; as JSON can hold them. "other" has the
+        names of data sets, from whose training parts the embeddings of other tasks are learned.
     needs : tuple of Run, default=()
         Runs that must be done before: those of a search, of which the best gives the options.
     """
@@ -75,7 +76,13 @@ class Run:
         """
         data = sources.dataset_digest(self.dataset)
         vectors = "" if self.vectors is None else sources.vectors_digest(self.vectors)
-        return digest(self.identity, data, vectors, str(VERSION))
+        others = map(sources.dataset_digest, self.other)
+        return digest(self.identity, data, vectors, str(VERSION), *others)
+
+    @property
+    def other(self) -> tuple[str, ...]:
+        """The data sets of other tasks that are to help."""
+        return tuple(self.options.get("other", ()))
 
     def __str__(self) -> str:
         named = f"{self.dataset} {self.learner} {self.variant} {self.protocol} seed {self.seed}"
@@ -111,12 +118,12 @@ class RunResult:
     classes : dict
         "names", and of each class "tp", "fp" and "fn" on the test part.
     times : dict
-        Seconds of each step: "read", "vectors", "encode" (texts by an encoder, where the cache
-        lacks them), "select" (the search inside a classifier), "fit" (with the chosen settings),
-        "predict"; "total"; and of each the seconds of the processor, "fit_cpu" and so on.
-        "encode_cpu" is what a sample of the texts took, for all of them. The time of a network has
-        all its epochs, also those before a stop (but maybe not all of the epoch in which it was
-        killed), and not the scoring of training and test texts.
+        Seconds of each step: "read", "vectors" (also those of other tasks), "encode" (texts by an
+        encoder, where the cache lacks them), "select" (the search inside a classifier), "fit" (with
+        the chosen settings), "predict"; "total"; and of each the seconds of the processor,
+        "fit_cpu" and so on. "encode_cpu" is what a sample of the texts took, for all of them. The
+        time of a network has all its epochs, also those before a stop (but maybe not all of the
+        epoch in which it was killed), and not the scoring of training and test texts.
     memory : int
         Peak resident bytes.
     history : list of dict or None

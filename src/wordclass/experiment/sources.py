@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b, file_digest
@@ -10,17 +11,26 @@ from pathlib import Path
 import numpy as np
 
 from wordclass import naming, storage
-from wordclass.corpus import Dataset, load_dataset, read_corpus
+from wordclass.corpus import Dataset, LabelledCorpus, load_dataset, read_corpus
+from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingDataError
+from wordclass.experiment import emotions
 from wordclass.experiment.term_map import learned_vectors
 from wordclass.folds import fingerprint_texts
 from wordclass.labels import encode
+from wordclass.predictive_text_embedding import pte
 from wordclass.storage.parts import digest
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.word_vectors import WordVectors
 
-OWN_VECTORS = "corpus"  # the name of vectors that are learned from the texts of the data set
+# the names of vectors that are learned from the data set: from its texts; from its labels, too
+OWN_VECTORS, PTE = "corpus", "pte"
 _VECTOR_ENDINGS = (".npz", ".txt", ".vec", ".bin")
+# data sets that are made of another one
+_MADE: Mapping[str, tuple[str, Callable[[Dataset], Dataset]]] = {
+    "goemotions_emotions": ("goemotions", emotions.source_of),
+    "goemotions_sentiment": ("goemotions", emotions.target_of),
+}
 
 
 def _data_folder() -> Path | None:
@@ -65,7 +75,7 @@ def check_dataset(name: str) -> None:
     A data set of the catalogue need not be here, nor a file where `WORDCLASS_DATA` is not set.
     """
     base = parts_of(name)[0]
-    known = [*naming.names("datasets"), *_corpora()]
+    known = [*naming.names("datasets"), *_corpora(), *_MADE]
     if base not in known and _data_folder() is not None:
         raise naming.unknown("data set", base, known)
 
@@ -79,6 +89,8 @@ def dataset_files(name: str) -> list[Path]:
         It is not here; the message says how to get it.
     """
     base = parts_of(name)[0]
+    if base in _MADE:
+        base, _ = _MADE[base]
     if base in naming.names("datasets"):
         source = naming.entry("datasets", base).SOURCE
         return [] if source.is_built else list(source.require(storage.data_home()))
@@ -109,7 +121,10 @@ def _states(name: str) -> tuple[object, ...]:
 @lru_cache(maxsize=1)
 def _load(name: str, _state: object) -> Dataset:
     base, chosen, _ = parts_of(name)
-    if base in naming.names("datasets"):
+    if base in _MADE:
+        whole, make = _MADE[base]
+        dataset = replace(make(load(whole)), name=base)
+    elif base in naming.names("datasets"):
         dataset = load_dataset(base)
     else:
         (path,) = dataset_files(base)
@@ -152,6 +167,24 @@ def drawn(dataset: Dataset, name: str, seed: int) -> Dataset:
     return replace(dataset, train=dataset.train.part(k in rows for k in range(len(dataset.train))))
 
 
+def other_tasks(names: Sequence[str], dataset: str) -> dict[str, WordClassEmbeddings]:
+    """Learn word-class embeddings from the training parts of other data sets.
+
+    The data set itself may be among their names, and is left out: it is no help to itself.
+    """
+    own = parts_of(dataset)[0]
+    tasks = {name: _embeddings(name, _states(name)) for name in names if parts_of(name)[0] != own}
+    if not tasks:
+        raise InputError(f"other names no data set but {own} itself, which is to be helped")
+    return tasks
+
+
+@lru_cache(maxsize=8)
+def _embeddings(name: str, _state: object) -> WordClassEmbeddings:
+    train = load(name).train
+    return WordClassEmbeddings().fit(train.texts, train.labels)
+
+
 def fingerprint(dataset: Dataset) -> str:
     """Return a checksum of all texts and labels of a data set."""
     pieces = []
@@ -163,29 +196,76 @@ def fingerprint(dataset: Dataset) -> str:
 # --- vectors ------------------------------------------------------------------------------------
 
 
-def vectors_file(name: str) -> Path:
-    """Return the file of pretrained vectors: a path, or a name below `WORDCLASS_DATA`."""
+def is_learned(name: str) -> bool:
+    """Whether vectors, or some of their dimensions, are learned from the data set of a run."""
+    return _parts_of_vectors(name)[1] is not None
+
+
+def _parts_of_vectors(name: str) -> tuple[str | None, str | None]:
+    """Return the pretrained and the learned part of a name such as "glove.6B.100d+pte"."""
+    if name in (OWN_VECTORS, PTE):
+        return None, name
+    file, plus, learned = name.rpartition("+")
+    return (file, learned) if plus and learned in (OWN_VECTORS, PTE) else (name, None)
+
+
+def vectors_file(name: str) -> Path | None:
+    """Return the file of pretrained vectors: a path, or a name below `WORDCLASS_DATA`.
+
+    None where all of them are learned.
+    """
+    own, _ = _parts_of_vectors(name)
+    if own is None:
+        return None
     folder = _data_folder()
-    places = [] if folder is None else [folder / f"{name}{ending}" for ending in _VECTOR_ENDINGS]
-    for path in (Path(name).expanduser(), *places):
+    places = [] if folder is None else [folder / f"{own}{ending}" for ending in _VECTOR_ENDINGS]
+    for path in (Path(own).expanduser(), *places):
         if path.is_file():
             return path
     raise MissingDataError(
-        f"the vectors {name} are not here; put {name}.txt (or .vec, .bin, .npz) into the folder "
+        f"the vectors {own} are not here; put {own}.txt (or .vec, .bin, .npz) into the folder "
         "that WORDCLASS_DATA names, or give a path in the plan"
     )
 
 
 def vectors_digest(name: str) -> str:
-    """Return a checksum of the file of vectors; those of a corpus are told by the corpus."""
-    return "" if name == OWN_VECTORS else _file_digest(vectors_file(name))
+    """Return a checksum of the file of vectors; learned ones are told by the data set."""
+    path = vectors_file(name)
+    return "" if path is None else _file_digest(path)
 
 
-def load_vectors(name: str, dataset: str) -> WordVectors:
-    """Read vectors, or learn them from the training texts of a data set, without their labels."""
-    if name == OWN_VECTORS:
-        return _own_vectors(dataset, _states(dataset))
-    return _load_vectors(vectors_file(name), storage.state_of(vectors_file(name)))
+def load_vectors(name: str, dataset: str, train: LabelledCorpus) -> WordVectors:
+    """Read vectors, learn them from the training documents of a data set, or both side by side.
+
+    Parameters
+    ----------
+    name : str
+        Of a file; "corpus": learned from all training texts, without labels; "pte": learned by PTE
+        from texts and labels; or that of a file and one of these, with a + between them.
+    dataset : str
+        As a run names it.
+    train : LabelledCorpus
+        The documents that the run may see the labels of.
+    """
+    path, (_, learned) = vectors_file(name), _parts_of_vectors(name)
+    given = None if path is None else _load_vectors(path, storage.state_of(path))
+    if learned is None and given is not None:
+        return given
+    if learned == PTE:
+        own = pte(train.texts, train.labels)  # anew for each run, so that its times tell of it
+    else:
+        own = _own_vectors(dataset, _states(dataset))
+    return own if given is None else _side_by_side(given, own)
+
+
+def _side_by_side(first: WordVectors, second: WordVectors) -> WordVectors:
+    """Return the vectors of all terms of both; what one of them lacks is zero."""
+    terms = [*first.terms, *(term for term in second.terms if term not in first)]
+    matrix = np.zeros((len(terms), first.n_dims + second.n_dims), np.float32)
+    matrix[: len(first), : first.n_dims] = first.matrix
+    rows = {term: row for row, term in enumerate(terms)}
+    matrix[[rows[term] for term in second.terms], first.n_dims :] = second.matrix
+    return WordVectors.of(terms, matrix)
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 from wordclass.errors import InputError, MissingDataError
-from wordclass.experiment import paper, statistics
+from wordclass.experiment import paper, sources, statistics
 from wordclass.experiment.paper import Published
 from wordclass.experiment.plans import MEASUREMENTS, NETWORKS, PEER, VARIANTS, Plan
 from wordclass.experiment.runs import Results, Run, RunResult
@@ -31,13 +31,15 @@ _TITLES = {
     **MEASURES,
     "accuracy": "Accuracy",
     "run_times": "Seconds of the processor for training and testing",
-    "all_times": "Seconds of the processor: encoding, choice of settings, training, testing",
+    "all_times": "Seconds of the processor: "
+    "learning vectors, encoding, choice of settings, training, testing",
 }
 # what is measured without training: its title, and its kind of number
 _MEASURED: Mapping[str, tuple[str, Kind]] = {
     "counts": ("Data sets", "count"),
     "embedding_times": ("Seconds to make word-class embeddings", "seconds"),
     "unseen_terms": ("Terms outside the vocabulary, in test texts", "count"),
+    "prior_shift": ("Shares of classes that are not those of training", "share"),
     "map": ("Share of a term's nearest neighbors that have its class", "share"),
 }
 _HEADS = ("learner", "variant", "protocol", "settings")
@@ -266,7 +268,9 @@ def _value(result: RunResult, what: str) -> float:
         return times["fit_cpu"] + times["predict_cpu"]
     if what == "all_times":  # the choice of settings ends with the same training
         chosen = times.get("select_cpu", times["fit_cpu"])
-        return times.get("encode_cpu", 0.0) + chosen + times["predict_cpu"]
+        is_learned = result.vectors is not None and sources.is_learned(result.vectors["name"])
+        learned = times["vectors_cpu"] if is_learned else 0.0
+        return learned + times.get("encode_cpu", 0.0) + chosen + times["predict_cpu"]
     return result.scores[what]
 
 
@@ -297,8 +301,12 @@ def row_of(run: Run, told: Sequence[str]) -> Row:
 def settings_of(run: Run, told: Sequence[str]) -> str:
     """Write those of the told options that a run has, and whether it searched for others."""
     options = _options(run)
-    settings = [f"{name}={options[name]}" for name in told if name in options]
+    settings = [f"{name}={_written(options[name])}" for name in told if name in options]
     return ", ".join([*settings, *([_SEARCH] if run.needs else [])])
+
+
+def _written(value: Any) -> Any:  # noqa: ANN401 - of an option
+    return "+".join(map(str, value)) if isinstance(value, list) else value
 
 
 # --- comparisons --------------------------------------------------------------------------------

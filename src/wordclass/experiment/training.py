@@ -18,7 +18,6 @@ from wordclass.labels import encode
 from wordclass.measures import aligned, evaluate, score
 from wordclass.sentence_vectors import SentenceEncoder
 from wordclass.storage.facts import shown, storable
-from wordclass.word_vectors import WordVectors
 
 _MOST_WATCHED = 10_000  # texts whose F1 is measured while a network is trained
 _MOST_TIMED = 256  # texts that are encoded to know the seconds of all
@@ -31,7 +30,7 @@ def train(
     run: Run,
     options: Mapping[str, Any],
     dataset: Dataset,
-    vectors: WordVectors | None,
+    vectors: Mapping[str, Any],
     usage: Usage,
     checkpoint: Path,
 ) -> tuple[dict[str, Any], Sparse, Sparse]:
@@ -43,8 +42,9 @@ def train(
     options : dict
         Its options; where it needs the runs of a search, those of the best one.
     dataset : Dataset
-    vectors : WordVectors, optional
-        The pretrained ones, where the variant has some.
+    vectors : dict
+        Options: "vectors", the pretrained ones, where the variant has some; "other", the
+        embeddings of other tasks, where there are some.
     usage : Usage
         Is told of the steps "encode", "select", "fit" and "predict".
     checkpoint : Path
@@ -81,13 +81,13 @@ def _train_own(
     run: Run,
     options: Mapping[str, Any],
     dataset: Dataset,
-    vectors: WordVectors | None,
+    vectors: Mapping[str, Any],
     usage: Usage,
     checkpoint: Path,
 ) -> tuple[Any, dict[str, Any], list[Any]]:
     """Train a classifier of ours; return the labels of the test texts, facts, and the classes."""
     texts, labels = dataset.train.texts, dataset.train.labels
-    given = _all_options(run, options, dataset) | ({} if vectors is None else {"vectors": vectors})
+    given = {**_all_options(run, options, dataset), **vectors}
     watch = _Watch(dataset)
     if run.learner in NETWORKS:
         given |= {"checkpoint": checkpoint, "on_epoch": watch}

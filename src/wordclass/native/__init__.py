@@ -9,11 +9,12 @@ engine: ModuleType | None = None
 text_reader: ModuleType | None = None
 solver: ModuleType | None = None
 convolution: ModuleType | None = None
+pte: ModuleType | None = None
 with suppress(ImportError):
     import wordclass.native._native as _native
 
     engine, text_reader = _native.engine, _native.text_reader
-    solver, convolution = _native.solver, _native.convolution
+    solver, convolution, pte = _native.solver, _native.convolution, _native.pte
 
 _has_warned = False
 

@@ -1,4 +1,4 @@
-// The one extension module, whose four parts are submodules, and what they share.
+// The one extension module, whose five parts are submodules, and what they share.
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
@@ -254,4 +254,5 @@ NB_MODULE(_native, module) {
     text_reader::bind(module.def_submodule("text_reader"));
     solver::bind(module.def_submodule("solver"));
     convolution::bind(module.def_submodule("convolution"));
+    pte::bind(module.def_submodule("pte"));
 }

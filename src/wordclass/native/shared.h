@@ -52,6 +52,9 @@ void bind(nb::module_ module);
 namespace convolution {
 void bind(nb::module_ module);
 }
+namespace pte {
+void bind(nb::module_ module);
+}
 
 // --- memory --------------------------------------------------------------------------------------
 
@@ -233,6 +236,16 @@ inline uint64_t hash_of(const char* bytes, size_t size) {
 }
 
 // --- products ------------------------------------------------------------------------------------
+
+// Loops over numbers side by side are compiled twice, and the wider ones taken where the machine
+// has them. These have no fused operations, so that both find the same bits.
+// Not under the sanitizer of threads, which starts after the choice is made; not tried there.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_THREAD__)
+#define WIDER_WHERE_IT_CAN __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDER_WHERE_IT_CAN
+#endif
 
 // Add the rows (m) of a table that `columns` name, times their values, to sums (m): one after the
 // other, so that the sums do not depend on how many are taken together.

@@ -13,16 +13,6 @@
 
 #include "shared.h"
 
-// Loops over numbers side by side are compiled twice, and the wider ones taken where the machine
-// has them. These have no fused operations, so that both find the same bits.
-// Not under the sanitizer of threads, which starts after the choice is made; not tried there.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
-    !defined(__SANITIZE_THREAD__)
-#define WIDER_WHERE_IT_CAN __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDER_WHERE_IT_CAN
-#endif
-
 namespace {
 
 constexpr int64_t TERMS_TOGETHER = 4;  // the sums are loaded and stored once for all of them

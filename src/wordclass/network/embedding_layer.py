@@ -13,11 +13,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wordclass.checks import check_int, check_number
-from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.embedding.matrix import BLOCKS, EmbeddingMatrix
 from wordclass.errors import InputError
 
 CONTEXT = "context"  # the block of vectors that are not in a matrix: each batch brings its own
-BLOCKS = ("pretrained", "word_class", "random", CONTEXT)  # those that a layer can have
 _PAPER = MappingProxyType({"word_class": 0.5})
 _Value = TypeVar("_Value")
 
@@ -49,7 +48,7 @@ def dropout_rates(option: str, blocks: Collection[str], rates: Rates) -> dict[st
 def _by_block(
     option: str, blocks: Collection[str], given: _Value | Mapping[str, _Value]
 ) -> dict[str, _Value]:
-    """Return values by block. A block that a layer can have but this one lacks is no mistake."""
+    """Return values by block. A block of ours that this layer lacks is no mistake."""
     named = {**given} if isinstance(given, Mapping) else dict.fromkeys(blocks, given)
     if unknown := [name for name in named if name not in blocks and name not in BLOCKS]:
         raise _no_block(option, unknown[0], blocks)
@@ -138,7 +137,9 @@ class EmbeddingLayer(nn.Module):
         is not named is frozen.
     dropout : float or dict, optional
         The rate of supervised dropout of each block, {block: rate}, or one rate of all columns;
-        None or 0: none. By default that of the paper. A block that E does not have is ignored.
+        None or 0: none. By default that of the paper, of "word_class" alone: the blocks of other
+        tasks have none, as their vectors never saw these labels. A block of ours ("pretrained",
+        "word_class", "random", "context") that E does not have is ignored.
     context : int, default=0
         How many columns of vectors that depend on a token's context, and so are no rows of E, there
         are beside it: the block "context". They come as the `shift` of this block.
@@ -180,7 +181,8 @@ class EmbeddingLayer(nn.Module):
         self.vectors = nn.ModuleDict()
         for name, place in self.blocks.items():
             weight = rows[:, place] if is_shared else rows[:, place].clone()
-            self.vectors[name] = _Block(weight, is_trained[name], self.padding_idx)
+            made = _Block(weight, is_trained[name], self.padding_idx)
+            self.vectors[self._module_name(name)] = made
         if context:
             self.blocks[CONTEXT] = slice(E.n_dims, self.embedding_dim)
             self.vectors[CONTEXT] = _NoRows(context)
@@ -205,7 +207,7 @@ class EmbeddingLayer(nn.Module):
         """
         ids = self.checked_ids(ids)
         shift = self.checked_shift(shift, ids.shape)
-        rows = {name: block(ids) for name, block in self.vectors.items()}
+        rows = {name: self.block(name)(ids) for name in self.blocks}
         for name, added in shift.items():
             is_padding = (ids == self.padding_idx)[..., None]
             rows[name] = rows[name] + added.to(rows[name]).masked_fill(is_padding, 0)
@@ -213,6 +215,14 @@ class EmbeddingLayer(nn.Module):
         E = torch.cat(beside, dim=-1) if len(beside) > 1 else beside[0]  # else a copy for nothing
         dropped: Tensor = self.dropout(E)
         return dropped
+
+    def block(self, name: str) -> nn.Module:
+        """Return what looks up the rows of one block."""
+        return self.vectors[self._module_name(name)]
+
+    def _module_name(self, name: str) -> str:
+        """Return the name that a block has in the state: torch has no use for all of the users'."""
+        return name if name in BLOCKS else f"other_{[*self.blocks].index(name)}"
 
     def checked_ids(self, ids: Ids) -> Tensor:
         """Return ids as int64; refuse what `forward` refuses."""
@@ -250,7 +260,8 @@ class EmbeddingLayer(nn.Module):
     def trained_vectors(self) -> dict[str, NDArray[Any]]:
         """Return the rows of the blocks that training may have changed, the padding zero."""
         found = {}
-        for name, block in self.vectors.items():
+        for name in self.blocks:
+            block = self.block(name)
             if isinstance(block, _Block) and block.is_trainable:
                 found[name] = block.weight.detach().cpu().numpy().copy()
                 found[name][self.padding_idx] = 0

@@ -145,9 +145,9 @@ def _by_word_and_by_token(
     of_words, of_tokens = [], []
     for name, weights in zip(layer.blocks, torch.split(W, widths, 1), strict=True):
         if name not in rates and name not in shift:
-            of_words.append((layer.vectors[name](distinct), weights))
+            of_words.append((layer.block(name)(distinct), weights))
             continue
-        rows = layer.vectors[name](tokens)
+        rows = layer.block(name)(tokens)
         if name in shift:
             is_padding = (tokens == layer.padding_idx)[:, None]
             rows = rows + shift[name].to(rows).masked_fill(is_padding, 0)

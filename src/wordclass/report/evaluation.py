@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from wordclass import measures, progress
-from wordclass.arrays import Floats32
+from wordclass.arrays import Floats, Floats32
 from wordclass.corpus import Label, LabelledCorpus
 from wordclass.errors import InputError
 from wordclass.labels import encode
 from wordclass.measures import ClassScores, DroppedLabelsWarning, Scores
+from wordclass.prior_shift import clear_shift
 from wordclass.report.predictions import predictions
 from wordclass.report.row_files import rows_to
 from wordclass.report.tables import aligned
@@ -42,6 +43,8 @@ class Evaluation:
         The labels that were compared.
     ranking
         In a multilabel task, precision and nDCG of the 1, 3 and 5 best-scored classes.
+    trained
+        The share of each class in training, in the order of the scores' classes; None: not known.
     """
 
     scores: Scores
@@ -49,6 +52,7 @@ class Evaluation:
     true: Sequence[Any]
     predicted: Sequence[Any]
     ranking: dict[str, float]
+    trained: Floats | None = None
 
     def __add__(self, other: "Evaluation") -> "Evaluation":
         n_docs = self.scores.n_docs, other.scores.n_docs
@@ -61,7 +65,20 @@ class Evaluation:
                 name: (value * n_docs[0] + other.ranking[name] * n_docs[1]) / sum(n_docs)
                 for name, value in self.ranking.items()
             },
+            self.trained,
         )
+
+    def shifted_classes(self) -> list[tuple[str, float, float]]:
+        """Return classes, their shares in training and here, most changed first, where clear.
+
+        See `clear_shift`.
+        """
+        scores, trained = self.scores, self.trained
+        if trained is None or not scores.n_docs:
+            return []
+        changed = clear_shift(trained, scores.n_true, scores.n_docs).tolist()
+        shares = scores.n_true / scores.n_docs
+        return [(str(scores.classes[j]), float(trained[j]), float(shares[j])) for j in changed]
 
     def checked(self) -> "Evaluation":
         """Return this evaluation, or refuse one that compared with nothing."""
@@ -164,7 +181,11 @@ def evaluate_part(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -
         warnings.simplefilter("ignore", DroppedLabelsWarning)  # told by n_dropped
         measured = measures.score(*measures.aligned(true, predicted, classes))
     ranking = _ranking(true, classes, scores) if measured.is_multilabel else {}
-    return Evaluation(measured, model.training_.n_shared(corpus.texts), true, predicted, ranking)
+    n_shared, trained = model.training_.n_shared(corpus.texts), model.training_.shares
+    if trained is not None:  # classes that are numbers may be in another order as text
+        by_name = dict(zip(map(str, model.classes_.tolist()), trained, strict=True))
+        trained = np.array([by_name[str(each)] for each in measured.classes])
+    return Evaluation(measured, n_shared, true, predicted, ranking, trained)
 
 
 def write_errors(path: Path, model: Any, corpus: LabelledCorpus, found: Evaluation) -> int:  # noqa: ANN401

@@ -62,7 +62,7 @@ _CURVES = {
 # plans whose curves would be those of other plans once more: they are about the end of training
 _NO_CURVES = {
     *("f1", "run_times", "correlations", "vectors"),
-    *("binary", "cross_fitting", "encoders", "rivals", "unseen_terms"),
+    *("binary", "cross_fitting", "encoders", "rivals", "several_tasks", "unseen_terms"),
 }
 _ACROSS = 4  # panels of a row, at most
 _LETTER, _SIZE = 25, 5.5  # height of a letter on a map: units, and points

@@ -232,7 +232,9 @@ def _sections(
             command = form.command(f"run {plan.name} -o {results.folder}")
             told = form.text.format(f"{command} {form.files.format(plan.name)}".rstrip())
             title = f"{plan.name}: {_escape(plan.title)}"
-            chapters.append((title, [told, *form.tables(own), *figures]))
+            paragraphs = [_escape(each) for each in plan.about.strip().split("\n\n") if each]
+            about = [form.text.format(each) for each in paragraphs]
+            chapters.append((title, [*about, told, *form.tables(own), *figures]))
     known = [[name, _escape(value)] for name, value in environment(done).items()]
     sections = [
         ("The paper's claims", _claims(form, Evidence(made))),
@@ -366,8 +368,8 @@ def _not_run(form: Form, results: Results) -> Iterator[str]:
 def _is_here(dataset: str, vectors: str | None) -> bool:
     try:
         sources.dataset_files(dataset)
-        if vectors not in (None, sources.OWN_VECTORS):
-            sources.vectors_file(str(vectors))
+        if vectors is not None:
+            sources.vectors_file(vectors)
     except MissingDataError:
         return False
     return True

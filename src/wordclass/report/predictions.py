@@ -7,6 +7,7 @@ import numpy as np
 
 from wordclass.arrays import Floats, Floats32
 from wordclass.errors import InputError
+from wordclass.prior_shift import PriorShift
 from wordclass.thresholds import decide
 
 
@@ -38,6 +39,7 @@ def predictions(
     *,
     proba: bool = False,
     threshold: float | None = None,
+    shift: PriorShift | None = None,
 ) -> list[dict[str, Any]]:
     """Return the labels of each text, with scores of classes, best first.
 
@@ -54,18 +56,24 @@ def predictions(
     threshold
         Labels are the classes at least so probable; in a single-label task the most probable
         class, or none. None: as the model decides.
+    shift
+        Adjust probabilities and labels to the shares of classes that were estimated.
 
     Returns
     -------
     For each text `labels`, and `scores`: probabilities where the model has them, else what its
     `class_scores` returns.
     """
-    if proba and k is None:
+    if shift is not None or (proba and k is None):
         columns, scores = np.arange(len(model.classes_))[None], model.class_scores(texts)
     else:
         columns, scores = model.scored_classes(texts, k or 1)  # (n, c)
-    decisions = decide(scores, None if model.thresholds_ is None else model.thresholds_[columns])
-    shown = shown_scores(model, scores, strict=proba or threshold is not None)
+    if shift is not None:
+        shown, decisions = model.adjusted(scores, shift)
+    else:
+        own = None if model.thresholds_ is None else model.thresholds_[columns]
+        decisions = decide(scores, own)
+        shown = shown_scores(model, scores, strict=proba or threshold is not None)
     if threshold is not None:
         is_best = decide(shown, None) if not model.codeframe_.is_multilabel else True
         decisions = (shown >= threshold) & is_best

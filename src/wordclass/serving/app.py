@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import math
+import re
 import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping
@@ -47,6 +48,8 @@ _PAGE = (
     b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _FORM = "application/x-www-form-urlencoded"
+_LONG_FORM = 1 << 16  # bytes: a longer one takes up to seconds, in which others are answered
+_NUMBER = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,28 +252,28 @@ class Service:
         if media != _FORM:
             raise Refused(415, f"the content type is {media[:60]!r}; expected {_FORM!r}")
         try:
-            fields = urllib.parse.parse_qs(
-                content.decode(), keep_blank_values=True, errors="strict", max_num_fields=100
-            )
+            if len(content) > _LONG_FORM:
+                return self._suggest_options(await asyncio.to_thread(_fields, content))
+            return self._suggest_options(_fields(content))
         except ValueError:
             raise Refused(400, "the body is no form in UTF-8 of at most 100 fields") from None
-        return self._suggest_options({name: each[-1] for name, each in fields.items()})
 
-    def _suggest_options(self, given: Mapping[str, str]) -> dict[str, Any]:
+    def _suggest_options(self, fields: Mapping[str, list[str]]) -> dict[str, Any]:
         """Return limit and threshold as numbers, and a text where there is one."""
+        schema = self._bodies["Suggest"]
         found: dict[str, Any] = {"limit": 10, "threshold": 0.0}
-        for name, kind in (("limit", int), ("threshold", float)):
-            if name in given:
-                try:
-                    found[name] = kind(given[name])
-                except ValueError:
-                    told = f"{name!r} is {given[name][:60]!r}; expected a number"
-                    raise Refused(400, told) from None
+        known = {name: each for name, each in fields.items() if name in schema["properties"]}
+        if repeated := [name for name, each in known.items() if len(each) > 1]:
+            raise Refused(400, f"{repeated[0]!r} is given more than once")
+        given = {name: each for name, (each,) in known.items()}
+        for name in found.keys() & given.keys():
+            if not _NUMBER.fullmatch(given[name]):  # Python would take "1_0", too
+                raise Refused(400, f"{name!r} is {given[name][:60]!r}; expected a number")
+            found[name] = float(given[name])
         if "text" in given:
             found["text"] = given["text"]
-        schema = self._bodies["Suggest"]
         openapi.check(found, {**schema, "required": []})
-        return found
+        return {**found, "limit": int(found["limit"])}
 
     def _views(self, request: Request) -> tuple[str, Exploration]:
         name = request.path_params["id"]
@@ -365,8 +368,10 @@ class Service:
 
     async def _suggest_batch(self, request: Request) -> Response:
         name, _ = self._views(request)
-        query = {key: each for key, each in request.query_params.items() if key != "text"}
-        options = self._suggest_options(query)
+        query = request.query_params
+        options = self._suggest_options(
+            {name: query.getlist(name) for name in query.keys() - {"text"}}
+        )
         documents = (await self._json(request, "SuggestBatch"))["documents"]
         found = await self._suggested(name, [each["text"] for each in documents], options)
         return _json(
@@ -428,6 +433,13 @@ class Service:
         if not done:
             raise Refused(503, "the map is being made", {"Retry-After": "1"})
         return Response(self._maps[name].result(), media_type="application/json")
+
+
+def _fields(content: bytes) -> dict[str, list[str]]:
+    """Return the fields of a form."""
+    return urllib.parse.parse_qs(
+        content.decode(), keep_blank_values=True, errors="strict", max_num_fields=100
+    )
 
 
 def _share(scored: Facts) -> float:

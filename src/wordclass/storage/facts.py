@@ -23,14 +23,23 @@ class OptionError(InputError):
 def storable(options: Mapping[str, object]) -> dict[str, Any]:
     """Return options as JSON can hold them.
 
-    A function or object of the user's is stored by its name, word vectors by their size, and an
-    estimator by its class and its own options. How many processes did the work, where they kept
-    what they had done, and who watched, is no part of the result: such options are stored as None.
+    A function or object of the user's is stored by its name, word vectors and the embeddings of
+    other tasks by their size, and an estimator by its class and its own options. How many processes
+    did the work, where they kept what they had done, and who watched, is no part of the result:
+    such options are stored as None.
     """
     given = {name: None if name in _NO_PART else value for name, value in options.items()}
     if isinstance(ngrams := given.get("ngrams"), tuple):
         given["ngrams"] = list(ngrams)  # as it has always been, and nicer to read
+    if isinstance(other := given.get("other"), Mapping):
+        given["other"] = {name: _as_vectors(each) for name, each in other.items()}
     return {name: _storable(value) for name, value in given.items()}
+
+
+def _as_vectors(embeddings: Any) -> Any:  # noqa: ANN401 - fitted, but for a mistake of the user's
+    """Return the vectors of embeddings of another task, which are all that is used of them."""
+    is_fitted = hasattr(embeddings, "vectors_")
+    return WordVectors(embeddings.terms_, embeddings.vectors_) if is_fitted else embeddings
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401 - any option of anybody's
@@ -81,7 +90,7 @@ def restored(
         What `storable` returned.
     functions : mapping
         What replaces stored options: functions, since only their names are stored. Word vectors
-        that are not among these are None.
+        that are not among these are None, and so are embeddings of other tasks, each by its name.
     estimators : mapping, default=None
         The classes that an option may be an instance of.
 
