@@ -231,7 +231,11 @@ def _numbers(kind: str, extra: Mapping[str, Any]) -> dict[str, float]:
         timed = extra.get("by_correlation", {}).items()
         others = {f"S ({name})": each for name, each in timed if name != "dot"}  # which is S
         return {"X": extra["X"], "S": extra["S"], "total": extra["X"] + extra["S"], **others}
-    return {name: float(value) for name, value in extra.items()}
+    # what has another scale, or is about one draw, is for those who look into the results
+    told = {
+        name: each for name, each in extra.items() if "percent" not in name and "least" not in name
+    }
+    return {name: float(value) for name, value in told.items()}
 
 
 def _of_trainings(runs: Sequence[Run], what: str, found: Mapping[str, RunResult]) -> Table:
