@@ -343,9 +343,9 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         shift : PriorShift, optional
             By default what `prior_shift` estimates from these texts.
         """
-        listed = list_texts(X)
-        shift = self.prior_shift(listed) if shift is None else shift
-        return self.codeframe_.to_labels(self.adjusted(self.class_scores(listed), shift)[1])
+        scores = self.class_scores(X)
+        shift = self.shift_of(scores) if shift is None else shift
+        return self.codeframe_.to_labels(self.adjusted(scores, shift)[1])
 
     def adjusted(self, scores: Floats | Floats32, shift: PriorShift) -> tuple[Floats, Flags]:
         """Turn scores (n, m) into probabilities and decisions under the shares of a shift.

@@ -44,6 +44,7 @@ _MEASURED: Mapping[str, tuple[str, Kind]] = {
 }
 _HEADS = ("learner", "variant", "protocol", "settings")
 _STRUCTURAL = "structural_problems="
+_NOT_SHOWN = ("in percent", "least gain of a draw")  # of prior shift
 _SEARCH = "search"  # the settings of a run that chose them
 _ALPHA = 0.05
 _MOST_PAIRS = 3  # runs of a system whose documents are compared
@@ -231,11 +232,9 @@ def _numbers(kind: str, extra: Mapping[str, Any]) -> dict[str, float]:
         timed = extra.get("by_correlation", {}).items()
         others = {f"S ({name})": each for name, each in timed if name != "dot"}  # which is S
         return {"X": extra["X"], "S": extra["S"], "total": extra["X"] + extra["S"], **others}
-    # what has another scale, or is about one draw, is for those who look into the results
-    told = {
-        name: each for name, each in extra.items() if "percent" not in name and "least" not in name
-    }
-    return {name: float(value) for name, value in told.items()}
+    if kind == "prior_shift":  # what has another scale, or is about one draw, is in the results
+        extra = {name: each for name, each in extra.items() if not name.endswith(_NOT_SHOWN)}
+    return {name: float(value) for name, value in extra.items()}
 
 
 def _of_trainings(runs: Sequence[Run], what: str, found: Mapping[str, RunResult]) -> Table:
