@@ -1,15 +1,16 @@
 """What runs measure that are no trainings: each returns facts, and arrays to keep."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from wordclass.arrays import Floats32, Ints, Sparse
+from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.classifiers import classifier
 from wordclass.corpus import Dataset
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -126,7 +127,8 @@ def shift_priors(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Mea
     """Measure a classifier on test documents whose shares of classes are not those of training.
 
     First on the test part as it is; then, for each concentration of a Dirichlet distribution, on 20
-    draws of shares, and by these of as many documents as the test part has, with replacement.
+    draws of shares, and by these of as many documents as the test part has, with replacement. What
+    the errors of shares would be if probabilities were exact is measured with labels drawn by them.
     """
     if dataset.is_multilabel:
         raise InputError(f"{run.dataset} is multilabel; shares are drawn for one label per text")
@@ -136,11 +138,16 @@ def shift_priors(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Mea
         dataset.test.labels, model.predict(dataset.test.texts), model.classes_.tolist()
     )
     tested = _Tested(model, model.class_scores(dataset.test.texts), truth, codeframe)
-    facts = tested.summary("as it is", [np.flatnonzero(truth.getnnz(axis=1))])
-    generator = np.random.default_rng(run.seed)
-    for concentration in _CONCENTRATIONS:
-        draws = [tested.drawn(concentration, generator) for _ in range(_N_DRAWS)]
-        facts |= tested.summary(f"concentration {concentration:g}", draws)
+    as_it_is = np.array([tested.measured(np.flatnonzero(truth.getnnz(axis=1)))])
+    drawn = tested.measured_draws(run.seed)
+    exact = tested.with_labels_by_probabilities(run.seed).measured_draws(run.seed)
+    facts = _means("as it is", as_it_is)
+    for concentration, found in drawn.items():
+        facts |= _means(f"concentration {concentration:g}", found)
+    facts |= _share_errors("all draws", np.concatenate([*drawn.values()]))
+    facts |= _share_errors(
+        "all draws, if probabilities were exact", np.concatenate([*exact.values()])
+    )
     return facts, {}
 
 
@@ -153,32 +160,38 @@ class _Tested:
     truth: Sparse
     codeframe: Codeframe
 
-    def drawn(self, concentration: float, generator: np.random.Generator) -> Ints:
-        """Draw shares of the classes that have test documents, and documents by these."""
-        members = [each.indices for each in self.truth.T.tocsr() if each.nnz]
-        shares = generator.dirichlet(np.full(len(members), concentration))
-        counts = generator.multinomial(self.truth.nnz, shares)
-        return np.concatenate([*map(generator.choice, members, counts)])
+    def with_labels_by_probabilities(self, seed: int) -> "_Tested":
+        """Return the same documents with labels drawn by their probabilities."""
+        chances = self.model.shift_of(self.scores).probabilities.cumsum(axis=1)
+        at = np.random.default_rng(seed).random((len(chances), 1)) * chances[:, -1:]
+        labels = (chances <= at).sum(axis=1)
+        rows = np.arange(len(labels)), labels
+        truth = sparse.csr_matrix((np.ones(len(labels)), rows), shape=chances.shape)
+        return replace(self, truth=truth)
 
-    def summary(self, name: str, draws: Sequence[Ints]) -> dict[str, float]:
-        """Return means over draws of documents: of F1, and of the errors of shares.
+    def measured_draws(self, seed: int) -> dict[float, Floats]:
+        """Return what is measured on draws of documents by shares (20, 4), for each concentration.
+
+        Shares are drawn for those classes that have documents.
+        """
+        generator = np.random.default_rng(seed)
+        members = [each.indices for each in self.truth.T.tocsr() if each.nnz]
+
+        def draw(concentration: float) -> Ints:
+            shares = generator.dirichlet(np.full(len(members), concentration))
+            counts = generator.multinomial(self.truth.nnz, shares)
+            return np.concatenate([*map(generator.choice, members, counts)])
+
+        return {
+            concentration: np.array([self.measured(draw(concentration)) for _ in range(_N_DRAWS)])
+            for concentration in _CONCENTRATIONS
+        }
+
+    def measured(self, rows: Ints) -> tuple[float, float, float, float]:
+        """Return F1 without and with adjustment, and the errors of counted and estimated shares.
 
         Counted shares are those of the predicted labels, without a correction.
         """
-        found = np.array([self._measured(rows) for rows in draws])
-        before, after, counted, estimated = found.mean(axis=0)
-        facts = {
-            f"{name}: macro F1": before,
-            f"{name}: macro F1, adjusted": after,
-            f"{name}: least gain of a draw": (found[:, 1] - found[:, 0]).min(),
-            f"{name}: error of counted shares, by class, in percent": 100 * counted,
-            f"{name}: error of estimated shares, by class, in percent": 100 * estimated,
-        }
-        if counted:
-            facts[f"{name}: error of estimated by that of counted shares"] = estimated / counted
-        return facts
-
-    def _measured(self, rows: Ints) -> tuple[float, float, float, float]:
         scores, truth = self.scores[rows], self.truth[rows]
         shift = self.model.shift_of(scores)
         decisions = self.model.decide(scores), self.model.adjusted(scores, shift)[1]
@@ -187,6 +200,28 @@ class _Tested:
         told = decisions[0].mean(axis=0), shift.shares
         errors = [float(np.abs(each - shares).mean()) for each in told]
         return f1[0], f1[1], errors[0], errors[1]
+
+
+def _means(name: str, found: Floats) -> dict[str, float]:
+    """Return means over draws of what `_Tested.measured` found in each (n, 4)."""
+    before, after, _, _ = found.mean(axis=0)
+    return {
+        f"{name}: macro F1": before,
+        f"{name}: macro F1, adjusted": after,
+        f"{name}: least gain of a draw": (found[:, 1] - found[:, 0]).min(),
+        **_share_errors(name, found),
+    }
+
+
+def _share_errors(name: str, found: Floats) -> dict[str, float]:
+    _, _, counted, estimated = found.mean(axis=0)
+    facts = {
+        f"{name}: error of counted shares, by class, in percent": 100 * counted,
+        f"{name}: error of estimated shares, by class, in percent": 100 * estimated,
+    }
+    if counted:
+        facts[f"{name}: error of estimated by that of counted shares"] = estimated / counted
+    return facts
 
 
 MEASURE: Mapping[str, Measure] = {
