@@ -9,7 +9,7 @@ from wordclass.corpus import Dataset, LabelledCorpus
 from wordclass.experiment import measuring
 from wordclass.experiment.runs import Run
 
-_RATIO = "error of estimated by that of counted shares"
+_RATIO = "error ratio of shares"
 
 
 def dataset(make, n_train, n_test):
@@ -44,7 +44,7 @@ def test_prior_shift_is_measured_on_the_test_part_and_on_draws_of_it():
         for c in ("0.1", "1", "10")
     ]
     assert of_all == pytest.approx(np.mean(each))
-    assert "all draws, if probabilities were exact: " + _RATIO in facts
+    assert "all draws, exact probabilities: " + _RATIO in facts
     assert measuring.shift_priors(given, None, run)[0] == facts
 
 

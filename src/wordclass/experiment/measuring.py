@@ -145,9 +145,7 @@ def shift_priors(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Mea
     for concentration, found in drawn.items():
         facts |= _means(f"concentration {concentration:g}", found)
     facts |= _share_errors("all draws", np.concatenate([*drawn.values()]))
-    facts |= _share_errors(
-        "all draws, if probabilities were exact", np.concatenate([*exact.values()])
-    )
+    facts |= _share_errors("all draws, exact probabilities", np.concatenate([*exact.values()]))
     return facts, {}
 
 
@@ -220,7 +218,7 @@ def _share_errors(name: str, found: Floats) -> dict[str, float]:
         f"{name}: error of estimated shares, by class, in percent": 100 * estimated,
     }
     if counted:
-        facts[f"{name}: error of estimated by that of counted shares"] = estimated / counted
+        facts[f"{name}: error ratio of shares"] = estimated / counted
     return facts
 
 
