@@ -35,10 +35,11 @@ TARGETS = {
     "wordclass.search": ["tests/test_search.py", *TUNING],
     "wordclass.tuning:_grid,_like,split,_run,_reason_to_stop,expected_seconds,_Trials": TUNING,
     "wordclass.classifiers.linear:LinearClassifier._learn,LinearClassifier._choices,"
-    "LinearClassifier._searched,LinearClassifier._search,LinearClassifier._set_decisions,_first,"
-    "LinearFeatures.trials,LinearFeatures.held_out_scores,LinearFeatures.n_rotations": [
+    "LinearClassifier._searched,LinearClassifier._search,LinearClassifier._set_decisions,_first": [
         "tests/classifiers/test_linear.py"
     ],
+    "wordclass.classifiers._linear_features:LinearFeatures.trials,LinearFeatures.held_out_scores,"
+    "LinearFeatures.n_rotations": ["tests/classifiers/test_linear.py"],
     "wordclass.classifiers.svm:_search_all,_search_each,_searched,_quality,_splits": [
         "tests/classifiers/test_svm.py",
         "-k",

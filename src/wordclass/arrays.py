@@ -35,6 +35,11 @@ def unit(rows: Floats) -> Floats:
     return units
 
 
+def mean_length(rows: Floats | Floats32) -> float:
+    """Return the root mean square length of rows; 1 where all are zeros."""
+    return float(np.sqrt(np.mean(np.sum(np.asarray(rows) ** 2, axis=1)))) or 1.0
+
+
 def as_float32(matrix: object) -> Floats32:
     """Return a read-only float32 matrix in C order, the caller's own memory where it is so."""
     try:

@@ -8,7 +8,7 @@ from small_encoders import letters
 
 import wordclass as wc
 from wordclass import checks, progress
-from wordclass.classifiers import linear
+from wordclass.classifiers import _linear_features, linear
 from wordclass.embedding.cross_fit import cross_fit
 from wordclass.embedding.vectors import Recipe
 from wordclass.errors import InputError
@@ -371,7 +371,7 @@ def test_large_corpora_choose_settings_on_a_fair_part(most, sample, sizes, monke
             seen.append(corpus.documents)
             super().__init__(corpus, *rest)
 
-    monkeypatch.setattr(linear, "LinearFeatures", Spy)
+    monkeypatch.setattr(_linear_features, "LinearFeatures", Spy)
     texts = [f"{text} n{k}" for k, text in enumerate(TEXTS)]
     model = wc.classifier("linear", min_docs=2).fit(texts, LABELS)
     assert {len(documents.texts) for documents in seen} == sizes
@@ -427,7 +427,7 @@ def test_ngrams_are_not_tried_that_would_not_fit_all_classes(monkeypatch):
 
 
 def test_what_memory_is_missing_is_told_before_anything_is_learned(monkeypatch):
-    monkeypatch.setattr(linear.OneVsRest, "solve", None)
+    monkeypatch.setattr(_linear_features.OneVsRest, "solve", None)
     free = {"bytes": 1_000}
     monkeypatch.setattr(checks, "free_bytes", lambda: free["bytes"])
     told = (

@@ -7,7 +7,7 @@ from made_up import corpus, multilabel_corpus
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
-from wordclass.classifiers import linear
+from wordclass.embedding.cross_fit import FoldScores
 from wordclass.folds import stratified_folds
 from wordclass.labels import encode
 from wordclass.search import Documents
@@ -135,7 +135,7 @@ def test_leaky_weights_are_those_of_new_documents():
     features = model._corpus(Documents(TEXTS, encode(LABELS)), folds, None).features(SETTINGS)
     expected = wc.DocumentVectorizer(**options).fit(TEXTS, LABELS).transform(TEXTS)
     np.testing.assert_array_equal(features.X.toarray(), expected.toarray())
-    assert isinstance(features._fold_scores, linear.FoldScores)
+    assert isinstance(features._fold_scores, FoldScores)
 
 
 def test_a_model_without_the_factors_of_its_terms_is_refused(tmp_path):

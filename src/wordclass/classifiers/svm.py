@@ -14,7 +14,7 @@ from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, mean_length
 from wordclass.checks import check_int, check_number, check_one_of, is_auto, n_threads
 from wordclass.classifiers._text_classifier import (
     EncoderScorer,
@@ -236,7 +236,7 @@ class SvmClassifier(TextClassifier):
         if self._of_words == "encoder":
             raise InputError("structural_problems are of words; features='encoder' reads none")
         S = structural_vectors(X, labels.Y, self.structural_problems)
-        return S if self._of_words == "vectors" else S / _mean_length(X @ S)
+        return S if self._of_words == "vectors" else S / mean_length(X @ S)
 
     def structural_columns(self) -> StructuralColumns | None:
         """Tell of columns for the presence of telling terms; None: there are none."""
@@ -429,12 +429,7 @@ class SvmDocuments:
         """What makes vectors of length 1 as long as the other features are on average."""
         if self.vectorizer is None or self.E is None:
             return np.float32(1)
-        return np.float32(_mean_length(self.X @ self.E))
-
-
-def _mean_length(rows: Floats) -> float:
-    """Return the root mean square length of rows; 1 where all are zero."""
-    return float(np.sqrt(np.mean(np.sum(np.asarray(rows) ** 2, axis=1)))) or 1.0
+        return np.float32(mean_length(self.X @ self.E))
 
 
 # --- the choice of C: as GridSearchCV makes it, but on warm starts ------------------------------

@@ -201,15 +201,19 @@ def predict(
     is_one_object = settings.as_json and output is None
     show = made.extend if is_one_object else _print
     writer = nullcontext(show) if output is None else rows_to(output)
-    seen, shift = Seen(), None
+    seen, shift, scores = Seen(), None, None
     blocks = _blocks(settings, corpus, in_parts, aside, loaded, seen)
     if adjust_priors:
         blocks = [*blocks]
-        shift = loaded.prior_shift([each.text for records in blocks for each in records])
+        scores = loaded.class_scores([each.text for records in blocks for each in records])
+        shift = loaded.shift_of(scores)
     with writer as write:
         for records in blocks:
             texts = [record.text for record in records]
-            found = predictions(loaded, texts, k, proba=proba, threshold=threshold, shift=shift)
+            own = None if scores is None else scores[n_docs : n_docs + len(texts)]
+            found = predictions(
+                loaded, texts, k, proba=proba, threshold=threshold, shift=shift, scores=own
+            )
             write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
             n_docs += len(texts)
     tell_skipped(settings, seen)

@@ -40,6 +40,7 @@ def predictions(
     proba: bool = False,
     threshold: float | None = None,
     shift: PriorShift | None = None,
+    scores: Floats32 | None = None,
 ) -> list[dict[str, Any]]:
     """Return the labels of each text, with scores of classes, best first.
 
@@ -58,6 +59,8 @@ def predictions(
         class, or none. None: as the model decides.
     shift
         Adjust probabilities and labels to the shares of classes that were estimated.
+    scores
+        With `shift`, what `class_scores` of the texts returned, where that is known.
 
     Returns
     -------
@@ -65,7 +68,8 @@ def predictions(
     `class_scores` returns.
     """
     if shift is not None or (proba and k is None):
-        columns, scores = np.arange(len(model.classes_))[None], model.class_scores(texts)
+        columns = np.arange(len(model.classes_))[None]
+        scores = model.class_scores(texts) if scores is None else scores
     else:
         columns, scores = model.scored_classes(texts, k or 1)  # (n, c)
     if shift is not None:

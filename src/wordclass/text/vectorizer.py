@@ -168,7 +168,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         """Learn the terms of texts that come block by block; only their counts are held."""
         if self.correlation is not None:
             raise InputError(f"weighting={self.weighting!r} sees labels: fit(texts, labels)")
-        counter = counting.term_counter(self.build_analyzer(), self.n_jobs)
+        counter = counting.term_counter(self.checked().build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
         self.choose_terms(counter.finished())
@@ -176,7 +176,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     def count(self, texts: list[str]) -> Counted:
         """Count all terms of texts, unweighted, whatever their frequency."""
-        analyze = self.build_analyzer()
+        analyze = self.checked().build_analyzer()
         if isinstance(analyze, Analyzer) and lacks_spaces(texts):
             warnings.warn(
                 "most texts are in a script without spaces between words: whole sentences become "
@@ -206,7 +206,6 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         What is returned has X for any choice of documents whose labels are not to be seen. The fold
         (n,) of a text is a number from 0 up; by default a hash of the text.
         """
-        self.checked()
         told = f"weighting={self.weighting!r} sees labels"
         if y is None:
             raise InputError(f"{told}, and there are none; give them to fit as well")
