@@ -191,10 +191,14 @@ def _part(n_docs, counts, seed):
     return [texts[k] for k in chosen], [labels[k] for k in chosen]
 
 
-@pytest.mark.parametrize("name", ["linear", "svm", "nearest"])
+@pytest.mark.parametrize("name", ["linear", "svm", "nearest", "cnn"])
 def test_a_classifier_estimates_shares_and_predicts_by_them(name, tmp_path):
+    options = {}
+    if name == "cnn":
+        pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+        options = {"channels": 8, "lr": 0.01, "max_epochs": 10}
     texts, labels = _part(600, {"space": 100, "garden": 60, "music": 40}, 1)
-    clf = wc.classifier(name, min_docs=2).fit(texts, labels)
+    clf = wc.classifier(name, min_docs=2, **options).fit(texts, labels)
     others, true = _part(600, {"space": 10, "garden": 20, "music": 150}, 2)
     shift = clf.prior_shift(others)
     np.testing.assert_allclose(shift.trained, [0.3, 0.2, 0.5])
