@@ -83,6 +83,7 @@ def spark_session():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(_ROOT), str(_ROOT / "tests")]))
         with spark.Spark(master="local[2,4]") as engine:
+            engine._session.conf.set("spark.sql.shuffle.partitions", "2")
             yield engine._session
 
 
