@@ -82,6 +82,9 @@ def spark_session():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(_ROOT), str(_ROOT / "tests")]))
+        # code that runs for a minute is not worth optimizing
+        java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        patch.setenv("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{java}' pyspark-shell")
         with spark.Spark(master="local[2,4]") as engine:
             engine._session.conf.set("spark.sql.shuffle.partitions", "2")
             yield engine._session
