@@ -175,7 +175,6 @@ def test_info_tells_what_a_file_is(run, embeddings, tmp_path):
     assert facts["classes"] == ["garden", "music", "space"]
 
 
-@pytest.mark.no_cover  # with every line traced it takes twice as long
 def test_a_built_in_data_set_is_a_corpus_too(run, data_home, monkeypatch, tmp_path):
     monkeypatch.setenv("WORDCLASS_HOME", str(data_home))
     status, out, _ = run("fit", "dataset:docstrings", "-o", tmp_path / "a.wce", "--json")
