@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 JOBS ?= 2
 NATIVE := $(wildcard src/wordclass/native/*.cpp src/wordclass/native/*.h)
-# one BLAS thread per process: two test processes with two threads each only wait for each other
-TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --dist loadgroup
+# one BLAS thread per process: two test processes with two threads each only wait for each other;
+# hundreds of processes are started, which should find the package compiled
+TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadgroup
 
 .PHONY: setup demo check lint types test test-slow mutants sanitize cover bench results docs clean
 

@@ -1,6 +1,7 @@
 """Who may import whom: the rows of docs/architecture.md, read off the sources."""
 
 import ast
+import functools
 import os
 import subprocess
 import sys
@@ -70,6 +71,7 @@ CORNERS = {
 SCRIPT = PACKAGE / "experiment" / "peer_script.py"
 
 
+@functools.cache
 def modules():
     return sorted({*PACKAGE.rglob("*.py")} - {PACKAGE / "__init__.py", SCRIPT})
 
@@ -79,24 +81,31 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
+def known():
+    return {name_of(each) for each in modules()}
+
+
+@functools.cache
 def imports_of(path):
     """The modules a file imports, as dotted names; `from a import b` counts as a.b and a."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
 
 
 def internal_imports(path):
-    known = {name_of(each) for each in modules()}
     for imported in imports_of(path):
         if imported.startswith("wordclass."):
             inner = imported.removeprefix("wordclass.")
             # compiled, and below everything else
             if not inner.startswith("native._native"):
-                yield inner if inner in known else inner.rpartition(".")[0]
+                yield inner if inner in known() else inner.rpartition(".")[0]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)

@@ -31,6 +31,13 @@ def test_all_else_gets_every_extra(target):
     assert "all" in installed_extras(target)
 
 
+@pytest.mark.xdist_group("alone")
+def test_groups_of_tests_stay_together(request):
+    if not request.config.getoption("loadgroup", False):
+        pytest.skip("there are groups with --dist loadgroup only")
+    assert request.node.nodeid.endswith("@alone")  # by which one process gets all of a group
+
+
 def test_the_demo_imports_no_other_extra():
     code = (
         "import sys, wordclass.report.demo, wordclass.report.pictures, wordclass.cli.app\n"

@@ -411,3 +411,20 @@ def test_a_class_without_documents_is_improbable_and_finite():
     made = Calibration.fit(wider, with_none, is_single_label=True, shares=True).probabilities(wider)
     assert np.isfinite(made).all()
     assert 0 < made[:, 3].mean() < 0.01
+
+
+def test_the_mean_of_sigmoids_is_the_share_where_that_is_asked_for():
+    generator = np.random.default_rng(3)
+    truth = generator.random((3000, 6)) < [0.5, 0.1, 0.003, 0.0, 1 / 3000, 1.0]
+    truth[:2, 4] = [True, False]
+    scores = generator.normal(size=truth.shape) + 2 * truth
+    Y = sparse.csr_matrix(truth.astype(float))
+    plain, found = (
+        Calibration.fit(scores, Y, is_single_label=False, shares=shares) for shares in (False, True)
+    )
+    known = slice(0, 3)
+    means = found.probabilities(scores).mean(axis=0)
+    np.testing.assert_allclose(means[known], truth.mean(axis=0)[known], rtol=1e-3)
+    np.testing.assert_array_equal(found.parameters[known, 0], plain.parameters[known, 0])
+    assert (found.parameters[3:, 0] == 0).all()  # nobody can tell from so few
+    assert (np.abs(means[3:] - truth.mean(axis=0)[3:]) < 1e-3).all()

@@ -144,6 +144,13 @@ def test_a_mistake_of_ours_is_no_trial_that_failed(monkeypatch, error):
         tune()
 
 
+def test_where_all_trials_fail_there_are_no_more():
+    foreign = wc.WordClassEmbeddings(min_docs=1).fit(["quark boson", "gluon"] * 9, ["a", "b"] * 9)
+    told = r"not one of 20 trials .* 'foreign' know none of"
+    with pytest.raises(wc.InputError, match=told):
+        wc.tune(*corpus(60), "linear", options={"other": {"foreign": foreign}})
+
+
 def test_settings_that_a_classifier_refuses_are_a_trial_that_failed():
     tuned = tune(grid={"shrinkage": [-1.0, 5.0]})
     refused = [trial for trial in tuned.trials if not trial.is_done]

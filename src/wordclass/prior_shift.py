@@ -20,6 +20,7 @@ _TOLERANCE = 1e-4  # mean change of the shares in a step
 _FEWEST_STEPS, _MOST_STEPS = 12, 1000
 _MOST_CELLS = 1 << 31  # probabilities that all samples of a bootstrap look at together
 _ROUNDING = 1e-3
+_NO_DIFFERENCE = 1e-6  # between documents, relative to their probabilities
 _CLEAR = 0.1  # of all labels are of other classes than in training: a shift that is worth a word
 
 
@@ -39,8 +40,8 @@ class PriorShift:
     is_single_label : bool
         Whether a document has exactly one label.
     trust : array of shape (m,), optional
-        In a multilabel task, how much of what each step finds is believed, from 0 (shares stay
-        those of training) to 1; None: all of it.
+        How much of what each step finds is believed, from 0 (the share stays that of training) to
+        1; None: all of it.
     """
 
     trained: Floats
@@ -72,10 +73,10 @@ class PriorShift:
         tolerance : float, default=1e-4
             It ends, after 12 steps or more, where the shares change by less on average.
         pull : float, default=0.0
-            In a multilabel task, how strongly the share of a class is held to that of training
-            where probabilities hardly differ from document to document: what each step finds is
-            believed by r / (r + pull), r the part of the variance of labels that probabilities
-            explain. A class that cannot be told from its opposite would end at 0 or 1 else.
+            How strongly the share of a class is held to that of training where probabilities hardly
+            differ from document to document: what each step finds is believed by r / (r + pull), r
+            the part of the variance of labels that probabilities explain, in a single-label task of
+            all classes together. A class that cannot be told from others would end at 0 or 1 else.
 
         Raises
         ------
@@ -86,15 +87,9 @@ class PriorShift:
         check_number("pull", pull)
         given, known = _checked(probabilities, trained, is_single_label)
         before = _above_zero(known, tolerance, is_single_label)
-        if is_single_label:
-            return cls(before, *_single_label(given, before, None, tolerance), is_single_label)
-        trust = None
-        if pull:
-            most = known * (1 - known)  # the variance of labels
-            explained = np.divide(given.var(axis=0), most, out=np.zeros_like(most), where=most > 0)
-            trust = explained / (explained + pull)
-        found = _multilabel(given, before, None, tolerance, before, trust)
-        return cls(before, *found, is_single_label, trust)
+        trust = _trust(given, pull, is_single_label) if pull else None
+        estimate = _single_label if is_single_label else _multilabel
+        return cls(before, *estimate(given, before, None, tolerance, trust), is_single_label, trust)
 
     def adjust(self, probabilities: Floats) -> Floats:
         """Return probabilities (n, m), as the model tells them, under the shares that were found.
@@ -111,7 +106,8 @@ class PriorShift:
         """Return the lower and upper end (2, m) of an interval of each share, by a bootstrap.
 
         Documents are drawn anew, with replacement, and the shares estimated again; of very many
-        documents and classes, fewer times than `n_samples`.
+        documents and classes, fewer times than `n_samples`. All that they tell is believed then, so
+        that an interval is wide where it is little; it holds the share that was found, too.
         """
         check_int("n_samples", n_samples, 2)
         check_number("level", level, above=0.0, below=1.0)
@@ -124,13 +120,13 @@ class PriorShift:
         drawn = []
         for _ in range(int(np.clip(n_fit, 20, n_samples))):
             weights = generator.multinomial(n_docs, np.full(n_docs, 1 / n_docs)) / n_docs
-            given = self.probabilities, start, weights, _TOLERANCE
-            if self.is_single_label:
-                drawn.append(_single_label(*given)[0])
-            else:
-                drawn.append(_multilabel(*given, self.trained, self.trust)[0])
-        ends = (1 - level) / 2, (1 + level) / 2
-        return np.asarray(np.quantile(np.array(drawn), ends, axis=0))
+            estimate = _single_label if self.is_single_label else _multilabel
+            drawn.append(estimate(self.probabilities, start, weights, _TOLERANCE, None)[0])
+        low, high = np.quantile(np.array(drawn), ((1 - level) / 2, (1 + level) / 2), axis=0)
+        tells_nothing = False if self.trust is None else self.trust == 0
+        low = np.where(tells_nothing, 0.0, np.minimum(low, self.shares))
+        high = np.where(tells_nothing, 1.0, np.maximum(high, self.shares))
+        return np.stack([low, high])
 
 
 def clear_shift(trained: Floats, counts: Ints, n_docs: int) -> Ints:
@@ -165,7 +161,10 @@ def clear_shift(trained: Floats, counts: Ints, n_docs: int) -> Ints:
 def _checked(
     probabilities: Floats, trained: Floats, is_single_label: bool
 ) -> tuple[Floats, Floats]:
-    before = np.asarray(trained, np.float64)
+    try:
+        before = np.asarray(trained, np.float64)
+    except (TypeError, ValueError):
+        raise InputError("trained must be numbers, one share per class") from None
     if before.ndim != 1 or not before.size:
         raise InputError(f"trained has shape {before.shape}; expected one share per class")
     given = _checked_probabilities(probabilities, len(before))
@@ -204,6 +203,17 @@ def _above_zero(before: Floats, tolerance: float, is_single_label: bool) -> Floa
     return np.where(is_inside, before, (before + tolerance) / (1 + 2 * tolerance))
 
 
+def _trust(given: Floats, pull: float, is_single_label: bool) -> Floats:
+    """Return r / (r + pull) of each class (m,), r as in `PriorShift.of`."""
+    means, variances = given.mean(axis=0), given.var(axis=0)
+    most = means * (1 - means)  # the variance of labels, were each document's known
+    variances[np.ptp(given, axis=0) <= _NO_DIFFERENCE * means] = 0.0
+    if is_single_label:
+        variances, most = np.full_like(most, variances.sum()), np.full_like(most, most.sum())
+    explained = np.divide(variances, most, out=np.zeros_like(most), where=most > 0)
+    return np.asarray(explained / (explained + pull))
+
+
 def _shared_out(given: Floats, ratios: Floats) -> Floats:
     """Return probabilities (n, m) times ratios (m,), so that those of a document sum to 1."""
     made = given * ratios
@@ -220,13 +230,19 @@ def _against_opposite(given: Floats, own: Floats, opposite: Floats) -> Floats:
 
 
 def _single_label(
-    given: Floats, before: Floats, weights: Floats | None, tolerance: float
+    given: Floats, before: Floats, weights: Floats | None, tolerance: float, trust: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return shares (m,) and probabilities (n, m); `weights` (n,) of documents sum to 1."""
+    """Return shares (m,) and probabilities (n, m); `weights` (n,) of documents sum to 1.
+
+    What a step finds is believed by `trust` (m,), else the shares `before` (m,) are.
+    """
     shares, last = before, np.full_like(before, np.inf)
     for step in range(_MOST_STEPS):
         made = _shared_out(given, shares / before)
         shares = made.mean(axis=0) if weights is None else weights @ made
+        if trust is not None:
+            shares = before + trust * (shares - before)
+            shares = shares / shares.sum()
         if step + 1 >= _FEWEST_STEPS and np.abs(shares - last).mean() < tolerance:
             break
         last = shares
@@ -234,17 +250,9 @@ def _single_label(
 
 
 def _multilabel(
-    given: Floats,
-    before: Floats,
-    weights: Floats | None,
-    tolerance: float,
-    trained: Floats,
-    trust: Floats | None,
+    given: Floats, before: Floats, weights: Floats | None, tolerance: float, trust: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Do the same for each class and its opposite, all classes side by side.
-
-    By `trust` (m,) of what a step finds, and otherwise by the shares `trained` (m,).
-    """
+    """Do the same for each class and its opposite, all classes side by side."""
     shares, made = before.copy(), given.copy()
     going = np.arange(len(before))
     for step in range(_MOST_STEPS):
@@ -252,7 +260,7 @@ def _multilabel(
         made[:, going] = _against_opposite(given[:, going], own, opposite)
         found = made[:, going].mean(axis=0) if weights is None else weights @ made[:, going]
         if trust is not None:
-            found = trained[going] + trust[going] * (found - trained[going])
+            found = before[going] + trust[going] * (found - before[going])
         is_over = (np.abs(found - shares[going]) < tolerance) & (step + 1 >= _FEWEST_STEPS)
         shares[going] = found
         going = going[~is_over]

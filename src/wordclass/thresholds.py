@@ -18,6 +18,7 @@ _PULLS = (10.0, 0.0, 3.0, 50.0, np.inf)  # of equally good ones, the first
 _PRIOR = 1.0  # how strongly the sigmoid of a class is held to the one of all classes
 _MOST_STEPS = 100  # of Newton's method, which takes about eight
 _SMALL_STEP = 1e-7
+_SMALL_OFFSET = 1e-4
 _LEAST_CURVATURE = 1e-9  # where scores tell nothing
 _CELLS_TOGETHER = 1 << 17  # scores whose sigmoids are fitted together: what the cache holds
 _MOST_POOLED = 1 << 22  # scores that the sigmoid of all classes is fitted to
@@ -194,8 +195,10 @@ class Calibration:
         Parameters
         ----------
         shares
-            For single labels, and scores that do not tell how frequent the classes are: offsets,
-            so that the mean probability of a class is its share of the documents.
+            Offsets so that the mean probability of a class is its share of the documents: for
+            single labels and scores that do not tell how frequent the classes are, and for
+            estimates of shares. Of several labels, a class whose few documents tell nothing of it
+            has the same probability for all.
         pull
             How strongly these offsets are held to 0: by the reciprocal of the variance that they
             are expected to have.
@@ -220,6 +223,12 @@ class Calibration:
             _fitted(scores[:, part].T, members[:, part].toarray().T, pooled[0], _PRIOR)
             for part in parts
         ]
+        if shares:
+            n_positive = np.diff(members.indptr)
+            parameters = [
+                _with_shares(scores[:, part], n_positive[part], own)
+                for part, own in zip(parts, parameters, strict=True)
+            ]
         return cls(np.concatenate(parameters), is_single_label)
 
     def probabilities(self, scores: Floats | Floats32) -> Floats:
@@ -322,6 +331,28 @@ def _fitted(given: Floats | Floats32, truth: Flags, start: Floats, prior: float)
         if np.abs(length * step).max() <= _SMALL_STEP * max(np.abs(at).max(), 1.0):
             break
     return at
+
+
+def _with_shares(scores: Floats | Floats32, n_positive: Ints, fitted: Floats) -> Floats:
+    """Return slope and offset (k, 2) with which the mean of sigmoids is the share of positives."""
+    n_docs = len(scores)
+    is_known = np.minimum(n_positive, n_docs - n_positive) >= _FEW
+    share = np.clip(n_positive / max(n_docs, 1), 1 / (n_docs + 2), 1 - 1 / (n_docs + 2))
+    made = np.column_stack([np.zeros(len(fitted)), special.logit(share)])
+    made[is_known] = fitted[is_known]
+    going = np.flatnonzero(is_known)
+    for _ in range(_MOST_STEPS):
+        if not len(going):
+            break
+        chance = special.expit(scores[:, going] * made[going, 0] + made[going, 1])
+        mean = chance.mean(axis=0)
+        # Newton's method for the log-odds of the mean, whose slope is at most 1
+        slope = np.mean(chance * (1 - chance), axis=0) / (mean * (1 - mean))
+        gap = special.logit(share[going]) - special.logit(mean)
+        step = np.clip(gap / np.maximum(slope, 0.1), -2.0, 2.0)
+        made[going, 1] += step
+        going = going[np.abs(step) > _SMALL_OFFSET]
+    return made
 
 
 def _rows_dot(left: Floats, right: Floats) -> Floats:

@@ -35,6 +35,7 @@ from wordclass.storage.parts import digest, from_json
 from wordclass.word_vectors import WordVectors
 
 _N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
+_MOST_FAILED = 20  # trials, and not one that came to an end: more would not help
 _MOST_FOLDS = 20  # the validation documents are so many of the twentieths, or of larger parts
 
 
@@ -271,6 +272,8 @@ def _reason_to_stop(search: Search, settings: Settings, budget: float, growth: f
     """Say why not to try these settings; None: there is time for them and for the last fit."""
     if not search.trials:
         return None
+    if len(search.trials) >= _MOST_FAILED and not search.best.is_done:
+        return f"not one of the first {_MOST_FAILED} trials came to an end"
     left = budget - sum(trial.seconds for trial in search.trials)
     needed, last_fit = expected_seconds(settings, search.trials), search.best.seconds * growth
     if left <= 0:

@@ -19,6 +19,7 @@ import wordclass as wc  # noqa: E402
 from wordclass import persistence, progress  # noqa: E402
 from wordclass.classifiers import _network_classifier  # noqa: E402
 from wordclass.network import machine  # noqa: E402
+from wordclass.thresholds import Calibration  # noqa: E402
 
 TEXTS, LABELS = corpus(40)
 SINGLE, MULTILABEL = corpus(40), multilabel_corpus(40)
@@ -369,6 +370,44 @@ def test_few_texts_are_learned_from_without_validation(n, protocol):
     assert learned.predict(texts).shape == (n,)
     several = make(min_docs=1, protocol=protocol).fit(texts, [[label] for label in labels])
     assert len(several.predict(texts)) == n
+
+
+@pytest.mark.parametrize("make_corpus", [corpus, multilabel_corpus])
+def test_probabilities_are_fitted_to_the_validation_texts(make_corpus, monkeypatch):
+    texts, labels = make_corpus(201)
+    labels[::3] = labels[1::3]  # a third of them wrong: a network is too sure of them
+    seen = []
+    fit = Calibration.fit
+
+    def spy(scores, Y, **options):
+        seen.append((scores, Y.toarray().astype(bool)))
+        return fit(scores, Y, **options)
+
+    monkeypatch.setattr(Calibration, "fit", spy)
+    ours = make(max_epochs=6).fit(texts, labels)
+    (scores, Y), *_ = seen
+    assert 0 < len(scores) < len(texts) / 2
+    calibrated = ours.calibrated(scores)
+    ours.calibration_ = None
+    plain = ours.calibrated(scores)
+    if ours.codeframe_.is_multilabel:
+        losses = [-np.mean(np.log(np.where(Y, P, 1 - P))) for P in (calibrated, plain)]
+    else:
+        np.testing.assert_array_equal(calibrated.argmax(axis=1), plain.argmax(axis=1))
+        losses = [-np.mean(np.log(P[Y])) for P in (calibrated, plain)]
+    assert losses[0] < losses[1]
+
+
+def test_without_validation_texts_probabilities_are_those_of_the_network():
+    for options in ({"protocol": "paper"}, {}):
+        n_docs = 40 if options else 4
+        ours = make(**options).fit(TEXTS[:n_docs], LABELS[:n_docs])
+        scores = ours.class_scores(TEXTS).astype(float)
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        expected = raised / raised.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(ours.predict_proba(TEXTS), expected, rtol=1e-6)
+        with pytest.raises(wc.InputError, match="'cnn' are not calibrated, as shares need"):
+            ours.prior_shift(TEXTS * 2)
 
 
 def test_a_text_without_labels_and_a_class_without_texts_are_fine():

@@ -173,6 +173,25 @@ def test_a_saved_model_needs_the_other_tasks_no_more(name, options, tmp_path):
     assert_same_scores(clone(whole).set_params(**options).fit(TEXTS, LABELS), model)
 
 
+@pytest.mark.parametrize("name", ["linear", "svm", "cnn"])
+def test_a_saved_model_refuses_others_than_it_was_made_with(name, tmp_path):
+    options = {"features": "wce"} if name == "svm" else {}
+    wide = wc.WordClassEmbeddings(min_docs=2).fit(*corpus(40))  # three dimensions
+    make(name, other={"news": NEWS, "shop": wide}, **options).fit(TEXTS, LABELS).save(
+        tmp_path / "model"
+    )
+    told = r"with the embeddings 'news' \(2 dimensions\) and 'shop' \(3 dimensions\); given are "
+    for other, given in (
+        ({"news": wide, "shop": NEWS}, r"'news' \(3 dimensions\) and 'shop' \(2 dimensions\)"),
+        ({"news": NEWS, "sale": wide}, r"'news' .* and 'sale'"),
+        ({"news": NEWS}, r"'news' \(2 dimensions\)$"),
+    ):
+        with pytest.raises(wc.InputError, match=told + given):
+            wc.load(tmp_path / "model", other=other)
+    with pytest.raises(wc.InputError):
+        wc.load(tmp_path / "model", other={"news": NEWS, "shop": 3}).fit(TEXTS, LABELS)
+
+
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_explanations_add_up(name, options):
     model = make(name, other={"news": NEWS, "shop": SHOP}, **options).fit(TEXTS, LABELS)

@@ -65,8 +65,11 @@ def test_figures_are_listed(run, folder, tmp_path):
     assert {path.rpartition(".")[2] for path in paths} == {"png", "pdf", "svg"}
 
 
-def test_a_report_says_where_it_is(run, folder, tmp_path):
+def test_a_report_says_where_it_is(run, folder, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
+    from wordclass.report import experiment_figures
+
+    monkeypatch.setattr(experiment_figures, "write", lambda *_: {})  # which takes long
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "index.html").write_text("mine")
     words = ("experiment", "report", folder, "--to", tmp_path / "report", "--json")

@@ -330,6 +330,14 @@ def test_evaluate_warns_where_shares_are_not_those_of_training(run, model, tmp_p
     assert "shares of classes are not those of training: music" in in_parts
 
 
+def test_documents_of_a_class_that_training_had_not_have_no_part_in_shares(run, model, tmp_path):
+    texts, labels = corpus(400, seed=5)
+    labels = ["new" if k % 2 else label for k, label in enumerate(labels)]
+    status, _, err = run("evaluate", model, write(tmp_path / "new.jsonl", texts, labels))
+    assert status == 0
+    assert "shares of classes" not in err
+
+
 # --- explain, info --------------------------------------------------------------------------
 
 

@@ -46,6 +46,7 @@ def test_reading_what_was_written_gives_the_same_multilabel_corpus(format, compr
     assert read_corpus(path) == SEVERAL
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("format", ["csv", "folders", "jsonl", "tsv"])
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(VALID, min_size=1))

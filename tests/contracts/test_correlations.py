@@ -28,6 +28,7 @@ def test_the_correlations_of_the_issue_are_all_there():
     ]  # fmt: skip
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("name", NAMES)
 @given(X=WEIGHTS, Y=LABELS)
 @example(X=np.zeros((N_DOCS, 2)), Y=np.ones((N_DOCS, 1)))
@@ -47,12 +48,14 @@ def test_it_equals_slow_loops_on_real_weights(name):
     np.testing.assert_allclose(correlate(name, X, Y), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("name", NAMES)
 @given(X=WEIGHTS, Y=LABELS, order=st.permutations(range(N_DOCS)))
 def test_permuting_documents_changes_nothing(name, X, Y, order):
     np.testing.assert_array_equal(correlate(name, X[order], Y[order]), correlate(name, X, Y))
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("name", NAMES)
 @given(X=WEIGHTS, Y=LABELS, order=st.permutations(range(N_CLASSES)))
 def test_permuting_classes_permutes_columns(name, X, Y, order):

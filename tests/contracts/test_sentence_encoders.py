@@ -13,7 +13,7 @@ from wordclass.errors import InputError
 from wordclass.sentence_vectors import SentenceEncoder
 
 NAMES = naming.names("sentence_encoders")
-pytestmark = pytest.mark.parametrize("name", NAMES)
+pytestmark = [pytest.mark.parametrize("name", NAMES), pytest.mark.xdist_group("encoders")]
 
 
 @pytest.fixture

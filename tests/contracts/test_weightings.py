@@ -41,6 +41,7 @@ def test_it_equals_slow_loops_written_from_its_definition(name, texts, new):
     np.testing.assert_allclose(vectorizer.transform(new).toarray(), expected)
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("over_classes", ["max", "sum"])
 @pytest.mark.parametrize("name", SEEING_LABELS)
 @given(texts=TEXTS, new=TEXTS)
@@ -60,6 +61,7 @@ def test_one_that_sees_labels_equals_slow_loops(name, over_classes, texts, new):
         np.testing.assert_allclose(made[is_sure], np.array(expected)[is_sure], atol=1e-9)
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("name", NAMES)
 @given(texts=TEXTS)
 def test_a_row_depends_on_its_document_only(name, texts):
@@ -69,6 +71,7 @@ def test_a_row_depends_on_its_document_only(name, texts):
         np.testing.assert_array_equal(vectorizer.transform([text]).toarray()[0], together[k])
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("name", NAMES)
 @given(texts=TEXTS)
 def test_weights_are_positive_where_a_term_occurs_and_nowhere_else(name, texts):

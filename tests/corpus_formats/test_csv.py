@@ -224,6 +224,7 @@ def test_cells_as_they_usually_are_give_no_warning(tmp_path, cells):
     read(tmp_path, f"text,label\n{rows}")  # a warning would be an error
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("name", ["reuters21578_modapte", "goemotions", "20ng_bydate_stripped"])
 def test_real_corpora_give_no_warning(shared_data, tmp_path, name):
     corpus = read_corpus(shared_data(f"{name}.jsonl.zst"))

@@ -68,12 +68,16 @@ def test_a_missing_part_is_told(tmp_path, write_tar, part):
         newsgroups20.load(tmp_path)
 
 
+ONCE = pytest.mark.xdist_group("newsgroups20")  # which reads it once
+
+
 @pytest.fixture(scope="module")
 def real(shared_data):
     archive = shared_data("raw/20news-bydate.tar.gz")
     return newsgroups20.load(archive.parent)
 
 
+@ONCE
 def test_the_real_corpus_has_the_published_sizes(real, published_sizes):
     dataset = real
     sizes = published_sizes["newsgroups20"]
@@ -82,12 +86,14 @@ def test_the_real_corpus_has_the_published_sizes(real, published_sizes):
     assert len(dataset.classes) == sizes["n_classes"]
 
 
+@ONCE
 def test_the_real_corpus_equals_the_one_of_scikit_learn_in_its_order(real, shared_data):
     dataset = real
     for split, part in (("train", dataset.train), ("test", dataset.test)):
         assert part == read_corpus(shared_data("20ng_bydate_stripped.jsonl.zst"), split)
 
 
+@ONCE
 def test_the_real_corpus_has_the_published_vocabulary(real, published_sizes):
     dataset = real
     n_terms = len(DocumentVectorizer().fit(dataset.train.texts).get_feature_names_out())

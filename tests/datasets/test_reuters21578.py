@@ -120,12 +120,16 @@ def test_an_archive_of_something_else_is_refused(load):
         load({"readme.txt": b"another corpus"})
 
 
+ONCE = pytest.mark.xdist_group("reuters21578")  # which reads it once
+
+
 @pytest.fixture(scope="module")
 def real(shared_data):
     archive = shared_data("raw/reuters21578.tar.gz")
     return reuters21578.load(archive.parent)
 
 
+@ONCE
 def test_the_real_corpus_has_the_published_sizes(real, published_sizes):
     dataset = real
     sizes = published_sizes["reuters21578"]
@@ -136,6 +140,7 @@ def test_the_real_corpus_has_the_published_sizes(real, published_sizes):
     assert sum(not labels for labels in dataset.test.labels) == 280
 
 
+@ONCE
 def test_the_real_corpus_equals_the_parsed_one_document_by_document(real, shared_data):
     dataset = real
     for split, part in (("train", dataset.train), ("test", dataset.test)):
@@ -143,6 +148,7 @@ def test_the_real_corpus_equals_the_parsed_one_document_by_document(real, shared
         assert part == parsed
 
 
+@ONCE
 def test_the_real_corpus_has_nearly_the_published_vocabulary(real, published_sizes):
     dataset = real
     n_terms = len(DocumentVectorizer().fit(dataset.train.texts).get_feature_names_out())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from made_up import corpus, multilabel_corpus
+from scipy import sparse
 
 import wordclass as wc
 from wordclass.corpus import Dataset, LabelledCorpus
@@ -60,8 +61,25 @@ def test_labels_drawn_by_probabilities_have_these_as_shares():
     np.testing.assert_allclose(np.asarray(drawn.mean(axis=0)).ravel(), expected, atol=0.03)
 
 
-def test_shares_of_several_labels_per_text_are_not_drawn():
-    with pytest.raises(wc.InputError, match="multilabel; shares are drawn for one label per text"):
-        measuring.shift_priors(
-            dataset(multilabel_corpus, 90, 60), None, Run("made up", "prior_shift")
-        )
+def test_prior_shift_of_several_labels_is_measured_by_weights_of_classes():
+    given = dataset(multilabel_corpus, 150, 90)
+    run = Run("made up", "prior_shift", options={"classifier": "nearest"})
+    facts, _ = measuring.shift_priors(given, None, run)
+    assert all(np.isfinite(value) for value in facts.values())
+    assert {name.partition(":")[0] for name in facts} == {
+        *("as it is", "deviation 0.5", "deviation 1", "deviation 1.5"),
+        *("all draws", "all draws, exact probabilities"),
+    }
+    assert facts["deviation 1.5: " + _RATIO] > 0
+    assert measuring.shift_priors(given, None, run)[0] == facts
+
+
+def test_documents_of_heavy_classes_are_drawn_more_often():
+    truth = sparse.csr_matrix(np.repeat([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]], 500, 0))
+    generator = np.random.default_rng(4)
+    known = measuring._Tested(None, np.zeros((2000, 2)), truth, None)
+    drawn = known._by_weights(2.0, generator)
+    weights = np.exp(np.random.default_rng(4).normal(0, 2.0, 2))
+    expected = np.array([weights[0], weights[1], weights[0] * weights[1], 1.0])
+    counts = np.bincount(drawn // 500, minlength=4)
+    np.testing.assert_allclose(counts / 2000, expected / expected.sum(), atol=0.03)

@@ -125,6 +125,7 @@ OTHER_WORDS = [
 ]
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize(
     ("name", "options", "ending"),
     [*((*case, ending) for case in CASES for ending in (".pt2", ".onnx")), *OTHER_WORDS],

@@ -105,7 +105,9 @@ def test_markdown_stands_beside_other_files_and_replaces_its_own(results, tmp_pa
 @pytest.mark.parametrize(
     ("form", "name"), [("html", "index.html"), ("html", "tables"), ("markdown", "results.md")]
 )
-def test_pages_of_others_are_replaced_by_force_only(results, tmp_path, form, name):
+def test_pages_of_others_are_replaced_by_force_only(tmp_path_factory, tmp_path, form, name):
+    results = Results(tmp_path_factory.mktemp("few") / "out")
+    add(results, Run("mine", "counts"), plan="mine")  # of which nothing is drawn
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "photo.png").touch()
     if name != "tables":

@@ -9,6 +9,8 @@ from wordclass.errors import FormatError
 from wordclass.sentence_encoders import onnx
 from wordclass.sentence_vectors import SentenceEncoder
 
+pytestmark = pytest.mark.xdist_group("encoders")  # which makes its fixtures once
+
 POOLING = "1_Pooling/config.json"
 
 

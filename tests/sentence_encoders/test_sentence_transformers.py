@@ -13,6 +13,8 @@ from wordclass.errors import FormatError
 from wordclass.sentence_encoders import sentence_transformers
 from wordclass.sentence_vectors import SentenceEncoder
 
+pytestmark = pytest.mark.xdist_group("encoders")  # which makes its fixtures once
+
 
 @pytest.fixture
 def folder(encoder_folder, tmp_path):

@@ -14,6 +14,9 @@ from wordclass.text.analyzer import Analyzer, CharacterAnalyzer
 from wordclass.text.counting import NativeCountedTexts, NativeTermCounter
 from wordclass.vocabulary import Vocabulary
 
+# with every line traced the slow loops take twice as long; other tests go through the same lines
+pytestmark = pytest.mark.untraced
+
 NGRAMS = [(1, 1), (1, 2), (2, 2), (1, 3), (2, 3), (3, 3)]
 ODD_STOP_WORDS = frozenset(
     {"", " ", "a", "aa", "aa bb", "AA", "numbermask", "ab\0", "ab", "ab\0cd", "\0", "\ud800"}

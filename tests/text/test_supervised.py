@@ -158,6 +158,10 @@ def test_plain_python_weighs_as_the_engine_does(monkeypatch):
         (lambda: vectorizer().fit(TEXTS, LABELS[1:]), "59"),
         (lambda: vectorizer().fit(TEXTS, ["x"] * 60), "only one class"),
         (lambda: vectorizer(over_classes="mean").fit(TEXTS, LABELS), "over_classes is 'mean'"),
+        (
+            lambda: vectorizer(cross_fit_weights="no").fit(TEXTS, LABELS),
+            "cross_fit_weights is 'no'",
+        ),
         (lambda: vectorizer("tfidf", over_classes="mean").fit(TEXTS), "over_classes is 'mean'"),
         (
             lambda: wc.WordClassEmbeddings(weighting="tf_ig").fit(TEXTS, LABELS),

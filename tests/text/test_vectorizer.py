@@ -23,6 +23,7 @@ def difference(one, other):
     return abs(one - other).max() if one.shape == other.shape and one.nnz + other.nnz else 0.0
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -72,6 +73,7 @@ SCRIPTS = [
 ]
 
 
+@pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("ngrams", [(2, 5), (1, 1), (1, 4), (3, 16), (2, 18)])
 def test_characters_equal_char_wb_of_scikit_learn_in_every_script(ngrams, lowercase):

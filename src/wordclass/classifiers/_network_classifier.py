@@ -190,7 +190,7 @@ class NetworkClassifier(TextClassifier):
     protocol : "clean" or "paper", default="clean"
         "clean": word-class vectors never see the labels of the text that they read in training,
         nor those of the validation texts; batches are shuffled anew in every epoch; padding is
-        never read; multilabel thresholds are tuned on the validation texts; of "cnn" the
+        never read; thresholds and probabilities are fitted to the validation texts; of "cnn" the
         mean of the weights of the best epoch and all later ones is kept. "paper": word-class
         vectors from all texts; batches always the same; padding before the text, and read as text;
         thresholds at one half.
@@ -446,7 +446,7 @@ class NetworkClassifier(TextClassifier):
         layer = EmbeddingLayer(E, is_trained, self._block_dropout(E), n_context)
         network = self._around(layer, n_classes).to(machine.device_of(self.device))
         schedule = self._schedule(len(data.training))
-        self.calibration_ = None
+        self.calibration_ = self.share_calibration_ = None
         self.thresholds_ = np.zeros(n_classes) if codeframe.is_multilabel else None
         training = Training(
             network, data.training, data.validation, schedule, partial(self._judge, codeframe),
@@ -459,8 +459,8 @@ class NetworkClassifier(TextClassifier):
         state = training.run()
         self.history_ = [_as_told(epoch) for epoch in state.history]
         self.best_epoch_ = state.best_epoch
-        if codeframe.is_multilabel and self._is_clean and training.validation_scores is not None:
-            self.thresholds_ = self._tuned(data, training.validation_scores)
+        if self._is_clean and training.validation_scores is not None:
+            self._set_decisions(data, training.validation_scores)
         self._adopt(data.with_trained_rows(layer.cpu()), network.cpu(), data.encoder)
 
     def _around(self, layer: EmbeddingLayer, n_classes: int) -> TextNetwork:
@@ -533,12 +533,15 @@ class NetworkClassifier(TextClassifier):
         expected = "expected a dict of finite numbers, or None"
         raise InputError(f"on_epoch returned {noted!r:.60}; {expected}")
 
-    def _tuned(self, data: TrainingTexts, scores: Floats32) -> Floats:
-        """Return thresholds (m,) by cross-validation on the validation texts."""
+    def _set_decisions(self, data: TrainingTexts, scores: Floats32) -> None:
+        """Set thresholds and calibration by the scores of the validation texts."""
         texts, Y = [data.texts[row] for row in data.validated], data.labels.Y[data.validated]
-        folds = stratified_folds(texts, Y, _FOLDS, self.seed + 1)
-        # the last epoch moves the scores: weaker pulls lost .002 to .003 on held-out Reuters texts
-        return tuned_thresholds(scores, Y, folds, least_pull=_PULL)
+        is_multilabel = data.labels.codeframe.is_multilabel
+        self._calibrate(scores, Y, is_single_label=not is_multilabel)
+        if is_multilabel:
+            folds = stratified_folds(texts, Y, _FOLDS, self.seed + 1)
+            # the last epoch moves the scores: weaker pulls lost .002 to .003 on held-out Reuters
+            self.thresholds_ = tuned_thresholds(scores, Y, folds, least_pull=_PULL)
 
     def _checkpoint(self, data: TrainingTexts, schedule: Schedule) -> Checkpoint:
         """Return the file of this training, with a key that depends on all that it depends on."""
@@ -601,7 +604,13 @@ class NetworkClassifier(TextClassifier):
         return made
 
     def calibrated(self, scores: Floats | Floats32) -> Floats:
-        """Turn logits (n, m) into probabilities: softmax, or one sigmoid per class."""
+        """Turn logits (n, m) into probabilities.
+
+        They are calibrated on the validation texts; where there were none, they are by softmax, or
+        by one sigmoid per class.
+        """
+        if self.calibration_ is not None:
+            return super().calibrated(scores)
         logits = scores.astype(np.float64)
         is_single = self.thresholds_ is None
         probabilities: Floats = special.softmax(logits, 1) if is_single else special.expit(logits)

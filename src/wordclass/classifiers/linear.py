@@ -41,7 +41,7 @@ from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import CHARACTERS, Analyze, checked_ngrams, lacks_spaces
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, shared_options
-from wordclass.thresholds import Calibration, decide, tuned_thresholds
+from wordclass.thresholds import decide, tuned_thresholds
 from wordclass.word_vectors import WordVectors
 
 GRID = {
@@ -89,7 +89,6 @@ _OF_FEW: dict[str, tuple[Any, ...]] = {
 _MOST_AT_ONCE = 50_000_000  # characters times classes that have one model: 1 GB
 _BEYOND = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried where the best C is at an end
 
-_PULL_OF_OFFSETS = 6.0  # of prior shift: the best on held-out texts of Banking77 and 20 Newsgroups
 _MOST_WEIGHTS = 1 << 28  # terms times classes: more n-grams than these would need are not tried
 _MOST_SEARCHED = 20_000  # documents: of more, settings are chosen on a sample
 _SAMPLE = 10_000
@@ -540,12 +539,7 @@ class LinearClassifier(TextClassifier):
             self.thresholds_ = tuned_thresholds(scores, Y, groups[rows], target)
         if self.probabilities:
             fair = np.ones(len(rows), np.bool_) if is_multilabel else features.are_fair(rows)
-            known = scores[fair], Y[fair]
-            self.calibration_ = Calibration.fit(*known, is_single_label=not is_multilabel)
-            if not is_multilabel:
-                self.share_calibration_ = Calibration.fit(
-                    *known, is_single_label=True, shares=True, pull=_PULL_OF_OFFSETS
-                )
+            self._calibrate(scores[fair], Y[fair], is_single_label=not is_multilabel)
 
     def _corpus(
         self, documents: Documents, folds: Ints, encoder: SentenceEncoder | None

@@ -27,7 +27,7 @@ from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import shared_options
-from wordclass.thresholds import Calibration, best_thresholds, decided
+from wordclass.thresholds import best_thresholds, decided
 
 # what `tune` chooses from; what matters most comes first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
@@ -110,7 +110,7 @@ class NearestClassifier(TextClassifier):
             raise InputError("the classifier 'nearest' has no use for sample_weight; leave it out")
         embeddings = self._embeddings()
         is_multilabel, Y = labels.codeframe.is_multilabel, labels.Y
-        self.thresholds_ = self.calibration_ = None
+        self.thresholds_ = self.calibration_ = self.share_calibration_ = None
         if is_multilabel or self.probabilities or self.encoder is not None:
             scores = embeddings.fit_transform(texts, labels)[:, : Y.shape[1]]
             encoder = None
@@ -121,9 +121,7 @@ class NearestClassifier(TextClassifier):
             if is_multilabel:
                 self.thresholds_ = best_thresholds(scores, Y)
             if self.probabilities:
-                self.calibration_ = Calibration.fit(
-                    scores, Y, is_single_label=not is_multilabel, shares=True
-                )
+                self._calibrate(scores, Y, is_single_label=not is_multilabel, shares=True)
         else:
             self.scorer_ = self._joined(embeddings.fit(texts, labels), None)
         self.embeddings_ = embeddings

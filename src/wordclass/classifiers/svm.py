@@ -38,7 +38,7 @@ from wordclass.storage.parts import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, shared_options
-from wordclass.thresholds import Calibration, best_thresholds
+from wordclass.thresholds import best_thresholds
 from wordclass.word_vectors import WordVectors
 
 # what `tune` chooses from; what matters most comes first
@@ -185,13 +185,11 @@ class SvmClassifier(TextClassifier):
             scores = scorer.scores(texts)
         self.C_, self.scorer_ = C, scorer
         self.thresholds_ = np.zeros(Y.shape[1]) if is_multilabel else None
-        self.calibration_ = None
+        self.calibration_ = self.share_calibration_ = None
         if scores is not None and is_tuned:
             self.thresholds_ = best_thresholds(scores, Y)
         if scores is not None and self.probabilities:
-            self.calibration_ = Calibration.fit(
-                scores, Y, is_single_label=not is_multilabel, shares=True
-            )
+            self._calibrate(scores, Y, is_single_label=not is_multilabel, shares=True)
 
     def _penalties(self, n_classes: int, is_one: bool) -> Floats:
         """Return the C (m,) that were given, scikit-learn's where they are searched.

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, to_sparse
 from wordclass.classifiers import classifier
 from wordclass.corpus import Dataset
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Projection, Recipe
-from wordclass.errors import InputError
 from wordclass.experiment import sources
 from wordclass.experiment.runs import Run
 from wordclass.experiment.term_map import make_map
@@ -31,7 +29,9 @@ Measure = Callable[[Dataset, WordVectors | None, Run], Measured]
 _REPEATS = 3
 _MAX_DIMS = 300
 _N_MAPPED = 5000
-_CONCENTRATIONS = (0.1, 1.0, 10.0)  # of Dirichlet distributions: from strong shifts to weak ones
+# of Dirichlet and of log-normal distributions, from strong shifts to weak ones
+_CONCENTRATIONS = {f"concentration {each:g}": each for each in (0.1, 1.0, 10.0)}
+_DEVIATIONS = {f"deviation {each:g}": each for each in (1.5, 1.0, 0.5)}
 _N_DRAWS = 20
 _CORRELATIONS = ("dot", "ppmi", "information_gain", "chi_square")  # the paper's
 
@@ -126,24 +126,22 @@ def lay_out(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured
 def shift_priors(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured:
     """Measure a classifier on test documents whose shares of classes are not those of training.
 
-    First on the test part as it is; then, for each concentration of a Dirichlet distribution, on 20
-    draws of shares, and by these of as many documents as the test part has, with replacement. What
-    the errors of shares would be if probabilities were exact is measured with labels drawn by them.
+    First on the test part as it is; then on as many documents, drawn from it with replacement by
+    other shares: 20 draws each of strong, middle and weak shift. What the errors of shares would be
+    if probabilities were exact is measured with labels drawn by them.
     """
-    if dataset.is_multilabel:
-        raise InputError(f"{run.dataset} is multilabel; shares are drawn for one label per text")
     model = classifier(run.options.get("classifier", "linear"), seed=run.seed)
     model.fit(dataset.train.texts, dataset.train.labels)
     truth, _, codeframe, _ = aligned(
         dataset.test.labels, model.predict(dataset.test.texts), model.classes_.tolist()
     )
     tested = _Tested(model, model.class_scores(dataset.test.texts), truth, codeframe)
-    as_it_is = np.array([tested.measured(np.flatnonzero(truth.getnnz(axis=1)))])
+    as_it_is = np.array([tested.measured(tested.usable)])
     drawn = tested.measured_draws(run.seed)
     exact = tested.with_labels_by_probabilities(run.seed).measured_draws(run.seed)
     facts = _means("as it is", as_it_is)
-    for concentration, found in drawn.items():
-        facts |= _means(f"concentration {concentration:g}", found)
+    for name, found in drawn.items():
+        facts |= _means(name, found)
     facts |= _share_errors("all draws", np.concatenate([*drawn.values()]))
     facts |= _share_errors("all draws, exact probabilities", np.concatenate([*exact.values()]))
     return facts, {}
@@ -151,39 +149,56 @@ def shift_priors(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Mea
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """A model, its scores (n, m) of test documents, and the one class (n, m) that each has."""
+    """A model, its scores (n, m) of test documents, and the classes (n, m) that each has."""
 
     model: Any
     scores: Floats32
     truth: Sparse
     codeframe: Codeframe
 
+    @property
+    def usable(self) -> Ints:
+        """The documents whose labels are known: all, but for one label that training had not."""
+        if self.codeframe.is_multilabel:
+            return np.arange(len(self.scores))
+        return np.flatnonzero(self.truth.getnnz(axis=1))
+
     def with_labels_by_probabilities(self, seed: int) -> "_Tested":
         """Return the same documents with labels drawn by their probabilities."""
-        chances = self.model.shift_of(self.scores).probabilities.cumsum(axis=1)
-        at = np.random.default_rng(seed).random((len(chances), 1)) * chances[:, -1:]
-        labels = (chances <= at).sum(axis=1)
-        rows = np.arange(len(labels)), labels
-        truth = sparse.csr_matrix((np.ones(len(labels)), rows), shape=chances.shape)
-        return replace(self, truth=truth)
-
-    def measured_draws(self, seed: int) -> dict[float, Floats]:
-        """Return what is measured on draws of documents by shares (20, 4), for each concentration.
-
-        Shares are drawn for those classes that have documents.
-        """
+        chances = self.model.shift_of(self.scores).probabilities
         generator = np.random.default_rng(seed)
-        members = [each.indices for each in self.truth.T.tocsr() if each.nnz]
+        if self.codeframe.is_multilabel:
+            return replace(self, truth=to_sparse(generator.random(chances.shape) < chances))
+        sums = chances.cumsum(axis=1)
+        labels = (sums <= generator.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
+        return replace(self, truth=to_sparse(np.eye(chances.shape[1])[labels]))
 
-        def draw(concentration: float) -> Ints:
-            shares = generator.dirichlet(np.full(len(members), concentration))
-            counts = generator.multinomial(self.truth.nnz, shares)
-            return np.concatenate([*map(generator.choice, members, counts)])
+    def measured_draws(self, seed: int) -> dict[str, Floats]:
+        """Return what is measured on draws of documents (20, 4), for each strength of shift.
 
+        Where a document has one label, shares of the classes that have some are drawn from a
+        Dirichlet distribution. Else each class has a weight, drawn from a log-normal distribution,
+        and a document is drawn by the product of those of its labels.
+        """
+        is_multilabel = self.codeframe.is_multilabel
+        draw = self._by_weights if is_multilabel else self._by_shares
+        strengths = _DEVIATIONS if is_multilabel else _CONCENTRATIONS
+        generator = np.random.default_rng(seed)
         return {
-            concentration: np.array([self.measured(draw(concentration)) for _ in range(_N_DRAWS)])
-            for concentration in _CONCENTRATIONS
+            name: np.array([self.measured(draw(each, generator)) for _ in range(_N_DRAWS)])
+            for name, each in strengths.items()
         }
+
+    def _by_shares(self, concentration: float, generator: np.random.Generator) -> Ints:
+        members = [each.indices for each in self.truth.T.tocsr() if each.nnz]
+        shares = generator.dirichlet(np.full(len(members), concentration))
+        counts = generator.multinomial(self.truth.nnz, shares)
+        return np.concatenate([*map(generator.choice, members, counts)])
+
+    def _by_weights(self, deviation: float, generator: np.random.Generator) -> Ints:
+        n_docs, n_classes = self.truth.shape
+        weights = np.exp(self.truth @ generator.normal(0, deviation, n_classes))
+        return generator.choice(n_docs, n_docs, p=weights / weights.sum())
 
     def measured(self, rows: Ints) -> tuple[float, float, float, float]:
         """Return F1 without and with adjustment, and the errors of counted and estimated shares.

@@ -34,7 +34,7 @@ def estimate(model: Any, texts: Sequence[str], level: float, seed: int) -> dict[
 def to_text(facts: dict[str, Any], n: int) -> str:
     """Write the n classes with the largest shares, and how many there are; 0: all."""
     shares, trained, low, high = (facts[name] for name in ("shares", "trained", "low", "high"))
-    rows = [("class", " share", f"{facts['level']:.0%} interval", "in training")]
+    rows = [("class", " share", f"{100 * facts['level']:g}% interval", "in training")]
     for name in sorted(shares, key=lambda name: -shares[name])[: n or None]:
         span = f"{low[name]:.4f} to {high[name]:.4f}"
         rows.append((name, f"{shares[name]:.4f}", span, f"{trained[name]:.4f}"))

@@ -74,10 +74,12 @@ class Evaluation:
         See `clear_shift`.
         """
         scores, trained = self.scores, self.trained
-        if trained is None or not scores.n_docs:
+        # a document whose one label is none of training's has no part in their shares
+        n_docs = scores.n_docs - (0 if scores.is_multilabel else scores.n_dropped)
+        if trained is None or not n_docs:
             return []
-        changed = clear_shift(trained, scores.n_true, scores.n_docs).tolist()
-        shares = scores.n_true / scores.n_docs
+        changed = clear_shift(trained, scores.n_true, n_docs).tolist()
+        shares = scores.n_true / n_docs
         return [(str(scores.classes[j]), float(trained[j]), float(shares[j])) for j in changed]
 
     def checked(self) -> "Evaluation":

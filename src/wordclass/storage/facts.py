@@ -101,6 +101,8 @@ def restored(
     """
     if strange := set(functions) - set(stored):
         raise OptionError(f"load does not know the option {sorted(strange)[0]!r}")
+    if isinstance(functions.get("other"), Mapping) and stored["other"] is not None:
+        _check_blocks(place, stored["other"], storable({"other": functions["other"]})["other"])
     options = {**functions}
 
     def refuse(function: str) -> NoReturn:
@@ -119,6 +121,21 @@ def restored(
         if option not in functions:
             options[option] = None if option in _NO_PART else _decoded(stored[option], kinds)
     return _with_tuples(options)
+
+
+def _check_blocks(place: str | PathLike[str], stored: Any, given: Any) -> None:  # noqa: ANN401
+    """Refuse embeddings of other tasks that have not the names and dimensions of those stored."""
+    sizes = [
+        {name: each["vectors"]["n_dims"] for name, each in blocks["dict"].items()}
+        for blocks in (stored, given)
+        if all("vectors" in each for each in blocks["dict"].values())
+    ]
+    if len(sizes) == 2 and sizes[0] != sizes[1]:
+        told, now = (
+            " and ".join(f"{name!r} ({n_dims} dimensions)" for name, n_dims in blocks.items())
+            for blocks in sizes
+        )
+        raise OptionError(f"{place} was made with the embeddings {told}; given are {now}")
 
 
 def shown(stored: Any) -> Any:  # noqa: ANN401

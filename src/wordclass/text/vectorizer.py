@@ -290,6 +290,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         self.build_analyzer()
         self._weight()
         check_one_of("over_classes", self.over_classes, tuple(OVER_CLASSES))
+        check_one_of("cross_fit_weights", self.cross_fit_weights, (True, False))
         for name in ("min_docs", "max_df"):
             bound_in_docs(getattr(self, name), 1, name)
         return self
