@@ -34,15 +34,15 @@ def test_prior_shift_is_measured_on_the_test_part_and_on_draws_of_it():
     assert facts["as it is: macro F1"] == pytest.approx(plain)
     assert facts["as it is: macro F1, adjusted"] == pytest.approx(adjusted)
     counted, estimated = (
-        facts[f"concentration 0.1: error of {kind} shares, by class, in percent"]
+        facts[f"strong shift: error of {kind} shares, by class, in percent"]
         for kind in ("counted", "estimated")
     )
-    ratio = facts["concentration 0.1: " + _RATIO]
+    ratio = facts["strong shift: " + _RATIO]
     assert ratio == pytest.approx(estimated / counted)
     of_all = facts["all draws: error of counted shares, by class, in percent"]
     each = [
-        facts[f"concentration {c}: error of counted shares, by class, in percent"]
-        for c in ("0.1", "1", "10")
+        facts[f"{name} shift: error of counted shares, by class, in percent"]
+        for name in ("strong", "middle", "weak")
     ]
     assert of_all == pytest.approx(np.mean(each))
     assert "all draws, exact probabilities: " + _RATIO in facts
@@ -67,10 +67,10 @@ def test_prior_shift_of_several_labels_is_measured_by_weights_of_classes():
     facts, _ = measuring.shift_priors(given, None, run)
     assert all(np.isfinite(value) for value in facts.values())
     assert {name.partition(":")[0] for name in facts} == {
-        *("as it is", "deviation 0.5", "deviation 1", "deviation 1.5"),
+        *("as it is", "weak shift", "middle shift", "strong shift"),
         *("all draws", "all draws, exact probabilities"),
     }
-    assert facts["deviation 1.5: " + _RATIO] > 0
+    assert facts["strong shift: " + _RATIO] > 0
     assert measuring.shift_priors(given, None, run)[0] == facts
 
 

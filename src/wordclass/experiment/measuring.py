@@ -29,9 +29,9 @@ Measure = Callable[[Dataset, WordVectors | None, Run], Measured]
 _REPEATS = 3
 _MAX_DIMS = 300
 _N_MAPPED = 5000
-# of Dirichlet and of log-normal distributions, from strong shifts to weak ones
-_CONCENTRATIONS = {f"concentration {each:g}": each for each in (0.1, 1.0, 10.0)}
-_DEVIATIONS = {f"deviation {each:g}": each for each in (1.5, 1.0, 0.5)}
+# of Dirichlet and of log-normal distributions
+_CONCENTRATIONS = {"strong shift": 0.1, "middle shift": 1.0, "weak shift": 10.0}
+_DEVIATIONS = {"strong shift": 1.5, "middle shift": 1.0, "weak shift": 0.5}
 _N_DRAWS = 20
 _CORRELATIONS = ("dot", "ppmi", "information_gain", "chi_square")  # the paper's
 
