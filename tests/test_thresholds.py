@@ -419,9 +419,8 @@ def test_the_mean_of_sigmoids_is_the_share_where_that_is_asked_for():
     truth[:2, 4] = [True, False]
     scores = generator.normal(size=truth.shape) + 2 * truth
     Y = sparse.csr_matrix(truth.astype(float))
-    plain, found = (
-        Calibration.fit(scores, Y, is_single_label=False, shares=shares) for shares in (False, True)
-    )
+    plain = Calibration.fit(scores, Y, is_single_label=False)
+    found = plain.with_shares(scores, Y)
     known = slice(0, 3)
     means = found.probabilities(scores).mean(axis=0)
     np.testing.assert_allclose(means[known], truth.mean(axis=0)[known], rtol=1e-3)

@@ -195,10 +195,8 @@ class Calibration:
         Parameters
         ----------
         shares
-            Offsets so that the mean probability of a class is its share of the documents: for
-            single labels and scores that do not tell how frequent the classes are, and for
-            estimates of shares. Of several labels, a class whose few documents tell nothing of it
-            has the same probability for all.
+            For single labels, and scores that do not tell how frequent the classes are: offsets,
+            so that the mean probability of a class is its share of the documents.
         pull
             How strongly these offsets are held to 0: by the reciprocal of the variance that they
             are expected to have.
@@ -223,13 +221,24 @@ class Calibration:
             _fitted(scores[:, part].T, members[:, part].toarray().T, pooled[0], _PRIOR)
             for part in parts
         ]
-        if shares:
-            n_positive = np.diff(members.indptr)
-            parameters = [
-                _with_shares(scores[:, part], n_positive[part], own)
-                for part, own in zip(parts, parameters, strict=True)
-            ]
         return cls(np.concatenate(parameters), is_single_label)
+
+    def with_shares(self, scores: Floats | Floats32, Y: Sparse) -> "Calibration":
+        """Return sigmoids whose mean over these documents is the share (m,) that each class has.
+
+        They have other offsets. Of a class with one or two documents nothing is told: all have the
+        same probability.
+        """
+        n_docs, n_positive = Y.shape[0], np.asarray(Y.sum(axis=0)).ravel()
+        is_known = np.minimum(n_positive, n_docs - n_positive) >= _FEW
+        share = np.clip(n_positive / max(n_docs, 1), 1 / (n_docs + 2), 1 - 1 / (n_docs + 2))
+        made = np.where(is_known, self.parameters.T, [np.zeros_like(share), special.logit(share)]).T
+        step = max(_CELLS_TOGETHER // max(n_docs, 1), 1)
+        known = np.flatnonzero(is_known)
+        for start in range(0, len(known), step):
+            part = known[start : start + step]
+            made[part, 1] = _offsets(scores[:, part] * made[part, 0], made[part, 1], share[part])
+        return Calibration(made, self.is_single_label)
 
     def probabilities(self, scores: Floats | Floats32) -> Floats:
         """Return probabilities (n, m) of scores (n, m)."""
@@ -333,26 +342,23 @@ def _fitted(given: Floats | Floats32, truth: Flags, start: Floats, prior: float)
     return at
 
 
-def _with_shares(scores: Floats | Floats32, n_positive: Ints, fitted: Floats) -> Floats:
-    """Return slope and offset (k, 2) with which the mean of sigmoids is the share of positives."""
-    n_docs = len(scores)
-    is_known = np.minimum(n_positive, n_docs - n_positive) >= _FEW
-    share = np.clip(n_positive / max(n_docs, 1), 1 / (n_docs + 2), 1 - 1 / (n_docs + 2))
-    made = np.column_stack([np.zeros(len(fitted)), special.logit(share)])
-    made[is_known] = fitted[is_known]
-    going = np.flatnonzero(is_known)
+def _offsets(stretched: Floats, start: Floats, share: Floats) -> Floats:
+    """Return what to add (k,) to scores (n, k), so that the mean of their sigmoids is a share (k,).
+
+    By Newton's method for the log-odds of the mean, whose slope is at most 1.
+    """
+    offset, going = start.copy(), np.arange(len(start))
     for _ in range(_MOST_STEPS):
-        if not len(going):
-            break
-        chance = special.expit(scores[:, going] * made[going, 0] + made[going, 1])
+        chance = special.expit(stretched[:, going] + offset[going])
         mean = chance.mean(axis=0)
-        # Newton's method for the log-odds of the mean, whose slope is at most 1
         slope = np.mean(chance * (1 - chance), axis=0) / (mean * (1 - mean))
         gap = special.logit(share[going]) - special.logit(mean)
         step = np.clip(gap / np.maximum(slope, 0.1), -2.0, 2.0)
-        made[going, 1] += step
+        offset[going] += step
         going = going[np.abs(step) > _SMALL_OFFSET]
-    return made
+        if not len(going):
+            break
+    return offset
 
 
 def _rows_dot(left: Floats, right: Floats) -> Floats:

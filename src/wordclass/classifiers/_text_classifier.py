@@ -241,10 +241,12 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
         `shares`: where a text has one label, probabilities are to be right about the shares of
         classes even if the class with the highest score is not the most probable one.
         """
-        is_both = is_single_label and shares
         fit = partial(Calibration.fit, scores, Y, is_single_label=is_single_label)
-        self.calibration_ = fit(shares=is_both)
-        self.share_calibration_ = None if is_both else fit(shares=True, pull=_PULL_OF_OFFSETS)
+        self.calibration_, self.share_calibration_ = fit(shares=shares), None
+        if not is_single_label:
+            self.share_calibration_ = self.calibration_.with_shares(scores, Y)
+        elif not shares:
+            self.share_calibration_ = fit(shares=True, pull=_PULL_OF_OFFSETS)
 
     def __sklearn_clone__(self) -> Self:
         # scikit-learn clones what is in a dict, too; but embeddings of other tasks stay fitted
