@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 import wordclass as wc
 from wordclass import native
-from wordclass.classifiers import linear
+from wordclass.classifiers import _linear_features
 from wordclass.labels import encode
 from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest
 
@@ -68,7 +68,7 @@ def assert_as_good_as_liblinear(X, Y, is_multilabel, C):
     costs = Costs.balanced(Y, None, is_multilabel=is_multilabel)
     features = Features.of(X)
     problem = OneVsRest(features, Y, costs)
-    ours = problem.solve(C, tolerance=linear._TOLERANCE)
+    ours = problem.solve(C, tolerance=_linear_features._TOLERANCE)
     # large, middling and small classes
     order = np.argsort(-np.asarray(Y.sum(axis=0)).ravel(), kind="stable")
     judged = order[np.linspace(0, len(order) - 1, N_JUDGED).astype(int)]
