@@ -231,13 +231,12 @@ class Calibration:
         """
         n_docs, n_positive = Y.shape[0], np.asarray(Y.sum(axis=0)).ravel()
         is_known = np.minimum(n_positive, n_docs - n_positive) >= _FEW
-        share = np.clip(n_positive / max(n_docs, 1), 1 / (n_docs + 2), 1 - 1 / (n_docs + 2))
-        made = np.where(is_known, self.parameters.T, [np.zeros_like(share), special.logit(share)]).T
-        step = max(_CELLS_TOGETHER // max(n_docs, 1), 1)
+        same = special.logit((n_positive + 1) / (n_docs + 2))
+        made = np.where(is_known, self.parameters.T, [np.zeros_like(same), same]).T
         known = np.flatnonzero(is_known)
-        for start in range(0, len(known), step):
-            part = known[start : start + step]
-            made[part, 1] = _offsets(scores[:, part] * made[part, 0], made[part, 1], share[part])
+        for part in np.array_split(known, max(known.size * n_docs // _CELLS_TOGETHER, 1)):
+            slope, offset = made[part].T
+            made[part, 1] = _offsets(scores[:, part] * slope, offset, n_positive[part] / n_docs)
         return Calibration(made, self.is_single_label)
 
     def probabilities(self, scores: Floats | Floats32) -> Floats:

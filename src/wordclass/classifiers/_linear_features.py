@@ -1,4 +1,4 @@
-"""What documents look like to `linear`, whose labels no feature of a document has seen."""
+"""What documents look like to `linear`: no feature of a document has seen its own labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
