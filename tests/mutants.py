@@ -30,6 +30,11 @@ TUNING = ["tests/test_tuning.py", "-k", "not grid_of_a_classifier"]  # these imp
 # what is changed, and the tests that must notice
 TARGETS = {
     "wordclass.thresholds": ["tests/test_thresholds.py"],
+    "wordclass.prior_shift": [
+        "tests/test_prior_shift.py",
+        "-k",
+        "not classifier and not quapy and not rare_labels and not at_random and not tree",
+    ],
     "wordclass.labels": ["tests/test_labels.py", "tests/test_measures.py"],
     "wordclass.measures": ["tests/test_measures.py"],
     "wordclass.search": ["tests/test_search.py", *TUNING],

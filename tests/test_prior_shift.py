@@ -119,6 +119,33 @@ def test_a_shift_is_clear_where_a_tenth_of_the_labels_moved_and_no_accident_made
     assert not len(clear_shift(trained, np.array([5, 5]), 10))  # ten documents tell nothing
 
 
+def test_the_classes_that_changed_most_come_first():
+    trained = np.array([0.1, 0.4, 0.2, 0.3])
+    counts = np.array([90, 410, 450, 50])
+    assert clear_shift(trained, counts, 1000).tolist() == [2, 3, 0, 1]
+    # twice what an accident makes: the mean absolute error of a share is sqrt(2 q (1 - q) / (pi n))
+    for n_docs, is_clear in ((7, True), (6, False)):
+        accident = 2 * np.sqrt(2 * 0.25 / (np.pi * n_docs))
+        counts = np.array([0.81, 0.19]) * n_docs
+        assert (2 * accident < 0.62) == is_clear
+        assert bool(len(clear_shift(np.array([0.5, 0.5]), counts, n_docs))) == is_clear
+
+
+@pytest.mark.parametrize("is_single_label", [True, False])
+def test_an_interval_is_by_documents_drawn_anew(is_single_label):
+    trained, shares = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    given, _ = shifted(50, trained, shares, 3, is_single_label, spread=1.0)
+    found = PriorShift.of(given, trained, is_single_label=is_single_label, tolerance=1e-6)
+    generator, drawn = np.random.default_rng(7), []
+    for _ in range(25):
+        times = generator.multinomial(50, np.full(50, 1 / 50))
+        again = np.repeat(given, times, axis=0)
+        each = PriorShift.of(again, trained, is_single_label=is_single_label, tolerance=1e-6)
+        drawn.append(each.shares)
+    expected = np.quantile(drawn, (0.1, 0.9), axis=0)
+    np.testing.assert_allclose(found.interval(0.8, 25, 7), expected, atol=0.02)
+
+
 def test_without_a_shift_nothing_changes_much():
     trained = np.array([0.6, 0.3, 0.1])
     probabilities, _ = shifted(5_000, trained, trained)
@@ -368,9 +395,13 @@ def test_what_is_no_shift_of_this_model_is_refused():
     for given_rows in ([[0.1, 0.2, np.nan]], [[0.5, 0.5]], "moon"):
         with pytest.raises(wc.InputError, match="probabilities"):
             shift.adjust(given_rows)
-    for options in ({"level": 95}, {"seed": "x"}, {"n_samples": 1}):
-        with pytest.raises(wc.InputError):
-            shift.interval(**options)
+    for name, value in (("level", 95), ("level", 1.0), ("seed", "x"), ("n_samples", 1)):
+        with pytest.raises(wc.InputError, match=f"{name} is"):
+            shift.interval(**{name: value})
+    assert shift.interval(n_samples=2).shape == (2, 3)
+    for name, value in (("pull", -1), ("tolerance", 0)):
+        with pytest.raises(wc.InputError, match=f"{name} is"):
+            PriorShift.of(shift.probabilities, shift.trained, **{name: value})
 
 
 def test_probabilities_that_are_not_calibrated_tell_no_shares():

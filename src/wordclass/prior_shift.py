@@ -241,8 +241,7 @@ def _single_label(
         made = _shared_out(given, shares / before)
         shares = made.mean(axis=0) if weights is None else weights @ made
         if trust is not None:
-            shares = before + trust * (shares - before)
-            shares = shares / shares.sum()
+            shares = before + trust * (shares - before)  # all are trusted the same
         if step + 1 >= _FEWEST_STEPS and np.abs(shares - last).mean() < tolerance:
             break
         last = shares
