@@ -117,10 +117,10 @@ class PriorShift:
         generator = np.random.default_rng(seed)
         # the probabilities under the shares that were found are as good a start as those given
         start = _above_zero(self.shares, _TOLERANCE, self.is_single_label)
+        estimate = _single_label if self.is_single_label else _multilabel
         drawn = []
         for _ in range(int(np.clip(n_fit, 20, n_samples))):
             weights = generator.multinomial(n_docs, np.full(n_docs, 1 / n_docs)) / n_docs
-            estimate = _single_label if self.is_single_label else _multilabel
             drawn.append(estimate(self.probabilities, start, weights, _TOLERANCE, None)[0])
         low, high = np.quantile(np.array(drawn), ((1 - level) / 2, (1 + level) / 2), axis=0)
         tells_nothing = False if self.trust is None else self.trust == 0

@@ -336,16 +336,17 @@ class TextClassifier(TextEstimator, ClassifierMixin, BaseEstimator):
 
     def shift_of(self, scores: Floats | Floats32) -> PriorShift:
         """Do the same by the scores (n, m) of texts."""
-        own = self.calibrated(scores)
+        trained, calibration = self.training_.shares, self.share_calibration_
+        given = (
+            self.calibrated(scores) if calibration is None else calibration.probabilities(scores)
+        )
         if not self.is_calibrated:
             told = f"the probabilities of {self.name!r} are not calibrated, as shares need them"
             others = "'linear', 'svm', 'nearest' and, but for protocol='paper', networks"
             raise InputError(f"{told}; those of {others} are")
-        trained, calibration = self.training_.shares, self.share_calibration_
         if trained is None:
             told = "the model was saved by a version that kept no shares of classes"
             raise InputError(f"{told}; train it again")
-        given = own if calibration is None else calibration.probabilities(scores)
         is_single_label = not self.codeframe_.is_multilabel
         pull = _PULL_OF_SINGLE if is_single_label else _PULL_OF_SHARES
         given = given * (trained > 0)  # of a class without a text, a probability tells nothing
