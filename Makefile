@@ -63,7 +63,7 @@ cover: setup
 bench: setup
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-# docs/results.md, from what is in results/; `wordclass experiment run PLAN` adds to that
+# docs/replication.md and docs/beyond.md, from what is in results/; `wordclass experiment run PLAN` adds to that
 results: setup
 	$(BIN)/wordclass experiment report results --to docs --format markdown
 

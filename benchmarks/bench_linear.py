@@ -26,8 +26,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
-from wordclass.labels import encode
-from wordclass.linear_solver.one_vs_rest import Costs, Features, OneVsRest
+from wordclass.corpus.labels import encode
+from wordclass.linear.one_vs_rest import OneVsRest
+from wordclass.linear.problem import Costs, Features, Problem
 
 PARTS = ("commands", "solver", "one_text", "prediction")
 VALUES_OF_C = np.array([0.03, 0.1, 0.3, 1.0, 3.0])  # those that `linear` would try
@@ -126,7 +127,7 @@ def compare_solvers(corpus: str | None, repeats: int) -> dict[str, object]:
     peer = LinearSVC(C=1.0)
 
     def solve() -> np.ndarray:
-        return OneVsRest(Features.of(X), labels.Y, costs).solve(1.0).weights
+        return OneVsRest(Problem(Features.of(X), labels.Y, costs)).solve(1.0).weights
 
     contestants = {"wordclass": solve, "scikit_learn": lambda: peer.fit(X, y).coef_}
     ours, theirs = (run() for run in contestants.values())

@@ -22,10 +22,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import wordclass as wc
-from wordclass.encoders.cnn import CnnEncoder
-from wordclass.labels import encode
+from wordclass.corpus.labels import encode
 from wordclass.network import word_by_word
 from wordclass.network.embedding_layer import EmbeddingLayer
+from wordclass.network.encoders.cnn import CnnEncoder
 
 N_DIMS = 300
 CHANNELS, WINDOWS = 128, (3, 5, 7)

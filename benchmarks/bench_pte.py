@@ -14,9 +14,9 @@ import numpy as np
 from gensim.models import Word2Vec
 
 import wordclass as wc
-from wordclass import native
-from wordclass.labels import encode
-from wordclass.predictive_text_embedding import PythonTraining, networks_of, training_arguments
+from wordclass.corpus.labels import encode
+from wordclass.native import extension
+from wordclass.reproduction.rivals.pte import PythonTraining, networks_of, training_arguments
 from wordclass.text.counting import index_texts
 
 N_DIMS, N_NEGATIVES, WINDOW, RATE = 100, 5, 5, 0.025
@@ -36,7 +36,7 @@ def main() -> None:
     networks = networks_of(columns, ends, encode(train.labels).Y, len(terms), WINDOW)
     vectors = np.random.default_rng(0).random((len(terms), N_DIMS), np.float32) - np.float32(0.5)
     given = training_arguments(vectors / N_DIMS, networks, N_NEGATIVES, RATE, 10**9, 0)
-    trainings = {"wordclass": native.pte.Training(*given), "python": PythonTraining(*given)}
+    trainings = {"wordclass": extension.pte.Training(*given), "python": PythonTraining(*given)}
     documents = [
         [terms[column] for column in columns[start:end] if column >= 0]
         for start, end in pairwise(ends)

@@ -9,8 +9,8 @@ import time
 
 import measuring
 
-from wordclass import sentence_cache
-from wordclass.sentence_vectors import SentenceEncoder
+from wordclass.sentence import cache
+from wordclass.sentence.encoder import SentenceEncoder
 
 N_TEXTS = {"wordllama": 10_000, "minilm": 1_000}
 
@@ -24,7 +24,7 @@ def main() -> None:
         encoder.vectors(["read the model"])
         per_second = {"made": 0.0, "cached": 0.0}
         for _ in range(min(arguments.repeats, 2)):
-            sentence_cache.clear()
+            cache.clear()
             for what, best in per_second.items():
                 start = time.process_time()
                 encoder.vectors(some)
@@ -36,8 +36,7 @@ def main() -> None:
             n_texts=len(some),
             words_per_text=n_words,
             texts_per_second=per_second,
-            cache_bytes_per_text=sum(each["n_bytes"] for each in sentence_cache.described())
-            / len(some),
+            cache_bytes_per_text=sum(each["n_bytes"] for each in cache.described()) / len(some),
         )
 
 

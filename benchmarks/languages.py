@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 
 import wordclass as wc
-from wordclass.folds import hash_text
+from wordclass.corpus.splits import hash_text
 from wordclass.text.vectorizer import ScriptWarning
 
 SECTIONS = ("man1", "man2", "man3", "man4", "man5", "man7", "man8")

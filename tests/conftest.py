@@ -15,6 +15,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 _ROOT = Path(__file__).parents[1]
 
+pytest_plugins = ("page_fixtures",)
+
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item):

@@ -3,10 +3,10 @@
     python tests/mutants.py [--jobs 2] [TARGET ...]
 
 A mutant that all tests pass is a survivor: either a test is missing, or the change makes no
-difference. A target is a module, or some of its functions: `wordclass.search` or
-`wordclass.search:Trial.score,Search`. mutmut 3.8 would be the tool of choice, but it does not work
-with pytest 9, and most of its mutants are changed messages. Here every mutant is one change of the
-syntax tree, tried in a fork of one process that has numpy, scikit-learn and pytest loaded.
+difference. A target is a module, or some of its functions: `wordclass.linear.search` or
+`wordclass.linear.search:Trial.score,Search`. mutmut 3.8 does not work with pytest 9, and most of
+its mutants are changed messages. Here every mutant is one change of the syntax tree, tried in a
+fork of one process that has numpy, scikit-learn and pytest loaded.
 """
 
 import argparse
@@ -26,32 +26,44 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-TUNING = ["tests/test_tuning.py", "-k", "not grid_of_a_classifier"]  # these import torch
+TUNING = [
+    "tests/classifiers/test_tuning.py",
+    "-k",
+    "not grid_of_a_classifier",
+]  # these import torch
 # what is changed, and the tests that must notice
 TARGETS = {
-    "wordclass.thresholds": ["tests/test_thresholds.py"],
-    "wordclass.prior_shift": [
-        "tests/test_prior_shift.py",
+    "wordclass.decision.thresholds": ["tests/decision/test_thresholds.py"],
+    "wordclass.decision.prior_shift": [
+        "tests/decision/test_prior_shift.py",
         "-k",
         "not classifier and not quapy and not rare_labels and not at_random and not tree",
     ],
-    "wordclass.labels": ["tests/test_labels.py", "tests/test_measures.py"],
-    "wordclass.measures": ["tests/test_measures.py"],
-    "wordclass.search": ["tests/test_search.py", *TUNING],
-    "wordclass.tuning:_grid,_like,split,_run,_reason_to_stop,expected_seconds,_Trials": TUNING,
-    "wordclass.classifiers.linear:LinearClassifier._learn,LinearClassifier._choices,"
-    "LinearClassifier._searched,LinearClassifier._search,LinearClassifier._set_decisions,_first": [
-        "tests/classifiers/test_linear.py"
+    "wordclass.corpus.labels": ["tests/corpus/test_labels.py", "tests/decision/test_measures.py"],
+    "wordclass.decision.measures": ["tests/decision/test_measures.py"],
+    "wordclass.linear.search:Documents,Trial,Search,_first_new,_identity,_plain": [
+        "tests/linear/test_search.py",
+        *TUNING,
     ],
-    "wordclass.classifiers._linear_features:LinearFeatures.trials,LinearFeatures.held_out_scores,"
-    "LinearFeatures.n_rotations": ["tests/classifiers/test_linear.py"],
+    "wordclass.classifiers.tuning:_grid,_like,split,_run,_reason_to_stop,expected_seconds,"
+    "_Trials": TUNING,
+    "wordclass.classifiers.linear:LinearClassifier._learn,LinearClassifier._choices,"
+    "LinearClassifier._set_decisions": ["tests/classifiers/test_linear.py"],
+    "wordclass.linear.search:LinearChoices,SettingsSearch,sample_documents": [
+        "tests/classifiers/test_linear.py",
+        "tests/classifiers/test_linear_search.py",
+    ],
+    "wordclass.linear.features:LinearFeatures.trials,LinearFeatures.held_out_scores,"
+    "LinearFeatures.n_rotations": [
+        "tests/classifiers/test_linear.py",
+        "tests/classifiers/test_linear_search.py",
+    ],
     "wordclass.classifiers.svm:_search_all,_search_each,_searched,_quality,_splits": [
         "tests/classifiers/test_svm.py",
         "-k",
         "not refused and not threads_changes and not native and not embeddings and not weighted",
     ],
-    "wordclass.embedding.vectors:shrink,_mean_weight,_weight_share,standardize,"
-    "_inverse_deviation": [
+    "wordclass.embedding.vectors:Totals,shrink,standardize,_inverse_deviation": [
         "tests/embedding/test_shrinkage.py",
         "tests/embedding/test_standardize.py",
     ],

@@ -104,27 +104,21 @@ def bm25(texts, terms, k1=1.5, b=0.75, training_texts=None, **analysis):
     return X
 
 
-def supervised(texts, terms, Y, correlation, over_classes=max, folds=None, training_texts=None):
+def supervised(texts, terms, Y, correlation, over_classes=max, training_texts=None):
     """Weigh terms by (1 + ln tf) f, then give every row length 1 (L2); a row of zeros stays.
 
     f is the largest of a term's correlations with the classes, or their sum, among the training
-    texts, labelled by Y. With folds (one per text) these are, for each text, the texts of all other
-    folds.
+    texts, labelled by Y.
     """
     known_texts = texts if training_texts is None else training_texts
-    folds = [None] * len(texts) if folds is None else list(folds)
-    factors = {}  # by fold
-    for fold in set(folds):
-        others = [i for i in range(len(known_texts)) if fold is None or folds[i] != fold]
-        presence = [[float(t in tokens(known_texts[i])) for t in terms] for i in others]
-        A = correlation(presence, [Y[i] for i in others]) if others else [[0.0]] * len(terms)
-        factors[fold] = [over_classes(row) for row in A]
+    presence = [[float(term in tokens(text)) for term in terms] for text in known_texts]
+    factors = [over_classes(row) for row in correlation(presence, Y)]
     X = []
-    for k, text in enumerate(texts):
+    for text in texts:
         row = []
         for j, term in enumerate(terms):
             tf = tokens(text).count(term)
-            row.append((1 + math.log(tf)) * factors[folds[k]][j] if tf > 0 else 0.0)
+            row.append((1 + math.log(tf)) * factors[j] if tf > 0 else 0.0)
         length = math.sqrt(math.fsum(weight**2 for weight in row))
         X.append([weight / length if length > 0 else 0.0 for weight in row])
     return X

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wordclass import checks
+from wordclass import options
 
 NEW = ("memory.max", "memory.current", "inactive_file")
 OLD = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
@@ -20,7 +20,7 @@ def system(tmp_path):
             (folder / files[0]).write_text(f"{limit}\n")
             (folder / files[1]).write_text(f"{usage}\n")
             (folder / "memory.stat").write_text(f"anon 7\n{files[2]} {cached}\n")
-        return sorted(checks.control_group_bytes(tmp_path / "cgroup", tmp_path / "fs"))
+        return sorted(options.control_group_bytes(tmp_path / "cgroup", tmp_path / "fs"))
 
     return make
 
@@ -42,18 +42,18 @@ def test_a_group_without_a_limit_or_out_of_sight_leaves_all(system):
 
 
 def test_where_there_are_no_groups_nothing_is_told(tmp_path):
-    assert list(checks.control_group_bytes(tmp_path / "none", tmp_path)) == []
+    assert list(options.control_group_bytes(tmp_path / "none", tmp_path)) == []
 
 
 def test_the_tightest_limit_counts(monkeypatch):
-    monkeypatch.setattr(checks, "control_group_bytes", lambda: iter([5_000, 3_000]))
-    assert checks.free_bytes() == 3_000
-    monkeypatch.setattr(checks, "control_group_bytes", lambda: iter([-10]))
-    assert checks.free_bytes() == 0
+    monkeypatch.setattr(options, "control_group_bytes", lambda: iter([5_000, 3_000]))
+    assert options.free_bytes() == 3_000
+    monkeypatch.setattr(options, "control_group_bytes", lambda: iter([-10]))
+    assert options.free_bytes() == 0
 
 
 def test_the_memory_of_this_machine_is_known():
-    free = checks.free_bytes()
+    free = options.free_bytes()
     assert free is None or free > 1_000_000
 
 
@@ -65,25 +65,25 @@ def test_a_limit_of_the_process_counts_too():
         used = int(file.read().split()[0]) * resource.getpagesize()
     try:
         resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), before[1]))
-        assert checks.free_bytes() <= 64 << 20
+        assert options.free_bytes() <= 64 << 20
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def test_a_table_that_is_too_large_is_refused_with_what_would_fit(monkeypatch):
-    monkeypatch.setattr(checks, "free_bytes", lambda: 250)
-    checks.check_table("two rows", [3, 9], 100)
+    monkeypatch.setattr(options, "free_bytes", lambda: 250)
+    options.check_table("two rows", [3, 9], 100)
     expected = (
         r"three rows need 0\.0 MB of memory; 0\.0 MB are free; min_docs=4 would fit: at most 2"
     )
-    with pytest.raises(checks.InputError, match=expected):
-        checks.check_table("three rows", [3, 9, 5], 100)
+    with pytest.raises(options.InputError, match=expected):
+        options.check_table("three rows", [3, 9, 5], 100)
 
 
 def test_what_is_needed_beside_the_rows_counts_too(monkeypatch):
-    monkeypatch.setattr(checks, "free_bytes", lambda: 250)
-    checks.check_table("two rows", [3, 9], 100, 50)
-    with pytest.raises(checks.InputError, match=r"min_docs=6 would fit: at most 1 terms"):
-        checks.check_table("three rows", [3, 9, 5], 100, 100)
-    with pytest.raises(checks.InputError, match="no min_docs would help: take fewer documents"):
-        checks.check_table("two rows", [3, 9], 100, 200)
+    monkeypatch.setattr(options, "free_bytes", lambda: 250)
+    options.check_table("two rows", [3, 9], 100, 50)
+    with pytest.raises(options.InputError, match=r"min_docs=6 would fit: at most 1 terms"):
+        options.check_table("three rows", [3, 9, 5], 100, 100)
+    with pytest.raises(options.InputError, match="no min_docs would help: take fewer documents"):
+        options.check_table("two rows", [3, 9], 100, 200)

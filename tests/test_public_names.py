@@ -48,7 +48,7 @@ except wc.MissingExtraError as error:
 else:
     raise SystemExit("no error")
 sys.argv = ["wordclass", "--version"]
-from wordclass.cli import main
+from wordclass.cli.main import main
 main()
 """
 

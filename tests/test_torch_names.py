@@ -4,18 +4,18 @@ import sys
 import pytest
 
 import wordclass as wc
-from wordclass import naming
+from wordclass import catalogue
 
 WITHOUT_TORCH = """
 import sys
 class NotInstalled:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] == "torch":
-            raise ModuleNotFoundError(name)
+            raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, NotInstalled())
 import wordclass as wc
 from wordclass import *
-for use in (lambda: wc.torch, lambda: __import__("wordclass.encoders.cnn")):
+for use in (lambda: wc.torch, lambda: wc.classifier("cnn")):
     try:
         use()
     except wc.MissingExtraError as error:
@@ -52,11 +52,11 @@ def test_the_parts_for_networks_of_ones_own_are_there():
 def test_without_torch_the_error_names_the_pip_command_and_all_else_works():
     lines = [
         f"torch is needed for {what}: pip install 'wordclass[torch]'\n"
-        for what in ("wordclass.torch", "networks")
+        for what in ("wordclass.torch", "the classifier 'cnn'")
     ]
     assert run(WITHOUT_TORCH).stdout == "".join(lines)
 
 
 def test_the_extra_that_the_error_names_is_that_of_the_package():
     with pytest.raises(wc.MissingExtraError, match=r"pip install 'wordclass\[nothing\]'"):
-        naming.extra("nothing", "for this test")
+        catalogue.extra("nothing", "for this test")

@@ -7,8 +7,8 @@ import json
 import openpyxl
 import polars as pl
 
-from wordclass import storage
-from wordclass.corpus import LabelledCorpus
+from wordclass.corpus.reader import LabelledCorpus
+from wordclass.storage import files
 
 
 def write(format, path, corpus):
@@ -17,7 +17,7 @@ def write(format, path, corpus):
             (path / label).mkdir(parents=True, exist_ok=True)
             (path / label / f"{k:05}.txt").write_bytes(text.encode())
     else:
-        with storage.writing(path) as file:
+        with files.writing(path) as file:
             file.write(_CONTENT[format](corpus))
     return path
 

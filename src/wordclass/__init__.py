@@ -11,17 +11,20 @@ if TYPE_CHECKING:
     from wordclass import dask as dask
     from wordclass import spark as spark
     from wordclass import torch as torch
-    from wordclass.classifiers import classifier as classifier
-    from wordclass.corpus import Dataset as Dataset
-    from wordclass.corpus import LabelledCorpus as LabelledCorpus
-    from wordclass.corpus import load_dataset as load_dataset
-    from wordclass.corpus import read_corpus as read_corpus
-    from wordclass.corpus_parts import CorpusParts as CorpusParts
-    from wordclass.distillation import distill as distill
+    from wordclass.classifiers.factory import classifier as classifier
+    from wordclass.classifiers.tuning import tune as tune
+    from wordclass.corpus.reader import Dataset as Dataset
+    from wordclass.corpus.reader import LabelledCorpus as LabelledCorpus
+    from wordclass.corpus.reader import load_dataset as load_dataset
+    from wordclass.corpus.reader import read_corpus as read_corpus
+    from wordclass.corpus.shards import CorpusParts as CorpusParts
+    from wordclass.decision.measures import evaluate as evaluate
+    from wordclass.decision.measures import macro_f1 as macro_f1
+    from wordclass.decision.measures import micro_f1 as micro_f1
     from wordclass.embedding.estimator import WordClassEmbeddings as WordClassEmbeddings
     from wordclass.embedding.matrix import EmbeddingMatrix as EmbeddingMatrix
     from wordclass.embedding.unseen_terms import UnseenTerms as UnseenTerms
-    from wordclass.engines import engine as engine
+    from wordclass.engines.engine import engine as engine
     from wordclass.errors import EngineError as EngineError
     from wordclass.errors import FormatError as FormatError
     from wordclass.errors import InputError as InputError
@@ -29,46 +32,43 @@ if TYPE_CHECKING:
     from wordclass.errors import MissingExtraError as MissingExtraError
     from wordclass.errors import StorageError as StorageError
     from wordclass.errors import WordClassError as WordClassError
-    from wordclass.measures import evaluate as evaluate
-    from wordclass.measures import macro_f1 as macro_f1
-    from wordclass.measures import micro_f1 as micro_f1
-    from wordclass.persistence import load as load
-    from wordclass.predictive_text_embedding import pte as pte
     from wordclass.progress import on_progress as on_progress
+    from wordclass.reproduction.rivals.pte import pte as pte
+    from wordclass.sentence.distillation import distill as distill
+    from wordclass.storage.models import load as load
     from wordclass.text.sequences import IdBatch as IdBatch
     from wordclass.text.vectorizer import DocumentVectorizer as DocumentVectorizer
-    from wordclass.tuning import tune as tune
-    from wordclass.word_vectors import WordVectors as WordVectors
+    from wordclass.vectors.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
-    "CorpusParts": "corpus_parts",
-    "Dataset": "corpus",
+    "CorpusParts": "corpus.shards",
+    "Dataset": "corpus.reader",
     "DocumentVectorizer": "text.vectorizer",
     "EmbeddingMatrix": "embedding.matrix",
     "EngineError": "errors",
     "FormatError": "errors",
     "IdBatch": "text.sequences",
     "InputError": "errors",
-    "LabelledCorpus": "corpus",
+    "LabelledCorpus": "corpus.reader",
     "MissingDataError": "errors",
     "MissingExtraError": "errors",
     "StorageError": "errors",
     "UnseenTerms": "embedding.unseen_terms",
     "WordClassEmbeddings": "embedding.estimator",
     "WordClassError": "errors",
-    "WordVectors": "word_vectors",
-    "classifier": "classifiers",
-    "distill": "distillation",
-    "engine": "engines",
-    "evaluate": "measures",
-    "load": "persistence",
-    "load_dataset": "corpus",
-    "macro_f1": "measures",
-    "micro_f1": "measures",
+    "WordVectors": "vectors.word_vectors",
+    "classifier": "classifiers.factory",
+    "distill": "sentence.distillation",
+    "engine": "engines.engine",
+    "evaluate": "decision.measures",
+    "load": "storage.models",
+    "load_dataset": "corpus.reader",
+    "macro_f1": "decision.measures",
+    "micro_f1": "decision.measures",
     "on_progress": "progress",
-    "pte": "predictive_text_embedding",
-    "read_corpus": "corpus",
-    "tune": "tuning",
+    "pte": "reproduction.rivals.pte",
+    "read_corpus": "corpus.reader",
+    "tune": "classifiers.tuning",
 }
 
 _OF_EXTRAS = {"dask": "dask", "spark": "pyspark", "torch": "torch"}  # what they need
@@ -83,7 +83,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
         return version("wordclass")
     if name in _OF_EXTRAS:
         # not in __all__: without the extra it is an error that names the pip command
-        from wordclass.naming import extra
+        from wordclass.catalogue import extra
 
         extra(_OF_EXTRAS[name], f"for wordclass.{name}", name)
         return importlib.import_module(f"wordclass.{name}")

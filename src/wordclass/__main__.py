@@ -1,5 +1,5 @@
 """`python -m wordclass` is the `wordclass` command."""
 
-from wordclass.cli import main
+from wordclass.cli.main import main
 
 main()

@@ -1,5 +1,6 @@
 """Names for the kinds of array that parts hand to each other."""
 
+import sys
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,21 @@ def to_sparse(matrix: Any) -> Sparse:  # noqa: ANN401 - whatever scipy turns int
     return sparse.csr_matrix(matrix, dtype=np.float64)
 
 
+def check_characters(array: NDArray[Any]) -> None:
+    """Refuse text in which a number stands for no character: Python fails when it makes a str.
+
+    Raises
+    ------
+    ValueError
+        The array holds text, and a number in it is too large for a code point.
+    """
+    if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
+        return
+    native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    if (largest := int(native.reshape(-1).view(np.uint32).max())) > sys.maxunicode:
+        raise ValueError(f"its text holds {largest:#x}, which is no character")
+
+
 def rows_of(matrix: Sparse) -> NDArray[np.intp]:
     """Return the row number of every stored value of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -38,6 +54,28 @@ def unit(rows: Floats) -> Floats:
 def mean_length(rows: Floats | Floats32) -> float:
     """Return the root mean square length of rows; 1 where all are zeros."""
     return float(np.sqrt(np.mean(np.sum(np.asarray(rows) ** 2, axis=1)))) or 1.0
+
+
+def best_of_rows(found: Ints, scores: Any, k: int) -> tuple[Ints, Any]:  # noqa: ANN401 - floats
+    """Return the k entries of each row with the highest scores, best first; of equals, the first.
+
+    Parameters
+    ----------
+    found : array of shape (n, c) or (1, c)
+        What has the scores.
+    scores : array of shape (n, c)
+    k : int
+    """
+    found = np.broadcast_to(found, scores.shape)
+    if scores.shape[1] > k:
+        # of equals those that a complete sort would put first
+        least = np.partition(scores, scores.shape[1] - k, axis=1)[:, -k, None]
+        is_above, is_level = scores > least, scores == least
+        n_level = k - is_above.sum(axis=1, keepdims=True)
+        kept = is_above | (is_level & (np.cumsum(is_level, axis=1) <= n_level))
+        found, scores = (each[kept].reshape(len(scores), k) for each in (found, scores))
+    order = np.argsort(-scores, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
 
 def as_float32(matrix: object) -> Floats32:

@@ -16,8 +16,8 @@ from scipy import special
 
 import wordclass as wc
 from wordclass.classifiers import fasttext as fasttext_entry
+from wordclass.corpus.splits import paper_split
 from wordclass.embedding.unseen_terms import UnseenTerms
-from wordclass.folds import paper_split
 
 fasttext = pytest.importorskip("fasttext")
 

@@ -116,7 +116,9 @@ def test_similarity_to_a_class_is_added_to_what_words_say(make, tmp_path):
     half = wc.classifier("nearest", **options, encoder_weight=1.0).fit(texts, labels)
     np.testing.assert_allclose(half.decision_function(texts) - words, added / 2, atol=1e-4)
 
-    _, contributions, intercept = model.scorer_.contributions(texts[0])
+    explained = model.scorer_.contributions(texts[0])
+    contributions = explained.table()
+    intercept = explained.intercept
     (scores,) = model.decision_function(texts[:1])
     np.testing.assert_allclose(contributions.sum(axis=0) + intercept, scores, atol=1e-4)
     model.save(tmp_path / "model")

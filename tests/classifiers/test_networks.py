@@ -16,10 +16,12 @@ from sklearn.base import clone
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
-from wordclass import persistence, progress  # noqa: E402
-from wordclass.classifiers import _network_classifier  # noqa: E402
+from wordclass import progress  # noqa: E402
+from wordclass.classifiers import network  # noqa: E402
+from wordclass.corpus.labels import encode  # noqa: E402
+from wordclass.decision.thresholds import Calibration  # noqa: E402
 from wordclass.network import machine  # noqa: E402
-from wordclass.thresholds import Calibration  # noqa: E402
+from wordclass.storage import models  # noqa: E402
 
 TEXTS, LABELS = corpus(40)
 SINGLE, MULTILABEL = corpus(40), multilabel_corpus(40)
@@ -110,7 +112,7 @@ def test_only_vectors_that_are_trainable_are_trained():
         "vectors+random": [],
     }.items():
         classifier = make(**VARIANTS[variant])
-        first = classifier._data(TEXTS, wc.labels.encode(LABELS), None).everything
+        first = classifier._data(TEXTS, encode(LABELS), None).everything
         E = classifier.fit(TEXTS, LABELS).embedding_
         assert E.terms == first.terms
         assert E.unseen_terms == first.unseen_terms
@@ -127,7 +129,7 @@ def test_words_of_the_training_texts_that_are_rare_are_trained_in_their_own_rows
     rare = "comet rose moon"
     texts, labels = [*TEXTS, rare], [*LABELS, "space"]
     classifier = make("lstm", vectors=VECTORS, trainable=True)
-    first = classifier._data(texts, wc.labels.encode(labels), None).everything
+    first = classifier._data(texts, encode(labels), None).everything
     E = classifier.fit(texts, labels).embedding_
     assert (E.matrix[E.row("comet")] != first.matrix[first.row("comet")]).any()
     assert (E.matrix[E.row("tulip")] == first.matrix[first.row("tulip")]).all()
@@ -312,9 +314,9 @@ def saved(tmp_path):
 
 def rewritten(folder, change):
     """Write the model again, a part of it exchanged, with checksums that fit."""
-    manifest, parts = persistence.read(folder)
+    manifest, parts = models.read(folder)
     change(manifest, parts.arrays)
-    persistence.write(folder, {**manifest, "digest": ""}, parts)
+    models.write(folder, {**manifest, "digest": ""}, parts)
 
 
 def drop_a_word(_, arrays):
@@ -350,7 +352,7 @@ def test_a_model_whose_parts_do_not_belong_together_is_refused(saved, change):
 
 
 def test_the_manifest_tells_how_training_went(saved):
-    found = persistence.read_manifest(saved)
+    found = models.read_manifest(saved)
     assert [epoch["epoch"] for epoch in found["facts"]["history"]] == [1, 2]
     json.dumps(found)
 
@@ -428,8 +430,8 @@ def test_a_text_without_labels_and_a_class_without_texts_are_fine():
     ],
 )
 def test_epochs_of_huge_corpora_end_early_unless_asked_otherwise(monkeypatch, options, n_batches):
-    monkeypatch.setattr(_network_classifier, "_HUGE", 31)
-    monkeypatch.setattr(_network_classifier, "_HUGE_BATCHES", 2)
+    monkeypatch.setattr(network, "_HUGE", 31)
+    monkeypatch.setattr(network, "_HUGE_BATCHES", 2)
     told = {}
     with progress.on_progress(lambda step, _, total: told.update({step: total})):
         make(batch_size=8, max_epochs=1, **options).fit(TEXTS, LABELS)

@@ -9,11 +9,13 @@ from sklearn.svm import LinearSVC
 from small_encoders import letters
 
 import wordclass as wc
-from wordclass import native, progress
+from wordclass import progress
 from wordclass.classifiers import svm
-from wordclass.labels import encode
-from wordclass.linear_solver import one_vs_rest
-from wordclass.thresholds import best_thresholds
+from wordclass.corpus.labels import encode
+from wordclass.corpus.splits import document_order, fingerprint_texts
+from wordclass.decision.thresholds import best_thresholds
+from wordclass.linear import one_vs_rest
+from wordclass.native import extension
 
 C_VALUES = [1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0]
 VECTORS = wc.WordVectors.of(
@@ -23,13 +25,17 @@ VECTORS = wc.WordVectors.of(
 
 
 def noisy(made, seed=0, n_wrong=12):
-    """The corpus with words of other classes in some texts, so that C matters."""
+    """The corpus with words of other classes in some texts, so that C matters.
+
+    It is in the order in which it is learned from: scikit-learn's folds depend on that.
+    """
     texts, labels = made
     generator = np.random.default_rng(seed)
     texts = list(texts)
     for k in generator.choice(len(texts), n_wrong, replace=False):
         texts[k] = f"{texts[(k + 1) % len(texts)]} {texts[(k + 2) % len(texts)]}"
-    return texts, labels
+    order = document_order(fingerprint_texts(texts), encode(labels).Y)
+    return [texts[k] for k in order], [labels[k] for k in order]
 
 
 def grid_search(scoring="accuracy", class_weight="balanced"):
@@ -211,7 +217,7 @@ def test_without_the_native_solver_everything_is_the_same_but_slower(monkeypatch
     for texts, labels in (corpus(45), multilabel_corpus(40)):
         ours = svm_of(n_jobs=2).fit(texts, labels)
         with monkeypatch.context() as patched:
-            patched.setattr(native, "solver", None)
+            patched.setattr(extension, "solver", None)
             plain = svm_of(n_jobs=2).fit(texts, labels)
             scores = plain.decision_function(texts)
         np.testing.assert_array_equal(plain.C_, ours.C_)
@@ -409,7 +415,9 @@ def test_an_encoder_stands_beside_other_features(make, features, tmp_path):
     texts, labels = make()
     options = {"features": features, "C": 1.0, "min_docs": 2}
     model = wc.classifier("svm", encoder=letters, **options).fit(texts, labels)
-    _, added, intercept = model.scorer_.contributions(texts[0])
+    explained = model.scorer_.contributions(texts[0])
+    added = explained.table()
+    intercept = explained.intercept
     (scores,) = np.reshape(model.decision_function(texts[:1]), (1, -1))
     np.testing.assert_allclose((added.sum(axis=0) + intercept)[-len(scores) :], scores, atol=1e-4)
     assert any(

@@ -5,9 +5,9 @@ import json
 import pytest
 from made_up import corpus
 
-from wordclass.corpus import Dataset, LabelledCorpus
-from wordclass.datasets import _download
-from wordclass.report import demo
+from wordclass.cli import demo
+from wordclass.corpus.datasets import _download
+from wordclass.corpus.reader import Dataset, LabelledCorpus
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ import written
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass import persistence
-from wordclass.classifiers import classifier
+from wordclass.classifiers.factory import classifier
+from wordclass.storage import models
 
 N_CASES = 500
 N_SECONDS = 60  # that no case may take
@@ -204,7 +204,7 @@ class Maker:
         if place:
             place[self.any_of(place)] = self.any_of([None, 1, -1, [], {}, [1], *STRANGE])
         manifest["digest"] = ""
-        (model / "manifest.json").write_bytes(persistence.sealed(manifest))
+        (model / "manifest.json").write_bytes(models.sealed(manifest))
         return self.on_model(model)
 
     def right_commands(self):

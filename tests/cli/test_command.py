@@ -57,12 +57,12 @@ def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(m
 
 NO_MEMORY = """
 import resource, sys
-from wordclass import cli
-import wordclass.embedding.estimator, wordclass.cli.app, wordclass.report.demo
+from wordclass.cli import main
+import wordclass.embedding.estimator, wordclass.cli.app, wordclass.cli.demo
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20),) * 2)
 sys.argv[0] = "wordclass"
-cli.main()
+main.main()
 """
 
 

@@ -9,12 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-from experiment.kills import command, leftovers
+from reproduction import conftest as fixtures
+from reproduction.kills import command, leftovers
 
-from wordclass.experiment.plans import Plan
-from wordclass.experiment.runs import Results
+from wordclass.reproduction.plan import Plan
+from wordclass.reproduction.runs import Results
 
-pytest_plugins = ("experiment.conftest",)
+data = fixtures.data  # in place of the fixture of the other commands
+encoder = fixtures.encoder
 
 PLAN = """
 [[runs]]

@@ -5,10 +5,10 @@ import io
 import json
 
 import pytest
-from experiment.made_results import add
+from reproduction.made_results import add
 
-from wordclass.experiment.plans import Plan
-from wordclass.experiment.runs import Results
+from wordclass.reproduction.plan import Plan
+from wordclass.reproduction.runs import Results
 
 ONLY = "dataset=newsgroups20,learner=svm"
 
@@ -67,9 +67,9 @@ def test_figures_are_listed(run, folder, tmp_path):
 
 def test_a_report_says_where_it_is(run, folder, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    from wordclass.report import experiment_figures
+    from wordclass.reproduction import figures
 
-    monkeypatch.setattr(experiment_figures, "write", lambda *_: {})  # which takes long
+    monkeypatch.setattr(figures, "write", lambda *_: {})  # which takes long
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "index.html").write_text("mine")
     words = ("experiment", "report", folder, "--to", tmp_path / "report", "--json")

@@ -194,14 +194,14 @@ def test_a_missing_label_is_told_of_by_file_and_line(run, parts, model):
 
 SLOW = """
 import sys, time
-from wordclass.report import in_parts
-plain = in_parts.predictions
+from wordclass.batch import sharded
+plain = sharded.predictions
 def slow(model, texts, **options):
     time.sleep(0.4)
     return plain(model, texts, **options)
-in_parts.predictions = slow
+sharded.predictions = slow
 sys.argv = ["wordclass", *sys.argv[1:]]
-from wordclass.cli import main
+from wordclass.cli.main import main
 main()
 """
 

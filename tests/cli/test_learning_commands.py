@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from command_corpora import write
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
@@ -18,16 +19,6 @@ from wordclass.cli.arguments import beside, named_choices, seconds
 
 GRID = ("--grid", "shrinkage=0,5,20", "--grid", "ngrams=1,1-2", "--set", "min_docs=2")
 USUAL = ("--classifier", "nearest", *GRID)
-
-
-def write(path, texts, labels, split=lambda k: None):
-    with path.open("w") as file:
-        for k, (text, given) in enumerate(zip(texts, labels, strict=True)):
-            record = {"text": text, "labels": given if isinstance(given, list) else [given]}
-            if split(k):
-                record["split"] = split(k)
-            file.write(json.dumps(record) + "\n")
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -531,20 +522,3 @@ def test_the_trials_of_a_model_in_this_very_folder_are_kept_beside_it(tmp_path, 
     monkeypatch.chdir(tmp_path)
     assert beside(Path("model"), "trials.jsonl") == Path("model.trials.jsonl")
     assert beside(Path(), "trials.jsonl") == tmp_path.with_name(f"{tmp_path.name}.trials.jsonl")
-
-
-@pytest.mark.parametrize("name", ["nearest", "svm", "linear", "cnn"])
-def test_train_and_evaluate_tell_of_structural_columns(name, tmp_path, run):
-    if name == "cnn":
-        pytest.importorskip("torch")
-    texts, labels = corpus(classes=("space", "garden"))
-    path, model = write(tmp_path / "docs.jsonl", texts, labels), tmp_path / "model"
-    more = ["--set", "channels=2", "--set", "max_epochs=1"] if name == "cnn" else []
-    asked = ["--set", "structural_problems=4", "--set", "min_docs=2", *more]
-    _, shown, _ = run("train", path, "-o", model, "--classifier", name, *asked, "--json")
-    found = json.loads(shown)["structural_columns"]
-    assert found["asked"] == 4
-    assert found["used"] in ((0, 4) if name == "linear" else (4,) if name != "nearest" else (0,))
-    status, _, told = run("evaluate", model, path)
-    assert status == 0
-    assert f"{found['used']} of 4 structural columns used" in told

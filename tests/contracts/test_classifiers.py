@@ -12,9 +12,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 import wordclass as wc
-from wordclass import folds, naming
+from wordclass import catalogue
+from wordclass.classifiers import base
 
-NAMES = naming.names("classifiers")
+NAMES = catalogue.names("classifiers")
 TEXTS, LABELS = corpus()
 
 
@@ -253,7 +254,7 @@ def test_a_fit_that_fails_leaves_what_was_fitted(classifier, error, monkeypatch)
     def fail(*_given):
         raise error
 
-    monkeypatch.setattr(folds.TrainingData, "of", fail)
+    monkeypatch.setattr(base, "TrainingData", fail)  # the last step of a fit
     for again in (learned, clone(classifier)):
         with pytest.raises(error):
             again.fit(*corpus(30))

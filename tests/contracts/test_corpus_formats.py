@@ -8,11 +8,11 @@ import written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wordclass import naming, progress
-from wordclass.corpus import CorpusReader, LabelledCorpus, ReadOptions, read_corpus
+from wordclass import catalogue, progress
+from wordclass.corpus.reader import CorpusReader, LabelledCorpus, ReadOptions, read_corpus
 from wordclass.errors import FormatError, InputError, MissingDataError
 
-FORMATS = naming.names("corpus_formats")
+FORMATS = catalogue.names("corpus_formats")
 # sorted by class, which is the order folders are read in
 ONE_EACH = LabelledCorpus(["to the moon", "été\u2028日本 😀", "", "a;b,c\td"], [*"abcc"], False)
 SEVERAL = LabelledCorpus(["to the moon", "été", "none"], [["a", "b_c"], ["b"], []], True)
@@ -22,7 +22,7 @@ VALID = (st.text(max_size=20) | TRICKY).filter(lambda text: text[:1] != "\ufeff"
 
 
 def entry(format):
-    return naming.entry("corpus_formats", format)
+    return catalogue.entry("corpus_formats", format)
 
 
 def name_for(format, compression=""):

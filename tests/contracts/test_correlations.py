@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from made_up import LABELS, N_CLASSES, N_DOCS, WEIGHTS
 from scipy import sparse
 
-from wordclass import naming
-from wordclass.counts import JOINTS, WordClassCounts
+from wordclass import catalogue
+from wordclass.embedding.counts import JOINTS, WordClassCounts
 
-NAMES = naming.names("correlations")
+NAMES = catalogue.names("correlations")
 
 
 def correlate(name, X, Y):
-    entry = naming.entry("correlations", name)
+    entry = catalogue.entry("correlations", name)
     return entry.correlate(WordClassCounts.of(X, Y, entry.NEEDS))
 
 
-def test_the_correlations_of_the_issue_are_all_there():
+def test_all_expected_correlations_exist():
     assert NAMES == [
         "chi_square", "conf_weight", "dot", "fisher", "gain_ratio", "gss", "information_gain",
         "odds_ratio", "pmi", "ppmi", "relevance_frequency",
@@ -66,7 +66,7 @@ def test_permuting_classes_permutes_columns(name, X, Y, order):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_names_the_sums_it_needs_and_no_others(name):
-    entry = naming.entry("correlations", name)
+    entry = catalogue.entry("correlations", name)
     assert entry.NEEDS <= JOINTS
     X, Y = np.eye(4), np.eye(4)
     for needed in entry.NEEDS:
@@ -78,7 +78,7 @@ def test_it_names_the_sums_it_needs_and_no_others(name):
 def test_no_document_at_all_gives_finite_values(name):
     empty = WordClassCounts.of(np.zeros((0, 3)), np.zeros((0, 2)))
     with np.errstate(all="raise"):
-        A = naming.entry("correlations", name).correlate(empty)
+        A = catalogue.entry("correlations", name).correlate(empty)
     assert A.shape == (3, 2)
     assert np.isfinite(A).all()
 
@@ -90,7 +90,7 @@ def test_a_problem_of_the_size_of_reuters_takes_no_noticeable_time(name):
     X = sparse.random(9603, 8250, 0.005, "csr", random_state=generator)
     Y = sparse.random(9603, 115, 0.011, "csr", random_state=generator)
     Y.data[:] = 1
-    entry = naming.entry("correlations", name)
+    entry = catalogue.entry("correlations", name)
     counts = WordClassCounts.of(X, Y, entry.NEEDS)
     start = time.process_time()
     entry.correlate(counts)

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from wordclass import naming
-from wordclass.corpus import load_dataset
-from wordclass.datasets import _download
+from wordclass import catalogue
+from wordclass.corpus.datasets import _download
+from wordclass.corpus.reader import load_dataset
 from wordclass.errors import FormatError, InputError, MissingDataError
 
-NAMES = naming.names("datasets")
-FROM_FILES = [name for name in NAMES if not naming.entry("datasets", name).SOURCE.is_built]
+NAMES = catalogue.names("datasets")
+FROM_FILES = [name for name in NAMES if not catalogue.entry("datasets", name).SOURCE.is_built]
 PUBLISHED = json.loads((Path(__file__).parents[1] / "golden" / "dataset_sizes.json").read_text())
 # all others were run on samples only, because nobody here has them
 RUN_ON_THE_REAL_CORPUS = {"docstrings", "newsgroups20", "reuters21578"}
 
 
 def source(name):
-    return naming.entry("datasets", name).SOURCE
+    return catalogue.entry("datasets", name).SOURCE
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_what_is_no_archive_is_refused_with_its_path(name, home, content):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_unknown_option_is_refused_and_the_known_ones_are_named(name, home):
-    known = [*inspect.signature(naming.entry("datasets", name).load).parameters][1:]
+    known = [*inspect.signature(catalogue.entry("datasets", name).load).parameters][1:]
     with pytest.raises(InputError, match=f"{name} has no option 'colour'; it has") as caught:
         load_dataset(name, home, colour="red")
     assert all(option in str(caught.value) for option in known)
@@ -90,7 +90,7 @@ def test_an_unknown_option_is_refused_and_the_known_ones_are_named(name, home):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_options_have_defaults_and_go_by_name(name):
-    first, *options = inspect.signature(naming.entry("datasets", name).load).parameters.values()
+    first, *options = inspect.signature(catalogue.entry("datasets", name).load).parameters.values()
     assert first.name == "home"
     assert all(option.kind is option.KEYWORD_ONLY for option in options)
     assert all(option.default is not option.empty for option in options)

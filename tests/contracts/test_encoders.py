@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from wordclass import naming  # noqa: E402
-from wordclass.encoders import encoder  # noqa: E402
+from wordclass import catalogue  # noqa: E402
 from wordclass.errors import InputError  # noqa: E402
+from wordclass.network.modules import encoder  # noqa: E402
 
-NAMES = naming.names("encoders")
+NAMES = catalogue.names("encoders")
 N_DIMS, N_CLASSES = 5, 3
 SMALL = {"n_classes": N_CLASSES, "channels": 4, "hidden": 4, "window": 3}
 LENGTHS = st.lists(st.integers(0, 12), min_size=1, max_size=4)
@@ -30,7 +30,7 @@ def _one_thread():
 
 def make(name, input_dim=N_DIMS, **options):
     """A small one: of the usual options those that this encoder has."""
-    known = inspect.signature(naming.entry("encoders", name).make).parameters
+    known = inspect.signature(catalogue.entry("encoders", name).make).parameters
     small = {option: value for option, value in SMALL.items() if option in known}
     return encoder(name, input_dim, **small | options).eval()
 
@@ -53,7 +53,7 @@ def batch_of(texts, n_places=0, padding=0.0):
     return vectors, lengths
 
 
-def test_the_encoders_of_the_issue_are_all_there():
+def test_all_expected_encoders_exist():
     assert NAMES == ["attention", "cnn", "leam", "lstm", "mean"]
 
 

@@ -8,15 +8,15 @@ from in_parts import assert_equal_vectors, write_parts
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass import naming
-from wordclass.engines import opened
-from wordclass.engines._runs import tree_sum
+from wordclass import catalogue
+from wordclass.engines.engine import opened
+from wordclass.engines.tasks import tree_sum
 
 ENGINES = [
     pytest.param(
         name, marks=pytest.mark.xdist_group("clusters") if name in ("dask", "spark") else ()
     )
-    for name in naming.names("engines")
+    for name in catalogue.names("engines")
 ]
 NUMBERS = {"spark": (7,)}  # of parts; all others take next to no time
 
@@ -82,7 +82,7 @@ def test_every_option_of_a_fit_has_the_same_effect(name, engine_named, tmp_path)
     parts = write_parts(tmp_path / "parts", texts, labels, 6)
     options = [
         {"shrinkage": 5.0, "ngrams": (1, 2), "weighting": "bm25"},
-        {"structural_problems": 3, "max_dims": 2},
+        {"max_dims": 2},
         {"analyzer": str.split, "min_docs": 0.1},
         {"analyzer": "characters", "ngrams": (2, 3), "stop_words": None},
     ]

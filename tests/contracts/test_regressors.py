@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from wordclass import naming
+from wordclass import catalogue
+from wordclass.embedding.unseen_terms import regressor
 from wordclass.errors import InputError
-from wordclass.regressors import regressor
 
-NAMES = naming.names("regressors")
+NAMES = catalogue.names("regressors")
 GENERATOR = np.random.default_rng(7)
 U = GENERATOR.normal(size=(300, 6)).astype(np.float32)
 S = (U @ GENERATOR.normal(size=(6, 3)) + [1, 0, -2]).astype(np.float32)

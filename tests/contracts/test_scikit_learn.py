@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import Pipeline, make_pipeline
 
 import wordclass as wc
-from wordclass import naming
+from wordclass import catalogue
 
-NAMES = naming.names("classifiers")
+NAMES = catalogue.names("classifiers")
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 _NETWORK = {"batch_size": 16, "lr": 0.05, "max_epochs": 2}
 OPTIONS = {

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from small_encoders import N_DIMS, TEXTS
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.errors import InputError
-from wordclass.sentence_vectors import SentenceEncoder
+from wordclass.sentence.encoder import SentenceEncoder
 
-NAMES = naming.names("sentence_encoders")
+NAMES = catalogue.names("sentence_encoders")
 pytestmark = [pytest.mark.parametrize("name", NAMES), pytest.mark.xdist_group("encoders")]
 
 
@@ -22,21 +22,23 @@ def folder(name, encoder_folder, tmp_path):
 
 
 def test_exactly_one_kind_recognizes_it(name, folder):
-    found = [kind for kind in NAMES if naming.entry("sentence_encoders", kind).recognizes(folder)]
+    found = [
+        kind for kind in NAMES if catalogue.entry("sentence_encoders", kind).recognizes(folder)
+    ]
     assert found == [name]
 
 
 def test_an_empty_folder_is_nobodys(name, tmp_path):
-    assert not naming.entry("sentence_encoders", name).recognizes(tmp_path)
+    assert not catalogue.entry("sentence_encoders", name).recognizes(tmp_path)
 
 
 def test_its_vectors_are_the_same_every_time_and_do_not_depend_on_other_texts(name, folder):
-    made = naming.entry("sentence_encoders", name).make(folder)
+    made = catalogue.entry("sentence_encoders", name).make(folder)
     vectors = made.encode(TEXTS, 1)
     assert vectors.shape == (len(TEXTS), N_DIMS)
     np.testing.assert_array_equal(made.encode(TEXTS, 1), vectors)
     np.testing.assert_allclose(made.encode(TEXTS, 2), vectors, atol=1e-6)
-    again = naming.entry("sentence_encoders", name).make(folder)
+    again = catalogue.entry("sentence_encoders", name).make(folder)
     alone = np.concatenate([again.encode([text], 1) for text in TEXTS])
     np.testing.assert_allclose(alone, vectors, atol=1e-5)
 
@@ -51,7 +53,7 @@ def test_odd_texts_have_vectors_too(name, folder, text):
 
 def test_its_fingerprint_tells_of_every_file_that_matters(name, folder):
     before = SentenceEncoder.of(folder).fingerprint
-    for path in naming.entry("sentence_encoders", name).files(folder):
+    for path in catalogue.entry("sentence_encoders", name).files(folder):
         content = path.read_bytes()
         path.write_bytes(content + b" ")
         if name == "onnx" or path.suffix == ".json":
@@ -109,7 +111,7 @@ def test_a_damaged_file_is_one_clear_line_or_makes_no_difference(name, folder, d
 
 
 def test_every_file_is_missed_in_one_clear_line(name, folder):
-    for path in naming.entry("sentence_encoders", name).files(folder):
+    for path in catalogue.entry("sentence_encoders", name).files(folder):
         path.rename(folder.parent / "aside")
         found = outcome(folder)
         assert "\n" not in found if isinstance(found, str) else path.suffix == ".json"

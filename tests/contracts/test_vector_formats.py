@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.errors import FormatError, InputError, StorageError
-from wordclass.word_vectors import WordVectors
+from wordclass.vectors.word_vectors import WordVectors
 
-FORMATS = {name: naming.entry("vector_formats", name) for name in naming.names("vector_formats")}
+FORMATS = {
+    name: catalogue.entry("vector_formats", name) for name in catalogue.names("vector_formats")
+}
 WRITABLE = [name for name, module in FORMATS.items() if hasattr(module, "write")]
 # "\n" and spaces are special to some formats, which have tests of their own for them
 TERMS = st.text(

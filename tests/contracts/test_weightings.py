@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import wordclass as wc
-from wordclass import naming
+from wordclass import catalogue
 
-NAMES = naming.names("weightings")
-SEEING_LABELS = [name for name in NAMES if hasattr(naming.entry("weightings", name), "CORRELATION")]
+NAMES = catalogue.names("weightings")
 TEXTS = st.lists(
     st.lists(st.sampled_from(["aa", "bb", "cc", "dd"]), max_size=8).map(" ".join),
     min_size=2,
@@ -19,14 +18,8 @@ TEXTS = st.lists(
 ).filter(lambda texts: any(texts))
 
 
-def labels_of(texts):
-    """Labels in turn, for the weightings that see some; the others ignore them."""
-    return [("x", "y", "z")[k % 3] for k in range(len(texts))]
-
-
-def fitted(name, texts, **options):
-    vectorizer = wc.DocumentVectorizer(weighting=name, min_docs=1, **options)
-    return vectorizer.fit(texts, labels_of(texts))
+def fitted(name, texts):
+    return wc.DocumentVectorizer(weighting=name, min_docs=1).fit(texts)
 
 
 @pytest.mark.parametrize("name", ["tfidf", "bm25"])
@@ -39,26 +32,6 @@ def test_it_equals_slow_loops_written_from_its_definition(name, texts, new):
     np.testing.assert_allclose(vectorizer.transform(texts).toarray(), loops(texts, terms))
     expected = loops(new, terms, training_texts=texts)
     np.testing.assert_allclose(vectorizer.transform(new).toarray(), expected)
-
-
-@pytest.mark.untraced  # with every line traced it takes twice as long
-@pytest.mark.parametrize("over_classes", ["max", "sum"])
-@pytest.mark.parametrize("name", SEEING_LABELS)
-@given(texts=TEXTS, new=TEXTS)
-def test_one_that_sees_labels_equals_slow_loops(name, over_classes, texts, new):
-    vectorizer = fitted(name, texts, over_classes=over_classes)
-    terms = list(vectorizer.get_feature_names_out())
-    labels = labels_of(texts)
-    Y = [[float(label == each) for each in sorted(set(labels))] for label in labels]
-    correlation = getattr(reference, naming.entry("weightings", name).CORRELATION)
-    joined = {"max": max, "sum": sum}[over_classes]
-    expected = reference.supervised(new, terms, Y, correlation, joined, training_texts=texts)
-    # a correlation that is 0 but for rounding is no reason for a row of length 1
-    is_sure = np.abs(np.array(expected)).sum(axis=1) > 0
-    made = vectorizer.transform(new).toarray()
-    factors = vectorizer.vocabulary_.factors
-    if (factors[factors > 0] > 1e-12).all():
-        np.testing.assert_allclose(made[is_sure], np.array(expected)[is_sure], atol=1e-9)
 
 
 @pytest.mark.untraced  # with every line traced it takes twice as long
@@ -80,7 +53,4 @@ def test_weights_are_positive_where_a_term_occurs_and_nowhere_else(name, texts):
     assert X.dtype == np.float64
     assert (X.data > 0).all()
     occurs = wc.DocumentVectorizer(weighting="count", min_docs=1).fit_transform(texts) > 0
-    if name in SEEING_LABELS:  # a term that tells nothing has no weight
-        assert not (X > 0).toarray()[~occurs.toarray()].any()
-    else:
-        np.testing.assert_array_equal((X > 0).toarray(), occurs.toarray())
+    np.testing.assert_array_equal((X > 0).toarray(), occurs.toarray())

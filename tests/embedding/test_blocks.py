@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import wordclass as wc
-from wordclass import checks, naming
+from wordclass import catalogue, options
 from wordclass.embedding import vectors
 from wordclass.embedding.vectors import Recipe
 
@@ -21,7 +21,7 @@ def documents(n_docs, n_terms, n_classes):
 
 
 @pytest.mark.parametrize("shrinkage", [0.0, 3.0])
-@pytest.mark.parametrize("correlation", naming.names("correlations"))
+@pytest.mark.parametrize("correlation", catalogue.names("correlations"))
 def test_blocks_of_classes_make_the_same_bits(monkeypatch, correlation, shrinkage):
     recipe = Recipe.of(correlation, shrinkage)
     counts = recipe.count(*documents(300, 70, 11))
@@ -60,7 +60,7 @@ def test_little_memory_is_needed_beside_the_vectors(monkeypatch, correlation):
 def test_vectors_without_room_are_refused_with_what_would_fit(monkeypatch):
     texts = [f"w{k % 40} w{k % 30} w{k % 7}" for k in range(200)]
     labels = [f"c{k % 9}" for k in range(200)]
-    monkeypatch.setattr(checks, "free_bytes", lambda: 9 * 4 * 20)
+    monkeypatch.setattr(options, "free_bytes", lambda: 9 * 4 * 20)
     monkeypatch.setattr(vectors, "_BLOCK_CELLS", 100)
     with pytest.raises(wc.InputError, match=r"40 terms by 9 classes need .*min_docs=(\d+)") as told:
         wc.WordClassEmbeddings(min_docs=1).fit(texts, labels)

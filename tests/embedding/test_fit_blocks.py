@@ -9,8 +9,8 @@ import pytest
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass import native
-from wordclass.corpus import CorpusReader
+from wordclass.corpus.reader import CorpusReader
+from wordclass.native import extension
 from wordclass.text import counting
 
 
@@ -37,7 +37,6 @@ def assert_same(one, other):
         {"correlation": "chi_square", "stop_words": "english"},
         {"analyzer": str.split, "shrinkage": 3.0},
         {"analyzer": "characters", "ngrams": (2, 3), "n_jobs": 2},
-        {"structural_problems": 3},
     ],
 )
 def test_blocks_equal_the_whole(size, made, options):
@@ -49,9 +48,9 @@ def test_blocks_equal_the_whole(size, made, options):
 
 def test_the_vocabulary_of_blocks_is_that_of_the_whole_with_all_bounds(monkeypatch):
     texts, _ = corpus()
-    for engine in (native.engine, None):
-        monkeypatch.setattr(native, "engine", engine)
-        monkeypatch.setattr(native, "_has_warned", True)
+    for engine in (extension.engine, None):
+        monkeypatch.setattr(extension, "engine", engine)
+        monkeypatch.setattr(extension, "_has_warned", True)
         for options in ({"min_docs": 3, "max_df": 0.5}, {"min_docs": 0.1, "max_terms": 7}):
             whole = wc.DocumentVectorizer(**options).fit(texts)
             parts = wc.DocumentVectorizer(**options).fit_blocks([texts[:25], texts[25:]])
@@ -115,8 +114,7 @@ def test_a_decision_on_the_kind_of_labels_is_kept(written):
 def test_a_large_file_is_fitted_block_by_block_with_the_same_result(
     written, tmp_path, monkeypatch, capsys
 ):
-    from wordclass import cli
-    from wordclass.cli import corpora
+    from wordclass.cli import corpora, main
 
     for limit, name in ((0, "streamed"), (1 << 30, "whole")):
         monkeypatch.setattr(corpora, "_LARGE", limit)
@@ -124,7 +122,7 @@ def test_a_large_file_is_fitted_block_by_block_with_the_same_result(
             sys, "argv", ["wordclass", "fit", str(written), "-o", str(tmp_path / f"{name}.wce")]
         )
         with pytest.raises(SystemExit):
-            cli.main()
+            main.main()
         assert "from 60 documents (single-label, 3 classes)" in capsys.readouterr().err
     streamed, whole = (
         wc.WordClassEmbeddings.load(tmp_path / f"{name}.wce") for name in ("streamed", "whole")
@@ -135,7 +133,7 @@ def test_a_large_file_is_fitted_block_by_block_with_the_same_result(
 MEMORY = """
 import resource, sys
 import wordclass as wc
-from wordclass.corpus import CorpusReader
+from wordclass.corpus.reader import CorpusReader
 from pathlib import Path
 wce = wc.WordClassEmbeddings()
 wce.fit_blocks([(["aa bb"] * 9, ["x"] * 5 + ["y"] * 4)])  # everything is imported by now

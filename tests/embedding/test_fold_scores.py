@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from wordclass.arrays import to_sparse
 from wordclass.embedding import cross_fit as fold_scores
-from wordclass.embedding.cross_fit import FoldScores, cross_fit
+from wordclass.embedding.cross_fit import FoldScores, cross_fit_features
 from wordclass.embedding.vectors import Recipe
 
 WEIGHTS = hnp.arrays(np.float64, (12, 5), elements=st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0]))
@@ -34,7 +34,7 @@ def embedding(scores, shrinkage):
 @given(X=WEIGHTS, Y=LABELS, shrinkage=st.sampled_from([0.0, 1.0, 20.0]))
 def test_scores_equal_those_of_cross_fitting(X, Y, shrinkage):
     recipe = Recipe.of("dot", shrinkage)
-    expected = cross_fit(to_sparse(X), to_sparse(Y), FOLDS, recipe.count, recipe.embed)
+    expected = cross_fit_features(to_sparse(X), to_sparse(Y), FOLDS, recipe.count, recipe.embed)
     made = FoldScores(to_sparse(X), to_sparse(Y), FOLDS, 4)
     made.scores(7.0)  # one set of sums serves them all
     np.testing.assert_allclose(made.scores(shrinkage), expected, rtol=1e-4, atol=1e-4)

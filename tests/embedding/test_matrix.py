@@ -11,8 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import wordclass as wc
 from wordclass.embedding.unseen_terms import UnseenTerms
-from wordclass.subwords import Subwords
 from wordclass.text.analyzer import Analyzer
+from wordclass.vectors.subwords import Subwords
 
 TEXTS, LABELS = corpus()
 U = wc.WordVectors.of(["tax", "moon", "the", "rose"], np.arange(8).reshape(4, 2) + 1.0)

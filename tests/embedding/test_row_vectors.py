@@ -5,11 +5,11 @@ import pytest
 from made_up import corpus
 
 import wordclass as wc
-from wordclass import naming
-from wordclass.embedding import estimator, vectors
+from wordclass import catalogue
+from wordclass.embedding import vectors
 
 
-@pytest.mark.parametrize("correlation", naming.names("correlations"))
+@pytest.mark.parametrize("correlation", catalogue.names("correlations"))
 @pytest.mark.parametrize("shrinkage", [0.0, 3.0])
 def test_rows_made_by_themselves_are_those_of_the_whole(correlation, shrinkage, monkeypatch):
     monkeypatch.setattr(vectors, "_BLOCK_CELLS", 30)
@@ -27,7 +27,7 @@ def test_a_projection_needs_no_dense_table(projector, monkeypatch, tmp_path):
     texts, labels = corpus(90)
     options = {"projector": projector, "max_dims": 2, "min_docs": 2, "shrinkage": 2.0}
     whole = wc.WordClassEmbeddings(**options).fit(texts, labels)
-    monkeypatch.setattr(estimator, "MOST_CELLS", 10)
+    monkeypatch.setattr(vectors, "MAX_DENSE_CELLS", 10)
     monkeypatch.setattr(vectors, "_BLOCK_CELLS", 30)
     made = wc.WordClassEmbeddings(**options).fit(texts, labels)
     assert made.class_vectors_ is None
@@ -43,7 +43,9 @@ def test_a_projection_needs_no_dense_table(projector, monkeypatch, tmp_path):
         np.testing.assert_array_equal(each.transform(texts), made.transform(texts))
 
 
-def test_random_projections_are_made_as_before(monkeypatch):
-    monkeypatch.setattr(estimator, "MOST_CELLS", 10)
-    made = wc.WordClassEmbeddings(projector="random", max_dims=2).fit(*corpus(90))
-    assert made.class_vectors_.shape == (len(made), 3)
+def test_random_projections_hold_no_table_either(monkeypatch):
+    whole = wc.WordClassEmbeddings(projector="random", max_dims=2).fit(*corpus(90))
+    monkeypatch.setattr(vectors, "MAX_DENSE_CELLS", 10)
+    by_rows = wc.WordClassEmbeddings(projector="random", max_dims=2).fit(*corpus(90))
+    assert by_rows.class_vectors_ is None
+    np.testing.assert_allclose(by_rows.vectors_, whole.vectors_, atol=1e-6)

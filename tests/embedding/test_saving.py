@@ -23,7 +23,7 @@ def split_words(text):
         {},
         {"max_dims": 2, "shrinkage": 5.0, "ngrams": (1, 2), "stop_words": ["the"]},
         {"correlation": "information_gain", "stop_words": frozenset({"and", "the"})},
-        {"keep_documents": True, "structural_problems": 2},
+        {"keep_documents": True},
         {"correlation": "fisher", "weighting": "bm25", "min_docs": 0.1, "max_dims": None},
     ],
 )

@@ -5,25 +5,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import LABELS, WEIGHTS
 
-from wordclass import naming
-from wordclass.counts import WordClassCounts
+from wordclass import catalogue
+from wordclass.embedding.counts import WordClassCounts
 from wordclass.embedding.vectors import Recipe, shrink
 from wordclass.errors import InputError
 
 
 @given(X=WEIGHTS.filter(np.any), Y=LABELS, strength=st.sampled_from([0.5, 5, 20]))
 def test_the_shrunken_dot_product_is_that_of_the_definition(X, Y, strength):
-    A = naming.entry("correlations", "dot").correlate(shrink(WordClassCounts.of(X, Y), strength))
+    A = catalogue.entry("correlations", "dot").correlate(shrink(WordClassCounts.of(X, Y), strength))
     np.testing.assert_allclose(A, reference.shrunken_dot(X, Y, strength), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", naming.names("correlations"))
+@pytest.mark.parametrize("name", catalogue.names("correlations"))
 def test_a_rare_term_is_pulled_further_than_a_frequent_one(name):
     # both occur in class 0 only: term 0 in 2 documents, term 1 in 20; class 0 has half of all
     X = np.zeros((40, 3))
     X[:2, 0] = X[:20, 1] = X[:, 2] = 1.0
     Y = np.repeat([[1, 0], [0, 1]], 20, axis=0)
-    correlate = naming.entry("correlations", name).correlate
+    correlate = catalogue.entry("correlations", name).correlate
     counts = WordClassCounts.of(X, Y)
     plain, shrunken = correlate(counts), correlate(shrink(counts, 20))
     assert np.isfinite(shrunken).all()

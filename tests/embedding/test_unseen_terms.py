@@ -5,13 +5,14 @@ import pickle
 import numpy as np
 import pytest
 from made_up import COMMON, WORDS, corpus
+from saved_by_0_1_0.make_files import vectors
+from saved_with_removed_options.make_files import HERE
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsRegressor
 
 import wordclass as wc
-from wordclass.embedding.unseen_terms import UnseenTerms
-from wordclass.regressors import regressor
-from wordclass.subwords import Subwords
+from wordclass.embedding.unseen_terms import UnseenTerms, regressor
+from wordclass.vectors.subwords import Subwords
 
 TEXTS, LABELS = corpus()
 SYNONYMS = {"space": ["comet", "probe"], "garden": ["tulip", "weed"], "music": ["cello", "tune"]}
@@ -148,10 +149,10 @@ def test_where_vectors_are_projected_the_report_has_scores_as_before(projected):
     )
 
 
-def test_structural_columns_are_predicted_but_no_classes():
-    wce = wc.WordClassEmbeddings(min_docs=2, structural_problems=4).fit(TEXTS, LABELS)
-    found = UnseenTerms.predict(U, wce)
-    assert found.vectors.shape == (6, 7)
+def test_extra_columns_of_an_old_file_are_predicted_but_no_classes():
+    wce = wc.WordClassEmbeddings.load(HERE / "embeddings" / "structural.wce")
+    found = UnseenTerms.predict(vectors(), wce)
+    assert found.vectors.shape == (2, 7)
     assert {name for _, name, _ in found.report()} <= set(wce.classes_)
     assert found.to_word_vectors().dimension_names == tuple(wce.columns_)
 

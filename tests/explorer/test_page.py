@@ -13,7 +13,7 @@ from made_up import corpus
 from running_service import running
 
 import wordclass as wc
-from wordclass.corpus import LabelledCorpus
+from wordclass.corpus.reader import LabelledCorpus
 from wordclass.explorer.page import MOST_BYTES, Page, exported
 from wordclass.explorer.views import Exploration
 
@@ -159,7 +159,7 @@ def browser_numbers(page, texts):
             const source = document.querySelector("script[type=module]").textContent;
             const data = JSON.parse(document.getElementById("data").textContent);
             const made = new Function("texts", "data", source.replace(/\\nstart\\(\\);\\s*$/, "") + `
-                const model = new LocalModel(data.model, data.about.classes);
+                const model = new LocalModel(data.model, data.about.classes, data.characters);
                 return texts.map((text) => ({
                     predicted: model.predict(text, 99), explained: model.explain(text, data.about.classes[0]),
                 }));`);

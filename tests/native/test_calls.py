@@ -10,6 +10,7 @@ from pathlib import Path
 import native_calls
 import numpy as np
 import pytest
+import sound_native_calls
 
 SCRIPT = Path(native_calls.__file__)
 REFUSED = {"ValueError", "TypeError", "IndexError", "OverflowError", "MemoryError"}
@@ -34,13 +35,13 @@ def made(work, **options):
 
 
 def test_every_native_function_has_a_call():
-    assert set(native_calls.every_name()) == native_calls.calls(n_docs=5).keys()
+    assert set(sound_native_calls.every_name()) == sound_native_calls.calls(n_docs=5).keys()
 
 
-@pytest.mark.parametrize("name", [*native_calls.calls(n_docs=5)])
+@pytest.mark.parametrize("name", [*sound_native_calls.calls(n_docs=5)])
 def test_results_do_not_depend_on_the_number_of_threads(name):
     one, three = (
-        native_calls.calls(n_docs=300, n_threads=n_threads)[name]() for n_threads in (1, 3)
+        sound_native_calls.calls(n_docs=300, n_threads=n_threads)[name]() for n_threads in (1, 3)
     )
     if isinstance(one, tuple):
         assert len(one) == len(three)
@@ -51,7 +52,9 @@ def test_results_do_not_depend_on_the_number_of_threads(name):
 
 
 def test_looks_at_many_documents_do_not_depend_on_the_number_of_threads():
-    every = zip(*(native_calls.calls_with_looks(n_threads) for n_threads in (1, 3)), strict=True)
+    every = zip(
+        *(sound_native_calls.calls_with_looks(n_threads) for n_threads in (1, 3)), strict=True
+    )
     for one, three in every:
         for ours, theirs in zip(*map(_arrays, (one(), three())), strict=True):
             np.testing.assert_array_equal(ours, theirs)
@@ -75,7 +78,9 @@ def test_no_wrong_argument_crashes_and_those_that_cannot_fit_are_refused():
 def test_threads_that_cannot_start_are_errors():
     outcomes = made("with_little_memory")
     threaded = {
-        name for name, call in native_calls.calls(n_docs=5).items() if "n_threads" in call.arguments
+        name
+        for name, call in sound_native_calls.calls(n_docs=5).items()
+        if "n_threads" in call.arguments
     } - {"engine.TermCounter", "solver.task"}  # they only remember the number
     threaded |= {"engine.TermCounter.add", "solver.solve", "solver.solve_products"}
     threaded |= {"solver.validate", "solver.validate_products"}

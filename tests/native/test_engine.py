@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from wordclass.native import engine
+from wordclass.native.extension import engine
 from wordclass.text.analyzer import Analyzer
 from wordclass.text.counting import NativeCountedTexts
 
@@ -85,7 +85,7 @@ def test_an_object_that_a_thread_is_changing_is_refused_to_another():
 # Each runs in a process of its own: a crash is then one failing test, and says which.
 SETUP = """
 import numpy as np
-from wordclass.native import engine as e
+from wordclass.native.extension import engine as e
 
 def ints(*values): return np.array(values, np.int32)
 def longs(*values): return np.array(values, np.int64)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import wordclass as wc
-from wordclass import native
+from wordclass.native import extension
 
-pytestmark = pytest.mark.skipif(native.engine is None, reason="the engine was not built")
+pytestmark = pytest.mark.skipif(extension.engine is None, reason="the engine was not built")
 
 N_CHOSEN = 15_000
 FIRST, SECOND = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x9E3779B97F4A7C15)

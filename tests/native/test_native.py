@@ -5,9 +5,9 @@ import pytest
 from nasty_documents import documents
 
 import wordclass as wc
-from wordclass import native
-from wordclass.counts import WordClassCounts
-from wordclass.labels import encode
+from wordclass.corpus.labels import encode
+from wordclass.embedding.counts import WordClassCounts
+from wordclass.native import extension
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer
 
@@ -15,14 +15,14 @@ from wordclass.text.analyzer import Analyzer
 @pytest.fixture
 def without_engine(monkeypatch):
     def remove():
-        monkeypatch.setattr(native, "engine", None)
-        monkeypatch.setattr(native, "_has_warned", False)
+        monkeypatch.setattr(extension, "engine", None)
+        monkeypatch.setattr(extension, "_has_warned", False)
 
     return remove
 
 
 def test_the_engine_is_here_so_that_no_slow_path_hides_a_broken_build():
-    assert native.engine is not None
+    assert extension.engine is not None
     assert isinstance(counting.count(["aa"], Analyzer()), counting.NativeCountedTexts)
 
 
@@ -31,7 +31,7 @@ def test_weights_are_the_same_to_the_bit_with_and_without_the_engine(without_eng
     with_engine = wc.DocumentVectorizer(min_docs=2).fit(texts)
     X = with_engine.transform(texts)
     without_engine()
-    with pytest.warns(native.SlowPathWarning):
+    with pytest.warns(extension.SlowPathWarning):
         without = wc.DocumentVectorizer(min_docs=2).fit(texts)
     assert without.vocabulary_.terms == with_engine.vocabulary_.terms
     assert without.transform(texts).data.tobytes() == X.data.tobytes()
@@ -47,7 +47,7 @@ def test_without_the_engine_everything_works_and_one_warning_says_so(without_eng
         embeddings = wc.WordClassEmbeddings(min_docs=1).fit(texts, labels)
         embeddings.transform(texts)
         wc.DocumentVectorizer(ngrams=(1, 2)).fit(texts).transform(texts)
-    assert [each.category for each in caught] == [native.SlowPathWarning]
+    assert [each.category for each in caught] == [extension.SlowPathWarning]
     assert embeddings.terms_ == expected.terms_
     np.testing.assert_allclose(embeddings.vectors_, expected.vectors_, atol=1e-6)
     np.testing.assert_allclose(embeddings.transform(texts), expected.transform(texts), atol=1e-6)
@@ -76,7 +76,7 @@ def test_sums_are_the_same_with_and_without_the_engine(ngrams, is_multilabel, wi
     expected = WordClassCounts.of(X, Y)
     for name in ("joint_weight", "joint_docs", "term_docs", "term_weight", "term_squares"):
         np.testing.assert_array_equal(getattr(sums, name), getattr(expected, name))
-    with pytest.warns(native.SlowPathWarning):
+    with pytest.warns(extension.SlowPathWarning):
         slow = fitted()
     assert ours.vectors_.tobytes() == in_threads.vectors_.tobytes()
     np.testing.assert_allclose(ours.vectors_, slow.vectors_, atol=1e-4)

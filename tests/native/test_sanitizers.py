@@ -22,9 +22,9 @@ sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
 sys.path[:0] = [tests, os.path.join(tests, "text"), os.path.join(tests, "native")]
 
-from wordclass import native
-assert native.engine is sys.modules[name].engine and sys.modules[name].__spec__.origin == path
-import native_calls, numpy as np
+from wordclass.native import extension
+assert extension.engine is sys.modules[name].engine and sys.modules[name].__spec__.origin == path
+import native_calls, sound_native_calls, numpy as np
 import test_engine, test_native_counting as fuzz
 from nasty_documents import documents, spliced_with_numbers
 import wordclass as wc
@@ -67,12 +67,12 @@ for code in (*test_engine.MUST_RAISE, *test_engine.MAY_RAISE):
 called = set()
 for seed in range(8):
     for n_threads in (1, 2, 7):
-        for call in native_calls.calls(1 + 40 * seed, n_threads, seed).values():
+        for call in sound_native_calls.calls(1 + 40 * seed, n_threads, seed).values():
             call()
             called.add(call.name)
-        for call in native_calls.calls_with_looks(n_threads, seed):
+        for call in sound_native_calls.calls_with_looks(n_threads, seed):
             call()
-assert called == set(native_calls.every_name())
+assert called == set(sound_native_calls.every_name())
 for what, call, _ in native_calls.spoiled_calls():
     sizes = [each for each in call.arguments.values() if isinstance(each, int)]
     if max(sizes, default=0) > native_calls.HUGE:

@@ -9,9 +9,9 @@ from made_up import corpus
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
-from wordclass.encoders import encoder  # noqa: E402
-from wordclass.labels import encode  # noqa: E402
+from wordclass.corpus.labels import encode  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
+from wordclass.network.modules import encoder  # noqa: E402
 from wordclass.network.text_network import TextNetwork  # noqa: E402
 from wordclass.network.training import LabelledSequences  # noqa: E402
 

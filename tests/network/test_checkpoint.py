@@ -14,11 +14,12 @@ from made_up import corpus, multilabel_corpus
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
-from wordclass import storage  # noqa: E402
-from wordclass.classifiers import _network_classifier  # noqa: E402
+from wordclass.classifiers import network as network_classifier  # noqa: E402
+from wordclass.corpus.labels import encode  # noqa: E402
 from wordclass.network import checkpoint  # noqa: E402
 from wordclass.network.checkpoint import Checkpoint, CheckpointError, State  # noqa: E402
-from wordclass.storage.parts import Parts  # noqa: E402
+from wordclass.storage import files  # noqa: E402
+from wordclass.storage.state import Parts  # noqa: E402
 
 TEXTS, LABELS = corpus(30)
 OPTIONS = {
@@ -73,7 +74,7 @@ def every_batch(monkeypatch):
         return Checkpoint(path, key, seconds=0)
 
     monkeypatch.setattr(Checkpoint, "write", count_and_write)
-    monkeypatch.setattr(_network_classifier, "Checkpoint", make_checkpoint)
+    monkeypatch.setattr(network_classifier, "Checkpoint", make_checkpoint)
 
     def die_after(n_writes):
         n_left[0] = n_writes
@@ -185,7 +186,7 @@ def test_so_is_one_with_another_weight_of_one_text(tmp_path, part):
     weights = np.ones(30)
     path = tmp_path / "state"
     make(checkpoint=path).fit(TEXTS, LABELS, sample_weight=weights)
-    data = make()._data(TEXTS, wc.labels.encode(LABELS), None)
+    data = make()._data(TEXTS, encode(LABELS), None)
     is_validated = np.isin(np.arange(30), data.validated)
     weights[np.flatnonzero(is_validated == (part == "validation"))[0]] = 2
     with pytest.raises(CheckpointError, match="another training"):
@@ -244,7 +245,7 @@ def test_no_file_is_a_beginning_and_nothing_is_written_without_a_path(tmp_path):
 
 def test_removing_takes_what_a_killed_process_left_and_nothing_else(tmp_path):
     path = tmp_path / "m.checkpoint"
-    unfinished = f"{storage._MACHINE}-{'0f' * 8}.tmp"
+    unfinished = f"{files._MACHINE}-{'0f' * 8}.tmp"
     kept = ["m", "mXcheckpoint", ".m.checkpoint.tmp", f".other.{unfinished}"]
     for name in [*kept, path.name, f".m.checkpoint.{unfinished}", f".state.{unfinished}"]:
         (tmp_path / name).write_text("")
@@ -261,7 +262,7 @@ def test_removing_takes_what_a_killed_process_left_and_nothing_else(tmp_path):
 def fit_and_tell(folder, options, seconds):
     """In a process of its own: train with a checkpoint, and write down what was learned."""
     torch.set_num_threads(1)
-    _network_classifier.Checkpoint = lambda path, key: Checkpoint(path, key, seconds=seconds)
+    network_classifier.Checkpoint = lambda path, key: Checkpoint(path, key, seconds=seconds)
     classifier = make(**options, checkpoint=folder / "state").fit(*corpus(120))
     (folder / "done.tmp").write_bytes(pickle.dumps(learned(classifier)))
     os.replace(folder / "done.tmp", folder / "done")

@@ -14,9 +14,9 @@ from made_up import corpus, multilabel_corpus
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
-from wordclass.encoders import encoder  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
 from wordclass.network.export import export  # noqa: E402
+from wordclass.network.modules import encoder  # noqa: E402
 from wordclass.network.text_network import TextNetwork  # noqa: E402
 
 TEXTS, LABELS = corpus(30)
@@ -200,6 +200,29 @@ def test_torch_reads_an_lstm_where_wordclass_is_not_installed(tmp_path):
 
 
 # --- the files ----------------------------------------------------------------------------------
+
+EXPORT = """
+import resource, sys
+import wordclass as wc
+model = wc.load(sys.argv[1])
+_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
+try:
+    model.export(sys.argv[2])
+except wc.StorageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits")
+@pytest.mark.parametrize("ending", [".pt2", ".onnx"])
+def test_a_network_that_does_not_fit_on_the_disk_is_an_error_with_its_path(tmp_path, ending):
+    fitted("cnn").save(tmp_path / "model")
+    path = tmp_path / f"network{ending}"
+    command = [sys.executable, "-W", "ignore", "-c", EXPORT, tmp_path / "model", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"{path}: cannot be written: File too large")
+    assert ".tmp" not in done.stdout
 
 
 def test_the_description_has_all_that_a_reader_needs(tmp_path):

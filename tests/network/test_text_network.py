@@ -10,9 +10,9 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import wordclass as wc  # noqa: E402
-from wordclass import naming  # noqa: E402
-from wordclass.encoders import encoder  # noqa: E402
+from wordclass import catalogue  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
+from wordclass.network.modules import encoder  # noqa: E402
 from wordclass.network.text_network import TextNetwork  # noqa: E402
 
 TEXTS, LABELS = corpus()
@@ -49,7 +49,7 @@ def test_it_is_a_linear_function_of_what_the_encoder_gives():
         np.testing.assert_allclose(row, W @ document + b, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", naming.names("encoders"))
+@pytest.mark.parametrize("name", catalogue.names("encoders"))
 @settings(max_examples=10)
 @given(
     texts=st.lists(st.sampled_from([*TEXTS, "", "moon", "nobody knows"]), min_size=1, max_size=5)
@@ -66,7 +66,7 @@ def test_a_text_has_the_scores_it_has_alone(name, texts):
             )
 
 
-@pytest.mark.parametrize("name", naming.names("encoders"))
+@pytest.mark.parametrize("name", catalogue.names("encoders"))
 @pytest.mark.parametrize("trainable", [False, True])
 def test_it_learns(name, trainable):
     with torch.random.fork_rng():

@@ -11,12 +11,7 @@ from scipy import sparse
 torch = pytest.importorskip("torch")
 
 from wordclass.network.text_network import in_order  # noqa: E402
-from wordclass.network.training import (  # noqa: E402
-    FoldVectors,
-    LabelledSequences,
-    prepared,
-    shuffled,
-)
+from wordclass.network.training import FoldVectors, LabelledSequences, prepared, shuffled  # noqa: E402
 from wordclass.text.sequences import Sequences  # noqa: E402
 
 PADDING = 6

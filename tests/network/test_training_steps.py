@@ -20,7 +20,7 @@ from torch.nn import functional
 from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.text_network import in_order
 from wordclass.network.training import FoldVectors, Schedule, Training
-from wordclass.storage.parts import Parts
+from wordclass.storage.state import Parts
 
 
 class Plain:

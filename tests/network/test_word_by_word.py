@@ -13,11 +13,11 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import wordclass as wc  # noqa: E402
-from wordclass import native  # noqa: E402
-from wordclass.encoders.cnn import CnnEncoder  # noqa: E402
-from wordclass.encoders.mean import MeanEncoder  # noqa: E402
+from wordclass.native import extension  # noqa: E402
 from wordclass.network import word_by_word  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
+from wordclass.network.encoders.cnn import CnnEncoder  # noqa: E402
+from wordclass.network.encoders.mean import MeanEncoder  # noqa: E402
 
 TEXTS, LABELS = corpus()
 U = wc.WordVectors.of(["tax", "moon", "the", "rose"], np.arange(8).reshape(4, 2) / 4 - 1.0)
@@ -332,7 +332,7 @@ def problem(seed=0, n_words=6, windows=(2, 3, 9), channels=7, lengths=(5, 0, 1, 
 
 
 def strongest(given, n_threads=1):
-    return native.convolution.strongest(*given.values(), n_threads)
+    return extension.convolution.strongest(*given.values(), n_threads)
 
 
 def responses_of(given, text, number):
@@ -397,7 +397,7 @@ def test_threads_do_not_change_a_bit(n_threads):
     ]
     texts = (given["words"], given["ends"], given["windows"], given["channels"])
     one, other = (
-        native.convolution.gradients(slopes, where, *texts, *rows, True, True, n)
+        extension.convolution.gradients(slopes, where, *texts, *rows, True, True, n)
         for n in (1, n_threads)
     )
     for mine, theirs in zip(one, other, strict=True):
@@ -433,7 +433,7 @@ def test_ends_cover_all_tokens():
 
 
 def test_it_serves_this_layer_and_this_encoder():
-    assert native.convolution is not None, "the build is broken"
+    assert extension.convolution is not None, "the build is broken"
     for trainable in TRAINABLE:
         assert word_by_word.serves(*pair(trainable))
 
@@ -501,7 +501,7 @@ def test_compiled_exported_and_traced_networks_go_the_plain_way():
 
 
 def test_it_does_not_serve_where_the_compiled_part_is_missing(monkeypatch):
-    monkeypatch.setattr(native, "convolution", None)
+    monkeypatch.setattr(extension, "convolution", None)
     layer, encoder = pair()
     assert not word_by_word.serves(layer, encoder)
     with pytest.raises(wc.InputError, match="the native convolution was not built"):
@@ -509,11 +509,11 @@ def test_it_does_not_serve_where_the_compiled_part_is_missing(monkeypatch):
 
 
 def test_the_compiled_parts_are_found_without_importing_torch():
-    code = "import sys; from wordclass import native; print('torch' in sys.modules)"
+    code = "import sys; from wordclass.native import extension; print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        native.nothing  # noqa: B018
+        extension.nothing  # noqa: B018
 
 
 # --- errors ------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def stop_in_second_epoch(classifier, data):
 
 
 def use_the_command(folder):
-    from wordclass import cli
+    from wordclass.cli import main as cli
 
     options = {"min_docs": 2, "channels": 4, "batch_size": 8, "max_epochs": 8, "lr": 0.01}
     settings = [word for name in options for word in ("--set", f"{name}={options[name]}")]

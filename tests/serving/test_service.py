@@ -14,6 +14,7 @@ import httpx
 import numpy as np
 import pytest
 from explored_models import model
+from made_up import corpus
 from running_service import running
 
 import wordclass as wc
@@ -138,7 +139,9 @@ BAD_BODIES = [
     (PREDICT, b'{"texts": [NaN]}', 400, "no number of JSON"),
     (PREDICT, b'{"texts": ["a"], "k": 1e999}', 400, "expected"),
     (PREDICT, b"\xff\xfe", 400, "not JSON"),
-    (PREDICT, b"[" * 100_000, 400, "not JSON"),
+    (PREDICT, b"[" * 20_000, 400, "not JSON"),
+    (PREDICT, b"[" * 100_000, 413, "JSON values; send fewer at once"),
+    (PREDICT, b'{"texts": ["a"], "k": ' + b"9" * 4000 + b"}", 400, "a number has 4,000 characters"),
     (PREDICT, b"null", 400, "the body is null"),
     (PREDICT, b"[]", 400, "the body is a list; expected object"),
     (PREDICT, b"{}", 400, "the body has no 'texts'"),
@@ -156,7 +159,7 @@ BAD_BODIES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "status", "told"), BAD_BODIES)
+@pytest.mark.parametrize(("path", "body", "status", "told"), BAD_BODIES, ids=lambda _: "")
 def test_bad_bodies_are_refused_in_one_line(service, path, body, status, told):
     answer = service.client.post(path, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == status
@@ -245,6 +248,109 @@ def test_slow_clients_are_let_go(service):
     assert b" 400 " in exchanged(service, [b"nonsense\r\n\r\n"])
     long_head = b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + b"X: " + b"a" * 100_000
     assert b" 400 " in exchanged(service, [long_head])
+
+
+def chunked(body, trailers=b"", extra=b""):
+    """Write a request in one chunk, with trailers and further headers."""
+    head = f"POST {PREDICT} HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    return (
+        head.encode() + extra + b"Transfer-Encoding: chunked\r\n\r\n"
+        + b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(body), body, trailers)
+    )  # fmt: skip
+
+
+BODY = b'{"texts": ["moon"]}'
+LOCAL = b"Host: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "trailer",
+    [b"Host: evil.example", b"Host: localhost", b"Content-Type: a/b", b"Expect: 100-continue",
+     b"Authorization: Bearer x", b"X: " + b"a" * 1000],
+)  # fmt: skip
+def test_trailers_change_no_header(service, trailer):
+    answer = exchanged(service, [chunked(BODY, trailer + b"\r\n", LOCAL)])
+    assert answer.startswith(b"HTTP/1.1 200 "), answer[:300]
+    # the trailer arrives when the application runs already
+    request = chunked(BODY, trailer + b"\r\n", LOCAL)
+    cut = request.index(b"\r\n0\r\n") + 2
+    answer = exchanged(service, [request[:cut], request[cut:]])
+    assert answer.startswith(b"HTTP/1.1 200 "), answer[:300]
+    answer = exchanged(service, [chunked(BODY, LOCAL)])
+    assert answer.startswith(b"HTTP/1.1 400 "), "a trailer is no Host"
+
+
+def test_trailers_and_extensions_of_chunks_are_limited(service):
+    for start in (b"0\r\nX: ", b"1;"):
+        request = chunked(BODY, extra=LOCAL)
+        cut = request.index(b"\r\n0\r\n") + 2
+        answer = exchanged(service, [request[:cut] + start, *[b"a" * 50_000] * 2])
+        assert answer.startswith(b"HTTP/1.1 400 "), answer[:300]
+    head = chunked(b"", extra=LOCAL).partition(b"0\r\n")[0]
+    one_by_one = b"".join(b"1\r\n%c\r\n" % byte for byte in BODY.ljust(30_000))
+    answer = exchanged(service, [head + one_by_one + b"0\r\n\r\n"])
+    assert answer.startswith(b"HTTP/1.1 200 "), answer[:300]
+
+
+@pytest.mark.parametrize("second", [LOCAL, b"hOST: evil.example\r\n"])
+def test_two_hosts_are_refused(service, second):
+    for hosts in (LOCAL + second, second + LOCAL):
+        assert exchanged(service, [chunked(BODY, extra=hosts)]).startswith(b"HTTP/1.1 400 ")
+
+
+def test_large_bodies_do_not_keep_others_waiting(folder, tmp_path):
+    """While bodies that take long to parse arrive, the one process answers others."""
+    keys = b"{" + b",".join(b'"%d":1' % number for number in range(1_000_000)) + b"}"
+    numbers = b'{"texts":[' + b"1," * 5_000_000 + b"1]}"
+    with running(tmp_path, folder / "news", "--quiet") as found:
+        headers = {"Content-Type": "application/json"}
+        statuses = []
+
+        def attack():
+            for content in (keys, numbers) * 2:
+                answer = httpx.post(
+                    found.address + PREDICT[1:], content=content, headers=headers, timeout=60
+                )
+                statuses.append(answer.status_code)
+
+        attacker = threading.Thread(target=attack)
+        slowest = [longest_wait(found, lambda: False, n=30)]
+        attacker.start()
+        slowest.append(longest_wait(found, attacker.is_alive))
+        attacker.join()
+    assert statuses == [413] * 4
+    parsing = time.perf_counter()
+    json.loads(keys)
+    json.loads(numbers)
+    parsing = time.perf_counter() - parsing
+    assert slowest[1] < slowest[0] + parsing / 2
+
+
+def longest_wait(found, goes_on, n=0):
+    """Ask again and again, at least n times; return the longest time to an answer."""
+    longest = 0.0
+    while goes_on() or n > 0:
+        start = time.perf_counter()
+        assert found.get("/health").status_code == 200
+        longest = max(longest, time.perf_counter() - start)
+        n -= 1
+    return longest
+
+
+def test_an_explanation_whose_client_has_gone_is_given_up(tmp_path):
+    texts, labels = corpus(60, seed=0)
+    wc.classifier("linear", characters=(2, 5)).fit(texts, labels).save(tmp_path / "news")
+    text = " ".join(f"moon{number}" for number in range(25_000))
+    with running(tmp_path, tmp_path / "news") as found:
+        assert found.post("/models/news/explain", {"text": text + text}).status_code == 413
+        body = json.dumps({"text": text}).encode()
+        head = b"POST /models/news/explain HTTP/1.1\r\nContent-Type: application/json\r\n"
+        with socket.create_connection(("127.0.0.1", found.port), timeout=10) as wire:
+            wire.sendall(head + LOCAL + b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        assert found.post(PREDICT, {"texts": ["moon"]}).status_code == 200
+        found.wait_for("request", n=3)
+        statuses = [each["status"] for each in found.events() if each["event"] == "request"]
+        assert sorted(statuses) == [200, 413, 499]
 
 
 def test_two_thousand_open_connections_do_not_stop_it(service):
@@ -337,7 +443,7 @@ def test_a_process_that_dies_is_replaced(service):
 
 def test_tokens_hosts_and_origins(folder, tmp_path):
     tokens = tmp_path / "tokens"
-    tokens.write_text("first-token\nsecond-token\n")
+    tokens.write_text("# clients of the library\nfirst-token-0001\n\nsecond-token-0002\n")
     options = ["--token-file", tokens, "--allow-host", "models.example", "--quiet"]
     with running(
         tmp_path, folder / "news", *options, "--cors-origin", "https://a.example"
@@ -345,13 +451,14 @@ def test_tokens_hosts_and_origins(folder, tmp_path):
         missing = found.get("/models")
         assert missing.status_code == 401
         assert missing.headers["www-authenticate"] == "Bearer"
-        for given in ("wrong", "first-toke", "first-token2", "\xe9"):
+        for given in ("wrong", "first-token-000", "first-token-00012", "clients", "#", "\xe9"):
             headers = {"Authorization": f"Bearer {given}".encode("latin-1")}
             assert found.get("/models", headers=headers).status_code == 401
         assert (
-            found.get("/models", headers={"Authorization": "Basic first-token"}).status_code == 401
+            found.get("/models", headers={"Authorization": "Basic first-token-0001"}).status_code
+            == 401
         )
-        right = {"Authorization": "Bearer second-token", "Host": "models.example:8000"}
+        right = {"Authorization": "Bearer second-token-0002", "Host": "models.example:8000"}
         assert found.get("/models", headers=right).status_code == 200
         assert found.get("/health").status_code == 200
         document = found.get("/openapi.json", headers=right).json()
@@ -364,10 +471,14 @@ def test_tokens_hosts_and_origins(folder, tmp_path):
         assert allowed.headers["access-control-allow-origin"] == "https://a.example"
         other = found.client.options(PREDICT, headers={**asked, "Origin": "https://b.example"})
         assert "access-control-allow-origin" not in other.headers
-        tokens.write_text("third-token")
+        tokens.write_text("a passphrase of many words")
+        found.reload()
+        assert "line 1" in found.wait_for("reload failed")["error"]
+        assert httpx.get(found.address + "models", headers=right).status_code == 200
+        tokens.write_text("third-token-0003")
         found.reload()
         found.wait_for("reloaded")
-        right["Authorization"] = "Bearer third-token"
+        right["Authorization"] = "Bearer third-token-0003"
         assert httpx.get(found.address + "models", headers=right).status_code == 200
         assert not [each for each in found.events() if each["event"] == "request"]
 

@@ -20,8 +20,8 @@ WORK = """
 import json, sys
 from wordclass.text.analyzer import Analyzer
 from wordclass.text.counting import NativeCountedTexts
-from wordclass.vocabulary import Vocabulary, kept_terms
-from wordclass.weightings import tfidf
+from wordclass.text.vocabulary import Vocabulary, kept_terms
+from wordclass.text.weightings import tfidf
 
 with open(sys.argv[1]) as file:
     texts = json.load(file)

@@ -12,7 +12,7 @@ import wordclass as wc
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer, CharacterAnalyzer
 from wordclass.text.counting import NativeCountedTexts, NativeTermCounter
-from wordclass.vocabulary import Vocabulary
+from wordclass.text.vocabulary import Vocabulary
 
 # with every line traced the slow loops take twice as long; other tests go through the same lines
 pytestmark = pytest.mark.untraced

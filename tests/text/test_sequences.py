@@ -11,7 +11,7 @@ from wordclass.text import counting
 from wordclass.text.analyzer import Analyzer
 from wordclass.text.counting import index_in_python, index_texts
 from wordclass.text.sequences import Sequences
-from wordclass.vocabulary import Vocabulary
+from wordclass.text.vocabulary import Vocabulary
 
 PADDING = 99
 

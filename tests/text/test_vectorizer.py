@@ -210,7 +210,7 @@ def test_texts_that_cannot_be_used_are_refused(texts, message):
 
 
 def test_an_unknown_weighting_lists_the_known_ones():
-    with pytest.raises(wc.InputError, match=r"known: binary, bm25, count, tf_chi, .*, tfidf"):
+    with pytest.raises(wc.InputError, match=r"known: binary, bm25, count, tfidf"):
         wc.DocumentVectorizer(weighting="tfdif", min_docs=1).fit(["aa"])
 
 
@@ -222,3 +222,60 @@ def test_the_vocabularies_of_the_paper_are_found(shared_data):
         train = wc.read_corpus(shared_data(name), split="train")
         vectorizer = wc.DocumentVectorizer(weighting="binary").fit(train.texts)
         assert len(vectorizer.vocabulary_) == n_terms
+
+
+class ShareOfFirstClass:
+    """A weighting that learns from labels: the share of a term's documents in the first class."""
+
+    def fit(self, occurrences, Y):
+        in_class = Y[:, [0]].T @ (occurrences > 0)
+        self.shares = in_class.toarray().ravel() / (occurrences > 0).sum(axis=0).A1
+        return self
+
+    def weight(self, occurrences, vocabulary):
+        return occurrences.multiply(self.shares).tocsr()
+
+
+def test_a_weighting_may_learn_from_labels():
+    texts, labels = ["aa bb", "aa", "bb bb", "cc"], ["x", "x", "y", "y"]
+    weighting = ShareOfFirstClass()
+    vectorizer = wc.DocumentVectorizer(weighting=weighting, min_docs=1)
+    expected = [[1, 0.5, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert vectorizer.fit_transform(texts, labels).toarray().tolist() == expected
+    assert vectorizer.transform(texts).toarray().tolist() == expected
+    assert not hasattr(weighting, "shares")  # what was given is not changed
+    assert vectorizer.__sklearn_tags__().target_tags.required
+    assert not wc.DocumentVectorizer().__sklearn_tags__().target_tags.required
+    again = clone(vectorizer).fit(texts, [[label] for label in labels])
+    assert again.transform(texts).toarray().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda v: v.fit(["aa", "bb"]), "learns from labels, and there are none; expected fit"),
+        (lambda v: v.fit(["aa", "bb"], ["x"]), "2"),
+        (lambda v: v.fit(["aa", "bb"], ["x", "x"]), "only one class"),
+        (lambda v: v.fit_blocks([["aa"]]), "learns from labels, which is not possible here"),
+        (
+            lambda v: wc.WordClassEmbeddings(weighting=v.weighting).fit(["aa", "bb"], ["x", "y"]),
+            "learns from labels, which is not possible here; use fit",
+        ),
+        (
+            lambda v: wc.classifier("nearest", weighting=v.weighting).fit(["aa"] * 2, ["x", "y"]),
+            "learns from labels, which is not possible here",
+        ),
+    ],
+)
+def test_a_weighting_that_learns_from_labels_needs_some(use, message):
+    with pytest.raises(wc.InputError, match=message):
+        use(wc.DocumentVectorizer(weighting=ShareOfFirstClass(), min_docs=1))
+
+
+def test_it_is_refused_for_a_corpus_in_parts(tmp_path):
+    path = tmp_path / "docs.csv"
+    path.write_text("text,label\naa bb,x\nbb cc,y\n" * 4, encoding="utf-8")
+    for name in ("svm", "linear"):
+        model = wc.classifier(name, weighting=ShareOfFirstClass(), min_docs=1)
+        with pytest.raises(wc.InputError, match="learns from labels, which is not possible here"):
+            model.fit_parts(str(path))

@@ -1,46 +1,9 @@
-"""Classifiers of texts with scikit-learn's manners: one file per kind.
+"""Classifiers of texts that follow the scikit-learn API: one file per kind.
 
 Each file defines `make(**options)`, which returns a classifier with `fit(texts, labels)`,
-`predict`, `decision_function` and `classes_`. It may define `GRID`, the values of options that
-`tune` chooses from, those that matter most first; a classifier that chooses options by itself tells
+`predict`, `decision_function` and `classes_`. It may define `GRID`, the option values that `tune`
+chooses from, the most important options first. A classifier that chooses options itself reports
 them in `settings_`.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from wordclass import naming
-from wordclass.errors import InputError
-
-
-def classifier(name: str, **options: Any) -> Any:  # noqa: ANN401 - whatever the entry makes
-    """Make a classifier of texts by its name, with its own options.
-
-    Examples
-    --------
-    >>> classifier("nearest", shrinkage=20.0)
-    NearestClassifier(shrinkage=20.0)
-    """
-    return naming.entry("classifiers", name).make(**options)
-
-
-def checked_options(
-    name: str, options: Mapping[str, Any], shared: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the options for a classifier.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    options
-        Refused where the classifier does not have one of them.
-    shared
-        Other options, such as a seed: those are taken that the classifier has and `options` lacks.
-    """
-    known = classifier(name).get_params(deep=False)
-    if unknown := sorted(set(options) - set(known)):
-        raise InputError(
-            f"the classifier {name!r} has no option {unknown[0]!r}; it has: {', '.join(known)}"
-        )
-    return {each: value for each, value in shared.items() if each in known} | {**options}
+SHARED_MODULES = ("base", "factory", "network", "tuning")  # these are not entries

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import list_texts
-from wordclass.classifiers._text_classifier import Contributions
+from wordclass.decision.explanation import Columns, Contributions
+from wordclass.decision.scorers import Scorer
+from wordclass.embedding.counts import sparse_times_dense
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError, StorageError
-from wordclass.linear_solver.one_vs_rest import sparse_times_dense
-from wordclass.storage.parts import Parts
+from wordclass.options import list_texts
+from wordclass.storage.state import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import count_known
-from wordclass.vocabulary import Vocabulary
+from wordclass.text.vocabulary import Vocabulary
 
 _LABEL = "__label__"  # words are numbers in the files, so none of them can look like this
 _END = "</s>"  # fastText's word for the end of a line
@@ -62,7 +63,7 @@ def train(
     settings : dict
         What fastText is to do, by its own names.
     """
-    fasttext = naming.extra("fasttext", "for the classifier 'fasttext'")
+    fasttext = catalogue.extra("fasttext", "for the classifier 'fasttext'")
     with _files() as folder:
         _write_texts(folder / "texts", occurrences, Y)
         options = {**settings, "label": _LABEL, "minCount": 1, "verbose": 0}
@@ -149,7 +150,7 @@ def _taken_out(model: Any, n_words: int, n_classes: int) -> Trained:  # noqa: AN
 
 
 @dataclass(frozen=True, eq=False)
-class WordAverage:
+class WordAverage(Scorer):
     """The mean of the vectors of a text's words, times the vectors of the classes.
 
     Every text ends with one more word, the end of the text, so that none is empty; words outside
@@ -157,7 +158,7 @@ class WordAverage:
 
     Parameters
     ----------
-    analyze
+    tokenize
         What cuts a text into words.
     vocabulary
         The v words that have a vector.
@@ -173,13 +174,28 @@ class WordAverage:
         Number of threads.
     """
 
-    analyze: Analyze
+    tokenize: Analyze
     vocabulary: Vocabulary
     word_vectors: Floats32
     end_vector: Floats32
     class_vectors: Floats32
     offset: Floats32
     n_jobs: int | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.class_vectors)
+
+    @property
+    def analyze(self) -> Analyze:
+        """What cuts a text into words."""
+        return self.tokenize
+
+    @property
+    def terms(self) -> Sequence[str]:
+        """The words that have a vector."""
+        return self.vocabulary.terms
 
     def with_unseen(self, E: EmbeddingMatrix) -> "WordAverage":
         """Return the same with more words: all others of E, with the vectors they have there."""
@@ -205,26 +221,31 @@ class WordAverage:
         return scores
 
     def contributions(self, text: str) -> Contributions:
-        """Return the words of a text, what each adds to each score (t, m), and the rest (m,)."""
+        """Return the words of a text and their contributions to the scores."""
         counted = self._count([text])
         words = [self.vocabulary.terms[j] for j in counted.indices]
         share = counted.data[:, None] / _lengths(counted)
-        added = share * (self.word_vectors[counted.indices] @ self.class_vectors.T)
-        rest = self.end_vector @ self.class_vectors.T / _lengths(counted) + self.offset
-        return words, added.astype(np.float32), rest.astype(np.float32)
+        intercept = self.end_vector @ self.class_vectors.T / _lengths(counted) + self.offset
+
+        def columns(chosen: Columns) -> Floats32:
+            products = self.word_vectors[counted.indices] @ self.class_vectors[chosen].T
+            added: Floats32 = (share * products).astype(np.float32)
+            return added
+
+        return Contributions(words, intercept.astype(np.float32), columns)
 
     def _count(self, texts: list[str]) -> Sparse:
-        return count_known(texts, self.analyze, self.vocabulary, self.n_jobs)
+        return count_known(texts, self.tokenize, self.vocabulary, self.n_jobs)
 
-    def to_parts(self) -> Parts:
-        """Return what is stored of it: everything but the analyzer."""
+    def to_state(self) -> Parts:
+        """Return what is stored of the scorer: everything but the analyzer."""
         return Parts.of(words=self.vocabulary.terms) | Parts.of_fields(self, _LAYOUT)
 
     @classmethod
-    def from_parts(cls, analyze: Analyze, parts: Parts) -> "WordAverage":
-        """Return what was stored; the analyzer comes from elsewhere."""
-        words = parts.take(words="sorted:str words")["words"]
-        return cls(analyze, fixed_vocabulary(words), **parts.take(**_LAYOUT))
+    def from_state(cls, analyze: Analyze, state: Parts) -> "WordAverage":
+        """Return the scorer that was stored; the analyzer follows from the options."""
+        words = state.take(words="sorted:str words")["words"]
+        return cls(analyze, fixed_vocabulary(words), **state.take(**_LAYOUT))
 
 
 def fixed_vocabulary(terms: list[str]) -> Vocabulary:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from wordclass.classifiers._network_classifier import NetworkClassifier
-from wordclass.encoders.cnn import check_windows
+from wordclass.classifiers.network import NetworkClassifier
+from wordclass.network.encoders.cnn import check_windows
 
 # what the paper's validation chose from; where all vectors are random, also 50, 200 or 300
 # dimensions of them
@@ -27,7 +27,7 @@ class CnnClassifier(NetworkClassifier):
         The widths of the filters, in words.
 
     All other parameters, and the attributes, are those of every network: see
-    `wordclass.classifiers._network_classifier.NetworkClassifier`.
+    `wordclass.classifiers.network.NetworkClassifier`.
     """
 
     channels: int = 128

@@ -8,29 +8,29 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int, check_number, check_one_of, n_threads
 from wordclass.classifiers._fasttext_training import (
     DivergedError,
     WordAverage,
     fixed_vocabulary,
     train,
 )
-from wordclass.classifiers._text_classifier import TextClassifier, own_embeddings
+from wordclass.classifiers.base import TextClassifier, own_embeddings
+from wordclass.corpus.labels import EncodedLabels
+from wordclass.corpus.splits import Split, fold_numbers, paper_split
+from wordclass.decision.measures import Scores, score
+from wordclass.decision.thresholds import best_thresholds, decide
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
-from wordclass.folds import fold_numbers, paper_split
-from wordclass.labels import EncodedLabels
-from wordclass.measures import Scores, score
-from wordclass.search import Documents
-from wordclass.storage.parts import Parts
+from wordclass.linear.search import Documents
+from wordclass.options import check_int, check_number, check_one_of, n_threads
+from wordclass.storage.state import Parts
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze
-from wordclass.thresholds import best_thresholds, decide
-from wordclass.vocabulary import kept_terms
-from wordclass.word_vectors import WordVectors
+from wordclass.text.vocabulary import kept_terms
+from wordclass.vectors.word_vectors import WordVectors
 
 # what the paper's validation chose from (section on fastText); it let the dimensions vary too where
 # all are random, and the epochs only in 5 and 10 for its two largest data sets
@@ -129,8 +129,8 @@ class FastTextClassifier(TextClassifier):
 
     Attributes
     ----------
-    model_ : WordAverage
-        The words and vectors that do the work.
+    scorer_ : WordAverage
+        The vectors of words and classes; also as `model_`.
     validation_ : Scores or None
         In the paper's protocol, how good the model is on the texts that validate. Not saved.
     """
@@ -162,7 +162,7 @@ class FastTextClassifier(TextClassifier):
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         if sample_weight is not None:
             raise InputError("fastText weighs all texts the same: leave sample_weight out")
-        naming.extra("fasttext", "for the classifier 'fasttext'")
+        catalogue.extra("fasttext", "for the classifier 'fasttext'")
         is_multilabel = labels.codeframe.is_multilabel
         self._check_options()
         if self.unseen is not None and (self.vectors is None or self.wce is False):
@@ -173,17 +173,18 @@ class FastTextClassifier(TextClassifier):
             check_int("random_dims", self.random_dims, 1)
         documents = Documents(texts, labels)
         loss = self.loss or ("ova" if is_multilabel else "softmax")
-        self.thresholds_ = self._thresholds(documents, loss) if is_multilabel else None
         rows, validated = np.arange(len(texts)), np.arange(0)
         if self.protocol == "paper":
             rows, validated = paper_split(len(texts), self.seed)
-        self.model_ = self._trained(documents, loss, rows)
+            self._check_training_scores(labels, len(validated))
+        self.thresholds_ = self._thresholds(documents, loss) if is_multilabel else None
+        self.scorer_ = self._trained(documents, loss, rows)
         self.loss_, self.calibration_ = loss, None
         self.validation_ = self._validated(documents.part(validated)) if len(validated) else None
 
     def _validated(self, documents: Documents) -> Scores:
         codeframe, Y = documents.labels.codeframe, documents.labels.Y
-        return score(Y, decide(self.model_.scores(documents.texts), self.thresholds_), codeframe)
+        return score(Y, decide(self.scorer_.scores(documents.texts), self.thresholds_), codeframe)
 
     def _check_options(self) -> None:
         check_one_of("loss", self.loss, ("softmax", "ova", None))
@@ -204,12 +205,12 @@ class FastTextClassifier(TextClassifier):
         if self.thresholds == "paper":
             return np.zeros(documents.labels.Y.shape[1])
         n_texts = len(documents.texts)
-        is_held_out = fold_numbers(documents.texts, _HELD_OUT, self.seed) == 0
-        if is_held_out.all() or not is_held_out.any():
+        split = Split.of(fold_numbers(documents.texts, _HELD_OUT, self.seed) == 0)
+        if not len(split.train) or not len(split.held_out):
             raise InputError(f"{n_texts} texts are too few to tune thresholds on some of them")
-        held_out = documents.part(np.flatnonzero(is_held_out))
-        rest = np.flatnonzero(~is_held_out)
-        model = self._trained(documents.part(rest), loss, np.arange(len(rest)))
+        held_out = documents.part(split.held_out)
+        self._check_training_scores(documents.labels, len(held_out.texts))
+        model = self._trained(documents.part(split.train), loss, np.arange(len(split.train)))
         return best_thresholds(model.scores(held_out.texts), held_out.labels.Y)
 
     def _trained(self, documents: Documents, loss: str, rows: Ints) -> WordAverage:
@@ -218,7 +219,7 @@ class FastTextClassifier(TextClassifier):
         if embeddings is not None:
             embeddings.fit(documents.texts, documents.labels)
         taught = documents.part(rows[np.diff(documents.labels.Y.indptr)[rows] > 0])
-        analyze = self._analyzer()
+        analyze = self._new_analyzer()
         words, doc_freq, occurrences = self._counted(taught.texts, analyze)
         E = self._given(words, doc_freq, len(taught.texts), embeddings)
         initial = None if E is None else _starts(E, words)
@@ -288,8 +289,10 @@ class FastTextClassifier(TextClassifier):
     # --- using ------------------------------------------------------------------------------
 
     @property
-    def _scorer(self) -> WordAverage:
-        return self.model_
+    def model_(self) -> WordAverage:
+        """The scorer."""
+        scorer: WordAverage = self.scorer_
+        return scorer
 
     def calibrated(self, scores: Floats | Floats32) -> Floats:
         """Turn scores (n, m) into probabilities as fastText does, without its table of sigmoids."""
@@ -302,11 +305,11 @@ class FastTextClassifier(TextClassifier):
         return sigmoids
 
     def _to_parts(self) -> Parts:
-        return self.model_.to_parts() | Parts.of({"loss": self.loss_})
+        return super()._to_parts() | Parts.of({"loss": self.loss_})
 
     def _from_parts(self, parts: Parts) -> None:
         self._check_options()
-        self.model_ = WordAverage.from_parts(self._analyzer(), parts)
+        self.scorer_ = WordAverage.from_state(self._new_analyzer(), parts)
         self.loss_ = parts.facts["loss"]
         check_one_of("loss", self.loss_, ("softmax", "ova"))
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from wordclass.classifiers._network_classifier import NetworkClassifier
-from wordclass.encoders.leam import check_window
+from wordclass.classifiers.network import NetworkClassifier
+from wordclass.network.encoders.leam import check_window
 
 GRID: Mapping[str, Sequence[object]] = MappingProxyType(
     {"window": (55, 11, 21), "dropout": (0.5, 0.2)}
@@ -26,7 +26,7 @@ class LeamClassifier(NetworkClassifier):
         How many words, an odd number, decide together how much the one in the middle counts.
 
     All other parameters, and the attributes, are those of every network: see
-    `wordclass.classifiers._network_classifier.NetworkClassifier`.
+    `wordclass.classifiers.network.NetworkClassifier`.
     """
 
     window: int = 55

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wordclass.classifiers._network_classifier import RECURRENT_GRID, RecurrentClassifier
+from wordclass.classifiers._recurrent import RECURRENT_GRID, RecurrentClassifier
 
 GRID = RECURRENT_GRID
 
@@ -18,7 +18,7 @@ class LstmClassifier(RecurrentClassifier):
         The size of the state.
 
     All other parameters, and the attributes, are those of every network: see
-    `wordclass.classifiers._network_classifier.NetworkClassifier`.
+    `wordclass.classifiers.network.NetworkClassifier`.
     """
 
     name: ClassVar[str] = "lstm"

@@ -9,25 +9,20 @@ from typing import Any, Literal
 import numpy as np
 
 from wordclass.arrays import Floats, Floats32, Sparse, unit
-from wordclass.checks import check_number, is_auto
-from wordclass.classifiers._text_classifier import (
-    EncoderScorer,
-    JointScorer,
-    LinearScorer,
-    StructuralColumns,
-    TextClassifier,
-)
+from wordclass.classifiers.base import TextClassifier
+from wordclass.corpus.labels import EncodedLabels
+from wordclass.corpus.splits import Split, cross_fit, fold_numbers, fold_splits
+from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
+from wordclass.decision.thresholds import best_thresholds, decided
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
-from wordclass.folds import fold_numbers
-from wordclass.labels import EncodedLabels
-from wordclass.sentence_vectors import Encode, SentenceEncoder
-from wordclass.storage.parts import Parts
+from wordclass.options import check_number, is_auto
+from wordclass.sentence.encoder import Encode, SentenceEncoder
+from wordclass.storage.state import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import shared_options
-from wordclass.thresholds import best_thresholds, decided
 
 # what `tune` chooses from; what matters most comes first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
@@ -75,15 +70,12 @@ class NearestClassifier(TextClassifier):
     seed : int, default=0
     n_jobs : int, optional
         As in `WordClassEmbeddings`.
-    structural_problems : int, default=0
-        As there, too: the embeddings have these columns, but they are no classes and have no part
-        in a decision, so the labels are the same with any number of them.
 
     Attributes
     ----------
     embeddings_ : WordClassEmbeddings
         The word-class embeddings that do the work.
-    scorer_ : LinearScorer or JointScorer
+    scorer_ : LinearScorer or SumScorer
         The weights of the terms, and those of the encoder's dimensions, if any.
     """
 
@@ -95,7 +87,6 @@ class NearestClassifier(TextClassifier):
     mask_numbers: bool = True
     analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
-    structural_problems: int = 0
     folds: int = 10
     seed: int = 0
     probabilities: bool = True
@@ -112,7 +103,8 @@ class NearestClassifier(TextClassifier):
         is_multilabel, Y = labels.codeframe.is_multilabel, labels.Y
         self.thresholds_ = self.calibration_ = self.share_calibration_ = None
         if is_multilabel or self.probabilities or self.encoder is not None:
-            scores = embeddings.fit_transform(texts, labels)[:, : Y.shape[1]]
+            self._check_training_scores(labels, len(texts))
+            scores = embeddings.fit_transform(texts, labels)
             encoder = None
             if self.encoder is not None:
                 encoder, similarities = self._similarities(texts, labels, scores)
@@ -121,7 +113,7 @@ class NearestClassifier(TextClassifier):
             if is_multilabel:
                 self.thresholds_ = best_thresholds(scores, Y)
             if self.probabilities:
-                self._calibrate(scores, Y, is_single_label=not is_multilabel, shares=True)
+                self._calibrate(scores, Y, is_single_label=not is_multilabel, keeps_highest=False)
         else:
             self.scorer_ = self._joined(embeddings.fit(texts, labels), None)
         self.embeddings_ = embeddings
@@ -132,15 +124,16 @@ class NearestClassifier(TextClassifier):
         """Return what scores texts by their similarity to classes, and cross-fitted ones (n, m)."""
         encoder = SentenceEncoder.of(self.encoder)  # type: ignore[arg-type]
         vectors, Y = encoder.vectors(texts, self.n_jobs), labels.Y
-        made = np.zeros(Y.shape, np.float32)
+
+        def compare(split: Split) -> Floats32:
+            if not len(split.train):  # all texts are in one fold: nothing is known of any
+                return np.zeros(Y.shape, np.float32)
+            directions, intercept = _directions(vectors[split.train], Y[split.train])
+            return vectors[split.held_out] @ directions + intercept
+
         folds = fold_numbers(texts, self.folds, self.seed)
-        for fold in range(self.folds):
-            rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            if not len(others):
-                continue  # all texts are in one fold: nothing is known of any
-            directions, intercept = _directions(vectors[others], Y[others])
-            made[rows] = vectors[rows] @ directions + intercept
-        size = _root_mean_square(scores) / max(_root_mean_square(made), 1e-12)
+        similarities = cross_fit(fold_splits(folds), compare, n_docs=len(texts)).scores
+        size = _root_mean_square(scores) / max(_root_mean_square(similarities), 1e-12)
         tried = (
             _WEIGHTS
             if is_auto(self.encoder_weight)
@@ -148,41 +141,36 @@ class NearestClassifier(TextClassifier):
         )
 
         def quality(weight: float) -> float:
-            found = decided(scores + np.float32(weight * size) * made, Y, labels.codeframe)
+            found = decided(scores + np.float32(weight * size) * similarities, Y, labels.codeframe)
             return found.macro_f1 + found.micro_f1
 
         factor = np.float32(size * max(tried, key=quality if len(tried) > 1 else abs))
         directions, intercept = _directions(vectors, Y)
         weights = directions * factor, intercept * factor
-        return EncoderScorer(encoder, *weights, self.n_jobs), made * factor
+        return EncoderScorer(encoder, *weights, self.n_jobs), similarities * factor
 
     def _embeddings(self) -> WordClassEmbeddings:
         return WordClassEmbeddings(max_dims=None, **shared_options(self, WordClassEmbeddings))
 
     def _joined(
         self, embeddings: WordClassEmbeddings, encoder: EncoderScorer | None
-    ) -> LinearScorer | JointScorer:
-        # without structural columns, which would win an argmax
+    ) -> LinearScorer | SumScorer:
+        # a file that an older version saved may have extra columns, which are no classes
         S = embeddings.vectors_[:, : len(embeddings.classes_)]  # (v, m)
         nothing = np.zeros(S.shape[1], np.float32)
         words = LinearScorer(embeddings.vectorizer_, S, nothing)
-        return JointScorer.of(words, None, encoder)
-
-    def structural_columns(self) -> StructuralColumns | None:
-        """Tell of columns for the presence of terms: none has a part in a decision."""
-        asked = self.structural_problems
-        return StructuralColumns(asked, 0, 0) if asked else None
+        return SumScorer.of(words, None, encoder)
 
     def _to_parts(self) -> Parts:
         parts = self.embeddings_.to_parts()
-        encoder = getattr(self.scorer_, "encoder", None)
-        return parts if encoder is None else parts | encoder.to_parts().under("encoder")
+        encoder = self.scorer_.encoder
+        return parts if encoder is None else parts | encoder.to_state().under("encoder")
 
     def _from_parts(self, parts: Parts) -> None:
         self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
         encoder = None
         if "encoder.name" in parts.facts:
-            encoder = EncoderScorer.from_parts(self.encoder, self.n_jobs, parts.below("encoder"))
+            encoder = EncoderScorer.from_state(self.encoder, self.n_jobs, parts.below("encoder"))
         self.scorer_ = self._joined(self.embeddings_, encoder)
 
 

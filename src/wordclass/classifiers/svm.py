@@ -1,12 +1,12 @@
 """Linear support vector machines, as the paper's baselines: tf-idf, or sums of word vectors."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -15,32 +15,28 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse, mean_length
-from wordclass.checks import check_int, check_number, check_one_of, is_auto, n_threads
-from wordclass.classifiers._text_classifier import (
-    EncoderScorer,
-    JointScorer,
-    LinearScorer,
-    StructuralColumns,
-    TextClassifier,
-    own_embeddings,
-)
+from wordclass.classifiers.base import TextClassifier, own_embeddings
+from wordclass.corpus.labels import EncodedLabels
+from wordclass.corpus.splits import Split, cross_fit, fold_splits, scikit_learn_folds
+from wordclass.decision.measures import checked_target
+from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
+from wordclass.decision.thresholds import best_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix, block_names, other_tasks
-from wordclass.embedding.state import structural_vectors
 from wordclass.errors import InputError
-from wordclass.labels import Codeframe, EncodedLabels
-from wordclass.linear_solver.newton import DenseOneVsRest, in_threads
-from wordclass.linear_solver.one_vs_rest import TOLERANCE, Costs, Features, OneVsRest
-from wordclass.measures import checked_target
-from wordclass.search import Split, held_out_scores
-from wordclass.sentence_vectors import Encode, SentenceEncoder
-from wordclass.storage.parts import Parts
+from wordclass.linear.newton import DenseOneVsRest, in_threads
+from wordclass.linear.one_vs_rest import TOLERANCE, OneVsRest
+from wordclass.linear.problem import Costs, Features, Problem
+from wordclass.options import check_number, check_one_of, check_table, is_auto, n_threads
+from wordclass.sentence.encoder import Encode, SentenceEncoder
+from wordclass.storage.state import Parts
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import DocumentVectorizer, shared_options
-from wordclass.thresholds import best_thresholds
-from wordclass.word_vectors import WordVectors
+from wordclass.text.vectorizer import DocumentVectorizer, SupervisedWeight, shared_options
+from wordclass.vectors.word_vectors import WordVectors
 
+_BYTES_PER_TRIAL = 12  # of a score: of each value of C, in folds and in all
+_BYTES_PER_WEIGHT = 12  # of a term for a class, with what the solver needs
 # what `tune` chooses from; what matters most comes first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
     {"ngrams": ((1, 1), (1, 2)), "min_docs": (2, 3, 5)}
@@ -83,10 +79,6 @@ class SvmClassifier(TextClassifier):
         Word-class embeddings of other tasks, fitted, by names of your own: one more block of the
         vectors that `features` sums up, which must be with "vectors" or "wce". Saved models need
         them no more: what they tell is in the weights of the terms.
-    structural_problems : int, default=0
-        How many columns to add for the presence of the most telling terms: to the word-class
-        embeddings, or beside X, or beside sums of vectors, where `features` has none. See
-        `WordClassEmbeddings`; where embeddings are given as `wce`, it is their option that decides.
     C : float, array of shape (m,) or "auto", default="auto"
         How much errors weigh against the size of the weights, for all classes or for each (such as
         the `C_` of another classifier; in a single-label task without `probabilities` then); or
@@ -104,12 +96,7 @@ class SvmClassifier(TextClassifier):
     probabilities : bool, default=True
         Whether to learn probabilities, from scores of texts that were held out; where C is given,
         that takes five more fits.
-    weighting : str or callable, default="tfidf"
-    over_classes : "max" or "sum", default="max"
-    cross_fit_weights : bool, default=True
-        Weightings that see labels ("tf_ig", "tf_chi", "tf_rf", "tf_conf_weight") are for the
-        features "tfidf" and "vectors". The row of a text never saw the labels of its own fold of
-        ten; in the search for C, the rows that are learned from saw those of texts held out.
+    weighting : str, callable or object with `fit`, default="tfidf"
     min_docs : int or float, default=5
     ngrams : (int, int), default=(1, 1)
     mask_numbers : bool, default=True
@@ -125,7 +112,7 @@ class SvmClassifier(TextClassifier):
     ----------
     C_ : array of shape (m,)
         The C of each class.
-    scorer_ : LinearScorer, JointScorer or EncoderScorer
+    scorer_ : LinearScorer or SumScorer
         The weights of all terms, and of the encoder's dimensions.
     """
 
@@ -134,15 +121,12 @@ class SvmClassifier(TextClassifier):
     encoder: str | PathLike[str] | Encode | None = None
     wce: bool | WordClassEmbeddings | Mapping[str, Any] = True
     other: Mapping[str, WordClassEmbeddings] | None = None
-    structural_problems: int = 0
     C: float | Literal["auto"] | Sequence[float] | Floats = "auto"
     target: str = "accuracy"
     class_weight: str | None = "balanced"
     thresholds: str = "zero"
     probabilities: bool = True
-    weighting: str | Weight = "tfidf"
-    over_classes: str = "max"
-    cross_fit_weights: bool = True
+    weighting: str | Weight | SupervisedWeight = "tfidf"
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
@@ -157,11 +141,15 @@ class SvmClassifier(TextClassifier):
         self._check_options()
         self._check_vectors()
         Y, is_multilabel = labels.Y, labels.codeframe.is_multilabel
+        is_tuned = is_multilabel and self.thresholds == "tuned"
+        needs_scores = self.probabilities or is_tuned
+        if is_auto(self.C) or needs_scores:
+            # in a single-label task, all values of C are tried on all classes together
+            n_tried = len(VALUES_OF_C) if is_auto(self.C) and not is_multilabel else 1
+            self._check_training_scores(labels, len(texts), _BYTES_PER_TRIAL * n_tried)
         encoder = SentenceEncoder.of(self.encoder) if self._has_encoder else None  # type: ignore[arg-type]
         vectorizer, X, E = self._weighted_terms(texts, labels)
-        S = self._structural_vectors(X, labels)
-        if S is not None and E is not None:
-            E, S = np.hstack([E, S]), None
+        self._check_weights(vectorizer, Y.shape[1])
         documents = SvmDocuments(
             *(vectorizer, X, E),
             encoder,
@@ -170,10 +158,7 @@ class SvmClassifier(TextClassifier):
             self.class_weight == "balanced",
             # two classes that exclude each other are one problem of two sides
             has_two_sides=is_multilabel or Y.shape[1] == 2,
-            S=S,
         )
-        is_tuned = is_multilabel and self.thresholds == "tuned"
-        needs_scores = self.probabilities or is_tuned
         C, scores = self._penalties(Y.shape[1], needs_scores and not is_multilabel), None
         if is_auto(self.C) or needs_scores:
             grid = np.array(VALUES_OF_C) if is_auto(self.C) else C[:1]
@@ -187,9 +172,22 @@ class SvmClassifier(TextClassifier):
         self.thresholds_ = np.zeros(Y.shape[1]) if is_multilabel else None
         self.calibration_ = self.share_calibration_ = None
         if scores is not None and is_tuned:
-            self.thresholds_ = best_thresholds(scores, Y)
+            rows = np.arange(len(texts)) if sample_weight is None else np.flatnonzero(sample_weight)
+            self.thresholds_ = best_thresholds(scores[rows], Y[rows])
         if scores is not None and self.probabilities:
-            self._calibrate(scores, Y, is_single_label=not is_multilabel, shares=True)
+            is_single_label = not is_multilabel
+            self._calibrate(
+                scores, Y, sample_weight, is_single_label=is_single_label, keeps_highest=False
+            )
+
+    @staticmethod
+    def _check_weights(vectorizer: DocumentVectorizer | None, n_classes: int) -> None:
+        """Refuse weights (v, m) that would not fit into memory."""
+        if vectorizer is None:
+            return
+        doc_freq = vectorizer.vocabulary_.doc_freq
+        what = f"the weights of {len(doc_freq):,} terms by {n_classes:,} classes"
+        check_table(what, doc_freq, _BYTES_PER_WEIGHT * n_classes)
 
     def _penalties(self, n_classes: int, is_one: bool) -> Floats:
         """Return the C (m,) that were given, scikit-learn's where they are searched.
@@ -227,24 +225,6 @@ class SvmClassifier(TextClassifier):
             E = EmbeddingMatrix.of(U, embeddings, other=self.other, keep_unseen=False)
         return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
 
-    def _structural_vectors(self, X: Sparse, labels: EncodedLabels) -> Floats | None:
-        """Return structural columns (v, k) where there are no word-class vectors to have them."""
-        if not self.structural_problems or self._of_words.endswith("wce"):
-            return None
-        if self._of_words == "encoder":
-            raise InputError("structural_problems are of words; features='encoder' reads none")
-        S = structural_vectors(X, labels.Y, self.structural_problems)
-        return S if self._of_words == "vectors" else S / mean_length(X @ S)
-
-    def structural_columns(self) -> StructuralColumns | None:
-        """Tell of columns for the presence of telling terms; None: there are none."""
-        asked = self.structural_problems
-        if self._of_words.endswith("wce"):
-            asked = self._embeddings().structural_problems
-        if not asked:
-            return None
-        return StructuralColumns(asked, min(asked, len(self.scorer_.vectorizer.vocabulary_)))
-
     def _embeddings(self) -> WordClassEmbeddings:
         embeddings = own_embeddings(self)
         if embeddings is None:
@@ -265,12 +245,6 @@ class SvmClassifier(TextClassifier):
     def _has_encoder(self) -> bool:
         return self.features.endswith("encoder")
 
-    def _analyzer(self) -> Analyze:
-        if isinstance(self.scorer_, EncoderScorer):
-            return super()._analyzer()
-        analyze: Analyze = self.scorer_.vectorizer.build_analyzer()
-        return analyze
-
     def _check_options(self) -> None:
         check_one_of("features", self.features, FEATURES)
         checked_target(self.target)
@@ -279,7 +253,6 @@ class SvmClassifier(TextClassifier):
         if not is_auto(self.C):
             for each in np.ravel(np.asarray(self.C, dtype=object)):
                 check_number("C", each, above=0.0, hint=", or 'auto'")
-        check_int("structural_problems", self.structural_problems, 0)
         own_embeddings(self)  # refuses what is none, also where it is of no use
         if block_names(self.other) and self._of_words in ("tfidf", "encoder"):
             told = f"features={self.features!r} sums up no word vectors, so other is of no use"
@@ -302,31 +275,17 @@ class SvmClassifier(TextClassifier):
             told = f"features={self.features!r} does not use the encoder that is given"
             raise InputError(f"{told}; '{self.features}+encoder' does")
 
-    @classmethod
-    def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
-        """Return the classifier that was saved, by version 0.1.0 with other names of options."""
-        if "scoring" in options:
-            C, wce = options["C"], options["wce"]
-            options |= {"C": "auto" if C == "search" else C, "wce": True if wce is None else wce}
-            options["target"] = "macro_f1" if options.pop("scoring") == "f1" else "accuracy"
-        return super().restore(options, codeframe, parts)
-
     def _to_parts(self) -> Parts:
-        parts = super()._to_parts()
-        if isinstance(self.scorer_, EncoderScorer):
-            parts = parts.under("encoder")
-        return parts | Parts.of(C=self.C_)
+        return super()._to_parts() | Parts.of(C=self.C_)
 
     def _from_parts(self, parts: Parts) -> None:
         self._check_options()
-        encoder = None
+        words = encoder = None
         if self._has_encoder:
-            encoder = EncoderScorer.from_parts(self.encoder, self.n_jobs, parts.below("encoder"))
-        if self._of_words == "encoder":
-            self.scorer_ = encoder
-        else:
-            words = LinearScorer.from_parts(self._vectorizer(), parts)
-            self.scorer_ = JointScorer.of(words, None, encoder)
+            encoder = EncoderScorer.from_state(self.encoder, self.n_jobs, parts.below("encoder"))
+        if self._of_words != "encoder":
+            words = LinearScorer.from_state(self._vectorizer(), parts)
+        self.scorer_ = SumScorer.of(words, None, encoder)
         self.C_ = parts.take(C="float64 classes >=0")["C"]
 
 
@@ -352,8 +311,6 @@ class SvmDocuments:
         Errors on small classes weigh more.
     has_two_sides : bool
         See `Costs.balanced`.
-    S : array of shape (v, k), optional
-        Vectors of the terms whose sums stand beside X; where there is no E.
     """
 
     vectorizer: DocumentVectorizer | None
@@ -364,7 +321,6 @@ class SvmDocuments:
     weights: Floats | None
     is_balanced: bool
     has_two_sides: bool
-    S: Floats | None = None
 
     def validate(
         self, Y: Sparse, C: Floats, rows: Ints, held_out: Ints, n_threads: int
@@ -372,26 +328,21 @@ class SvmDocuments:
         """Learn from some rows with each C, rising; return the scores (values of C, rows, m)."""
         costs = self._costs(Y, rows)
         if self.E is not None:
-            return DenseOneVsRest(self._sums, Y, costs, n_threads).validate(C, rows, held_out)
+            dense = DenseOneVsRest(Problem(self._sums, Y, costs), n_threads)
+            return dense.validate(C, rows, held_out)
         # as tight as scikit-learn's: the values of C are often close to each other
-        machines = OneVsRest(self._features, Y, costs, n_threads)
+        machines = OneVsRest(Problem(self._features, Y, costs), n_threads)
         return machines.validate(C, rows, held_out, TOLERANCE)
 
-    def scorer(
-        self, Y: Sparse, C: Floats, n_threads: int
-    ) -> LinearScorer | JointScorer | EncoderScorer:
+    def scorer(self, Y: Sparse, C: Floats, n_threads: int) -> LinearScorer | SumScorer:
         """Learn from all rows with a C (m,) for each class."""
         costs = self._costs(Y, None)
         if self.E is None:
-            solution = OneVsRest(self._features, Y, costs, n_threads).solve(C)
+            solution = OneVsRest(Problem(self._features, Y, costs), n_threads).solve(C)
             intercept, folded = solution.intercept, solution.weights
             of_encoder: Floats | Floats32 = solution.block_weights
-            if self.S is not None:
-                n_dims = self.S.shape[1]
-                folded = folded + (self.S @ of_encoder[:n_dims]).astype(np.float32)
-                of_encoder = of_encoder[n_dims:]
         else:
-            weights, ends = DenseOneVsRest(self._sums, Y, costs, n_threads).solve(C)
+            weights, ends = DenseOneVsRest(Problem(self._sums, Y, costs), n_threads).solve(C)
             n_dims, intercept = self.E.shape[1], ends.astype(np.float32)
             # one weight per term: (X·E)·weights is X·(E·weights)
             folded = (self.E @ weights[:n_dims]).astype(np.float32)
@@ -401,9 +352,10 @@ class SvmDocuments:
             stretched = np.asarray(of_encoder * self._stretch, np.float32)
             ends_of_encoder = np.zeros_like(intercept) if self.vectorizer else intercept
             encoder = EncoderScorer(self.encoder, stretched, ends_of_encoder, n_threads)
-        if self.vectorizer is None:
-            return encoder  # type: ignore[return-value]
-        return JointScorer.of(LinearScorer(self.vectorizer, folded, intercept), None, encoder)
+        words = None
+        if self.vectorizer is not None:
+            words = LinearScorer(self.vectorizer, folded, intercept)
+        return SumScorer.of(words, None, encoder)
 
     def _costs(self, Y: Sparse, rows: Ints | None) -> Costs:
         """Return what errors on these rows cost."""
@@ -413,9 +365,7 @@ class SvmDocuments:
 
     @cached_property
     def _features(self) -> Features:
-        blocks = [] if self.S is None else [np.asarray(self.X @ self.S)]
-        blocks += [] if self.encoded is None else [self.encoded * self._stretch]
-        return Features.of(self.X, np.hstack(blocks).astype(np.float32) if blocks else None)
+        return Features.of(self.X, None if self.encoded is None else self.encoded * self._stretch)
 
     @cached_property
     def _sums(self) -> Floats:
@@ -445,8 +395,7 @@ def _search_all(
     splits = _splits(own)
     if not splits:
         return default, None
-    shown = progress.over(splits, "choosing C")
-    C, scores = _searched(documents, Y, own, grid, target, shown, n_threads)
+    C, scores = _searched(documents, Y, own, grid, target, splits, n_threads, "choosing C")
     return np.full(Y.shape[1], C), scores
 
 
@@ -488,24 +437,26 @@ def _searched(
     own: Ints,
     grid: Floats,
     target: str,
-    splits: Iterable[Split],
+    splits: Sequence[Split],
     n_threads: int,
+    step: str | None = None,
 ) -> tuple[float, Floats32]:
     """Return the best C, and the scores (n, m) of documents held out.
 
-    `own` has the class of each document; where Y has one column, whether it has that class.
+    `own` has the class of each document; where Y has one column, whether it has that class. `step`
+    is the name under which progress is reported, if it is.
     """
     quality: list[list[float]] = []
 
-    def validate(rows: Ints, held_out: Ints) -> Floats32:
-        made = documents.validate(Y, grid, rows, held_out, n_threads)
-        quality.append([_quality(own[held_out], each, target) for each in made])
-        return made
+    def validate(split: Split) -> Floats32:
+        candidates = documents.validate(Y, grid, split.train, split.held_out, n_threads)
+        quality.append([_quality(own[split.held_out], scores, target) for scores in candidates])
+        return candidates
 
-    tested, made = held_out_scores(validate, splits)
+    scores = cross_fit(splits, validate, n_docs=Y.shape[0], step=step).scores
     # as GridSearchCV has it: all folds count the same, and the first of equals is the best
     best = int(np.argmax(np.mean(quality, axis=0)))
-    return float(grid[best]), made[best][np.argsort(tested)]
+    return float(grid[best]), scores[best]
 
 
 def _quality(own: Ints, scores: Floats32, target: str) -> float:
@@ -524,22 +475,9 @@ def _quality(own: Ints, scores: Floats32, target: str) -> float:
 
 
 def _splits(classes: Ints) -> list[Split]:
-    """Return rows to learn from and rows held out, fold by fold; none where no class has two.
-
-    The folds are those of scikit-learn's `StratifiedKFold`, which warns where a class has fewer
-    documents than there are folds; to silence a warning is nothing that threads can do.
-    """
+    """Return the splits of scikit-learn's `StratifiedKFold`; none if no class has two documents."""
     n_folds = min(_N_FOLDS, int(np.bincount(classes).max()))
-    if n_folds < 2:
-        return []
-    _, first, own = np.unique(classes, return_index=True, return_inverse=True)
-    by_appearance = np.argsort(np.argsort(first))[own]
-    # sorted by class they are dealt out in turn, then the first of a class go to its first fold
-    turn = np.empty(len(classes), np.int64)
-    turn[np.argsort(by_appearance, kind="stable")] = np.arange(len(classes)) % n_folds
-    for k in range(len(first)):
-        turn[own == k] = np.sort(turn[own == k])
-    return [(np.flatnonzero(turn != k), np.flatnonzero(turn == k)) for k in range(n_folds)]
+    return [] if n_folds < 2 else fold_splits(scikit_learn_folds(classes, n_folds))
 
 
 make = SvmClassifier

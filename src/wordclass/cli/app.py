@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from wordclass import naming
-from wordclass.cli import (  # noqa: F401
+from wordclass import catalogue
+from wordclass.cli import (  # noqa: F401 - importing them registers their commands
     embedding_commands,
     experiment_commands,
     learning_commands,
@@ -15,7 +15,7 @@ from wordclass.cli import (  # noqa: F401
 )
 from wordclass.cli.command import Settings, app, command, run
 from wordclass.errors import InputError
-from wordclass.storage import data_home
+from wordclass.storage.files import data_home
 
 __all__ = ["run"]
 
@@ -37,8 +37,8 @@ def info(
     path: Annotated[Path, typer.Argument(help="A model, a .wce file, or word vectors.")],
 ) -> None:
     """Tell what a saved file is, and with which settings it was made."""
-    from wordclass.report.file_info import describe
-    from wordclass.report.tables import aligned
+    from wordclass.cli.file_info import describe
+    from wordclass.tables import aligned
 
     facts = describe(path)
     rows = [(name, _as_text(value)) for name, value in facts.items()]
@@ -54,7 +54,7 @@ def demo(
     """Do the main job end to end on a corpus that is always there, and write a report."""
     settings.check_output(output, is_folder=True)
 
-    from wordclass.report import demo
+    from wordclass.cli import demo
 
     facts = demo.run(output, vectors, settings.seed, settings.jobs)
     settings.show(facts, demo.to_text(facts))
@@ -69,7 +69,7 @@ def datasets(
     download: Annotated[bool, "Fetch it, where its owner allows that."] = False,
 ) -> None:
     """Show what data sets there are, which are here, and how to get the rest."""
-    from wordclass.report.dataset_overview import look_up, look_up_all, to_table, to_text
+    from wordclass.cli.dataset_overview import look_up, look_up_all, to_table, to_text
 
     home = data_home()
     if name is None:
@@ -92,9 +92,9 @@ def cache(
     clear: Annotated[bool, "Remove it all."] = False,
 ) -> None:
     """Show which vectors of texts are kept on disk, so that no encoder makes them twice."""
-    from wordclass import sentence_cache
-    from wordclass.checks import shown
-    from wordclass.report.tables import aligned
+    from wordclass.options import shown
+    from wordclass.sentence import cache as sentence_cache
+    from wordclass.tables import aligned
 
     home, limit = sentence_cache.home(), sentence_cache.most_bytes()
     files = sentence_cache.described()
@@ -118,7 +118,7 @@ def cache(
 
 
 def _download(settings: Settings, name: str, home: Path) -> None:
-    source = naming.entry("datasets", name).SOURCE
+    source = catalogue.entry("datasets", name).SOURCE
     if source.is_built or (source.is_complete_download and source.find(home)):
         settings.say(f"{name} is here already, nothing to download")
     else:

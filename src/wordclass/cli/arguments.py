@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wordclass.corpus import Label
+from wordclass.corpus.reader import Label
 from wordclass.errors import InputError
 
 Output = Annotated[Path, "--output", "-o", "Where to write."]
@@ -31,14 +31,14 @@ def stop_words(given: str | None, encoding: str) -> str | list[str] | None:
     """Read stop words: the name of a list, or a file with a word per line."""
     if given is None or given == "english":
         return given
-    from wordclass.corpus_formats._lines import decoded
+    from wordclass.corpus.lines import decoded
 
     return "".join(decoded(Path(given), encoding)).split()
 
 
 def class_named(name: str, classes: Sequence[Label]) -> Label:
     """Find a class: on the command line it is a str, also where it is an int in the file."""
-    from wordclass.labels import unknown_name
+    from wordclass.corpus.labels import unknown_name
 
     as_text = {str(each): each for each in classes}
     if name not in as_text:
@@ -162,7 +162,7 @@ def _value_of(name: str, given: str) -> Any:  # noqa: ANN401
 
 def _hierarchy(path: Path) -> dict[str, Any]:
     """Read a hierarchy of classes: a child that is named twice has two parents."""
-    from wordclass import storage
+    from wordclass.storage import files as storage
 
     def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from wordclass import progress, storage
+from wordclass import progress, tables
 from wordclass.errors import InputError, StorageError, WordClassError
-from wordclass.report import printable
+from wordclass.storage import files
 
 _PATIENCE = 1.0  # seconds before a bar appears
 _UsageError: Any = typer.BadParameter.__base__  # which typer does not export
@@ -54,15 +54,15 @@ class Settings:
         """
         if path is None:
             return
-        if storage.is_there(path) and not self.force:
+        if files.is_there(path) and not self.force:
             raise InputError(f"{path} exists; --force overwrites it")
-        storage.check_writable(path, is_folder=is_folder)
+        files.check_writable(path, is_folder=is_folder)
 
     def say(self, *lines: str) -> None:
         """Tell the user something that is not a result: on standard error, line by line."""
         if not self.quiet:
             progress.pause()  # lines that are written above a bar are folded
-            printable.say(*lines)
+            tables.say(*lines)
 
     def tell(self, result: dict[str, Any], message: str) -> None:
         """Tell what was written: people by a message, programs by JSON where they asked for it."""
@@ -74,11 +74,11 @@ class Settings:
         """Print a result on standard output: as JSON where that was asked for, else as text."""
         with standard_output() as stream:
             if not self.as_json:
-                stream.write(printable.joined(text.split("\n")))
+                stream.write(tables.joined(text.split("\n")))
                 return
             is_unicode = (stream.encoding or "").lower().startswith("utf")
             written = json.dumps(result, ensure_ascii=not is_unicode, default=str)
-            stream.write(printable.escaped(written) + "\n")
+            stream.write(tables.escaped(written) + "\n")
 
 
 def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[..., None]:
@@ -109,7 +109,7 @@ def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[...
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there
-            printable.say("wordclass: stopped")
+            tables.say("wordclass: stopped")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # whoever read our output (`| head`) has seen enough
@@ -141,7 +141,7 @@ def run() -> int:
     except _UsageError as error:
         said = io.StringIO()
         error.show(said)
-        printable.say(*said.getvalue().splitlines())
+        tables.say(*said.getvalue().splitlines())
         return int(error.exit_code)
     except OSError as error:
         if isinstance(error, WordClassError) or error.filename is not None:
@@ -215,7 +215,7 @@ class ProgressBar:
             self._end()
             self._begin(name, total)
         if self._bar is not None:
-            shown, task = escape(printable.one_line(step)), self._bar.task_ids[0]
+            shown, task = escape(tables.one_line(step)), self._bar.task_ids[0]
             self._bar.update(task, description=shown, completed=done, total=total)
         if total is not None and done >= total:
             self._end()
@@ -225,7 +225,7 @@ class ProgressBar:
         count = TextColumn("{task.percentage:>3.0f}%" if total else "{task.completed:,.0f}")
         columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
         self._bar = Progress(*columns, TimeRemainingColumn(), console=self._console, transient=True)
-        self._bar.add_task(escape(printable.one_line(step)), total=total)
+        self._bar.add_task(escape(tables.one_line(step)), total=total)
         self._timer = threading.Timer(_PATIENCE, self._show, [self._bar])
         self._timer.daemon = True
         self._timer.start()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordclass.cli.command import Settings
-from wordclass.corpus import (
+from wordclass.corpus.reader import (
     CorpusReader,
     LabelledCorpus,
     ReadOptions,
@@ -19,10 +19,10 @@ from wordclass.corpus import (
     load_dataset,
 )
 from wordclass.errors import InputError
-from wordclass.storage import COMPRESSIONS, Address, is_there, size_of
+from wordclass.storage.files import COMPRESSIONS, Address, is_there, size_of
 
 if TYPE_CHECKING:
-    from wordclass.corpus_parts import CorpusParts
+    from wordclass.corpus.shards import CorpusParts
 
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 Names = list[str] | None
@@ -46,7 +46,7 @@ class InParts:
     @contextmanager
     def opened(self, settings: Settings) -> Iterator[Any]:
         """Give the engine; --jobs is the number of its workers, where they are started here."""
-        from wordclass import engines
+        from wordclass.engines import engine as engines
 
         name = self.engine or "in_sequence"
         given = {"scheduler": ("dask", self.scheduler), "master": ("spark", self.master)}
@@ -161,7 +161,7 @@ class Texts:
             return None
         if any(name.startswith("dataset:") or name == "-" for name in self.data):
             raise InputError("a data set, or standard input, is no corpus in parts")
-        from wordclass.corpus_parts import CorpusParts
+        from wordclass.corpus.shards import CorpusParts
 
         options = self._options(encoding, model, on_bad_record=in_parts.on_bad_record)
         selection = Selection(*self._selected(usual_split, is_multilabel))
@@ -183,7 +183,7 @@ class Texts:
             return any(sign in self.name for sign in "*?[")
         if not path.is_dir():
             return False
-        from wordclass.corpus_parts import is_folder_of_parts
+        from wordclass.corpus.shards import is_folder_of_parts
 
         return is_folder_of_parts(path)
 

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus, InParts, Multilabel, Texts, tell_skipped
-from wordclass.corpus import described_task
+from wordclass.corpus.reader import described_task
 from wordclass.errors import InputError
-from wordclass.storage import uncompressed_name
+from wordclass.storage.files import uncompressed_name
 
 Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
 
@@ -33,7 +33,6 @@ def fit(
     ngrams: Annotated[str, "Words in a term, such as 1 or 1,2."] = "1",
     mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
     stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
-    structural_problems: Annotated[int, "Columns to add for telling terms, in binary tasks."] = 0,
     keep_documents: Annotated[bool, "Keep the counts, to add and remove exactly."] = False,
     multilabel: Multilabel = None,
 ) -> None:
@@ -46,7 +45,7 @@ def fit(
     start = time.perf_counter()
 
     from wordclass.embedding.estimator import WordClassEmbeddings
-    from wordclass.word_vectors import format_to_write
+    from wordclass.vectors.word_vectors import format_to_write
 
     is_wce = output.suffix == "" or uncompressed_name(output).lower().endswith(".wce")
     if not is_wce:
@@ -61,7 +60,6 @@ def fit(
         ngrams=arguments.ngrams(ngrams),
         mask_numbers=mask_numbers,
         stop_words=arguments.stop_words(stop_words, settings.encoding),
-        structural_problems=structural_problems,
         seed=settings.seed,
         keep_documents=keep_documents,
         n_jobs=settings.jobs,
@@ -111,7 +109,7 @@ def words(
     n: Annotated[int, "-n", "How many."] = 20,
 ) -> None:
     """Show the terms that speak for a class."""
-    from wordclass.report.tables import scored_lines
+    from wordclass.tables import scored_lines
 
     loaded = _load(embeddings)
     best = loaded.top_terms(arguments.class_named(name, loaded.columns_), n)
@@ -126,8 +124,8 @@ def profile(
     n: Annotated[int, "-n", "How many classes."] = 20,
 ) -> None:
     """Show the classes that a word speaks for."""
-    from wordclass.labels import unknown_name
-    from wordclass.report.tables import scored_lines
+    from wordclass.corpus.labels import unknown_name
+    from wordclass.tables import scored_lines
 
     loaded = _load(embeddings)
     term = loaded.written(word)
@@ -145,8 +143,8 @@ def nearest(
     n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
 ) -> None:
     """Show the words whose vectors are nearest to that of a word, by their cosine."""
-    from wordclass.report.tables import scored_lines
-    from wordclass.word_vectors import WordVectors
+    from wordclass.tables import scored_lines
+    from wordclass.vectors.word_vectors import WordVectors
 
     loaded = WordVectors.load(vectors)
     term = word if word in loaded else word.lower()
@@ -174,10 +172,10 @@ def unseen(
     of the vocabulary are predicted when they are kept aside.
     """
     from wordclass.embedding.unseen_terms import UnseenTerms
-    from wordclass.report.tables import aligned
-    from wordclass.word_vectors import WordVectors, format_to_write
+    from wordclass.tables import aligned
+    from wordclass.vectors.word_vectors import WordVectors, format_to_write
 
-    naming.entry("regressors", regressor)
+    catalogue.entry("regressors", regressor)
     settings.check_output(output)
     if output is not None:
         format_to_write(output, None)
@@ -231,10 +229,10 @@ def distill(
     settings.check_output(output)
     start = time.perf_counter()
 
-    from wordclass.distillation import distill
-    from wordclass.sentence_vectors import SentenceEncoder
+    from wordclass.sentence.distillation import distill
+    from wordclass.sentence.encoder import SentenceEncoder
     from wordclass.text.vectorizer import DocumentVectorizer
-    from wordclass.word_vectors import format_to_write
+    from wordclass.vectors.word_vectors import format_to_write
 
     format_to_write(output, None)
     SentenceEncoder.of(encoder)  # before the corpus is read
@@ -278,8 +276,8 @@ def pte(
     settings.check_output(output)
     start = time.perf_counter()
 
-    from wordclass.predictive_text_embedding import pte
-    from wordclass.word_vectors import format_to_write
+    from wordclass.reproduction.rivals.pte import pte
+    from wordclass.vectors.word_vectors import format_to_write
 
     format_to_write(output, None)
     documents = corpus.read("train", settings.encoding, multilabel)
@@ -331,7 +329,7 @@ def convert(
     """Turn word vectors from one format into another."""
     settings.check_output(target)
 
-    from wordclass.word_vectors import WordVectors
+    from wordclass.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.load(source, format=source_format)
     vectors.save(target, format=format)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wordclass import naming
-from wordclass.checks import n_threads
+from wordclass import catalogue
 from wordclass.cli.command import Settings, app, command
 from wordclass.errors import InputError, MissingDataError, WordClassError
+from wordclass.options import n_threads
 
 if TYPE_CHECKING:
-    from wordclass.experiment.runs import Results
+    from wordclass.reproduction.runs import Results
 
 experiments = typer.Typer(
     help="The paper's tables and figures: run plans, and show what came out.",
@@ -49,9 +49,9 @@ def chosen(only: str | None) -> dict[str, list[str]]:
 @experiment_command
 def list_(settings: Settings, output: Folder = Path("results")) -> None:
     """Show the plans: how many runs each holds, how many are done, how long the rest takes."""
-    from wordclass.experiment import plans
-    from wordclass.experiment.outlook import Outlook
-    from wordclass.report.tables import aligned
+    from wordclass.reproduction import plan as plans
+    from wordclass.reproduction.outlook import Outlook
+    from wordclass.tables import aligned
 
     results = _results(settings, output)
     rows: list[tuple[str, ...]] = [("plan", "runs", "done", "not here", "left", "what it shows")]
@@ -78,10 +78,10 @@ def run(
     With -j N, N runs are done at once, each by one thread. Several such commands may share a folder
     of results: every run is done once.
     """
-    from wordclass.experiment.outlook import Outlook
-    from wordclass.experiment.plans import Plan
-    from wordclass.experiment.running import work
-    from wordclass.experiment.sources import OWN_VECTORS
+    from wordclass.reproduction.outlook import Outlook
+    from wordclass.reproduction.plan import Plan
+    from wordclass.reproduction.runner import work
+    from wordclass.reproduction.sources import OWN_VECTORS
 
     read, results = Plan.read(plan), _results(settings, output)
     outlook = Outlook.of(read, results, chosen(only))
@@ -122,9 +122,9 @@ def table(
     commands that run them stand below. CSV has one line per cell, of all of them, with what was
     measured, what was published and the difference in columns.
     """
-    from wordclass.experiment import tables
-    from wordclass.experiment.plans import Plan
-    from wordclass.report.experiment_tables import check_format, written
+    from wordclass.reproduction import tables
+    from wordclass.reproduction.plan import Plan
+    from wordclass.reproduction.table_formats import check_format, written
 
     results = _results(settings, output)
     check_format(format_)
@@ -142,11 +142,11 @@ def figure(
     only: Only = None,
 ) -> None:
     """Draw the figures of a plan, as PNG, PDF and SVG; maps of terms as TSV too."""
-    from wordclass.experiment import tables
-    from wordclass.experiment.plans import Plan
+    from wordclass.reproduction import tables
+    from wordclass.reproduction.plan import Plan
 
-    naming.extra("matplotlib", "to draw figures")
-    from wordclass.report.experiment_figures import write
+    catalogue.extra("matplotlib", "to draw figures")
+    from wordclass.reproduction.figures import write
 
     read, results = Plan.read(plan), _results(settings, output)
     made = tables.make(read, results, chosen(only), tests=False)
@@ -161,10 +161,12 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of the results.")],
     to: Annotated[Path, "Folder to write the report to."],
     settings: Settings,
-    format_: Annotated[str, "--format", "html: a page; markdown: results.md, figures/."] = "html",
+    format_: Annotated[
+        str, "--format", "html: a web page; markdown: replication.md, beyond.md."
+    ] = "html",
 ) -> None:
     """Write one page about all results: the paper's claims, tables, figures, environment."""
-    from wordclass.report.experiment_report import write_report
+    from wordclass.reproduction.report import write_report
 
     found, force = _results(settings, results), settings.force
     page = write_report(found, to, settings.say, format_, force=force)
@@ -173,7 +175,7 @@ def report(
 
 def _results(settings: Settings, folder: Path) -> "Results":
     """Open a folder of results, and tell of its lines that are not understood."""
-    from wordclass.experiment.runs import Results
+    from wordclass.reproduction.runs import Results
 
     results = Results(folder)
     results.runs()

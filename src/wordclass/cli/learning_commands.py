@@ -4,22 +4,22 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from wordclass import storage
 from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
 from wordclass.cli.corpora import Corpus, InParts, Multilabel, Names, tell_skipped
-from wordclass.corpus import LabelledCorpus, Seen, described_task
+from wordclass.corpus.reader import LabelledCorpus, Seen, described_task
 from wordclass.errors import InputError
+from wordclass.storage import files as storage
 
 if TYPE_CHECKING:
-    from wordclass.corpus_parts import CorpusParts
-    from wordclass.folds import Holdout
-    from wordclass.tuning import Trial, Tuned
+    from wordclass.classifiers.tuning import Trial, Tuned
+    from wordclass.corpus.shards import CorpusParts
+    from wordclass.corpus.splits import Holdout
 
 Result = TypeVar("Result")
 
@@ -53,20 +53,21 @@ def train(
     settings.check_output(output, is_folder=True)
     start = time.perf_counter()
 
-    from wordclass import classifiers, persistence
-    from wordclass.folds import Holdout
-    from wordclass.word_vectors import WordVectors
+    from wordclass.classifiers import factory
+    from wordclass.corpus.splits import Holdout
+    from wordclass.storage import models
+    from wordclass.vectors.word_vectors import WordVectors
 
-    persistence.check_replaceable(output)
+    models.check_replaceable(output)
     aside = None if holdout is None else Holdout(holdout, settings.seed)
     options = arguments.named_values(set_ or []) | ({} if vectors is None else {"vectors": None})
     options |= _other_tasks(classifier, also)
     checkpoint = arguments.beside(output, "checkpoint")
     shared = {"seed": settings.seed, "n_jobs": settings.jobs, "checkpoint": checkpoint}
-    given = classifiers.checked_options(classifier, options, shared)
+    given = factory.checked_options(classifier, options, shared)
     if vectors is not None:
         given["vectors"] = WordVectors.load(vectors)
-    made = classifiers.classifier(classifier, **given)
+    made = factory.classifier(classifier, **given)
     parts, seen = corpus.parts(in_parts, "train", settings.encoding, multilabel), Seen()
     if parts is not None and in_parts.engine:
         asked = parts, in_parts, settings, output, aside
@@ -98,14 +99,11 @@ def train(
     task = described_task(is_multilabel, n_classes)
     message = f"{output}: {classifier}, from {n_docs:,} documents ({task}), in {seconds:.1f} s"
     if found := scores.get("holdout"):
-        from wordclass.report.evaluation import accuracy_name
+        from wordclass.batch.evaluation import accuracy_name
 
         f1 = f"macro F1 {found['macro_f1']:.4f}, micro F1 {found['micro_f1']:.4f}"
         accuracy = f"{accuracy_name(is_multilabel)} {found['accuracy']:.4f}"
         message += f"; on {found['n_docs']:,} documents kept aside: {f1}, {accuracy}"
-    if structural := made.structural_columns():
-        result["structural_columns"] = asdict(structural)
-        message += f"; {structural}"
     settings.tell(result, message)
 
 
@@ -113,10 +111,10 @@ def _other_tasks(classifier: str, also: Names) -> dict[str, Any]:
     """Return the option that holds the embeddings of other tasks, if any are given."""
     if not also:
         return {}
-    from wordclass import classifiers
+    from wordclass.classifiers import factory
     from wordclass.embedding.estimator import WordClassEmbeddings
 
-    if "other" not in classifiers.classifier(classifier).get_params(deep=False):
+    if "other" not in factory.classifier(classifier).get_params(deep=False):
         told = f"the classifier {classifier!r} reads no embeddings of other tasks"
         raise InputError(f"{told}; --also is for linear, svm and the networks")
     files = arguments.named_files(also)
@@ -132,7 +130,7 @@ def _train_in_parts(
     aside: "Holdout | None",
 ) -> dict[str, Any]:
     """Fit a classifier by an engine; return its quality on the documents kept aside."""
-    from wordclass.report.in_parts import EvaluateParts, evaluate_in_parts
+    from wordclass.batch.sharded import EvaluateParts, evaluate_in_parts
 
     folder = Path(os.path.abspath(output)).parent
     with in_parts.opened(settings) as engine:
@@ -150,7 +148,7 @@ def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dic
     if aside is None:
         made.fit(corpus.texts, corpus.labels)
         return {}
-    from wordclass.report.evaluation import evaluate_model
+    from wordclass.batch.evaluation import evaluate_model
 
     is_aside = aside.contains(corpus.texts)
     if not is_aside.any() or is_aside.all():
@@ -241,10 +239,11 @@ def tune(
     start = time.perf_counter()
     n_seconds = arguments.seconds(budget)
 
-    from wordclass import persistence, tuning
-    from wordclass.word_vectors import WordVectors
+    from wordclass.classifiers import tuning
+    from wordclass.storage import models
+    from wordclass.vectors.word_vectors import WordVectors
 
-    persistence.check_replaceable(output)
+    models.check_replaceable(output)
     journal = arguments.beside(output, "trials.jsonl")
     documents = corpus.read("train", settings.encoding, multilabel)
     told: list[Trial] = []
@@ -310,8 +309,8 @@ def _as_set(options: dict[str, Any]) -> str:
 
 
 def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
-    from wordclass.report.evaluation import accuracy_name
-    from wordclass.report.tables import aligned
+    from wordclass.batch.evaluation import accuracy_name
+    from wordclass.tables import aligned
 
     best = tuned.ranked[0]
     rows = {

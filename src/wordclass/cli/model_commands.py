@@ -13,21 +13,25 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.cli import arguments
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, InParts, Texts, tell_skipped
-from wordclass.corpus import Label, ReadOptions, Record, Seen
-from wordclass.corpus_formats._lines import line_blocks
+from wordclass.corpus.lines import line_blocks
+from wordclass.corpus.reader import Label, ReadOptions, Record, Seen
 from wordclass.errors import InputError
-from wordclass.report.printable import escaped, joined
+from wordclass.storage.files import COMPRESSIONS
+from wordclass.tables import escaped, joined
 
 if TYPE_CHECKING:
-    from wordclass.explanation import Explanation
-    from wordclass.folds import Holdout
-    from wordclass.report.evaluation import Evaluation
+    from wordclass.batch.evaluation import Evaluation
+    from wordclass.corpus.splits import Holdout
+    from wordclass.decision.explanation import Explanation
 
 Model = Annotated[Path, typer.Argument(help="The folder of a model.")]
+EscapeFormulas = Annotated[
+    bool, "Put ' before cells of a .csv or .tsv that a spreadsheet would take for a formula."
+]
 Encoder = Annotated[str | None, "Where the encoder of the model is, if it was moved."]
 
 _FOR, _AGAINST = (0, 130, 60), (190, 40, 40)  # red, green and blue of a word at its strongest
@@ -49,6 +53,7 @@ def evaluate(
     errors: Annotated[
         Path | None, "Write what was wrong, and why: a .csv, .jsonl, .parquet."
     ] = None,
+    escape_formulas: EscapeFormulas = False,
     encoder: Encoder = None,
 ) -> None:
     """Measure a model on labelled texts.
@@ -60,15 +65,13 @@ def evaluate(
     settings.check_output(confusion)
     settings.check_output(errors)
 
-    from wordclass.report.evaluation import evaluate_model, write_errors
-    from wordclass.report.in_parts import EvaluateParts, evaluate_in_parts
-    from wordclass.report.row_files import check_ending
+    from wordclass.batch.evaluation import evaluate_model, write_errors
+    from wordclass.batch.row_files import check_output
+    from wordclass.batch.sharded import EvaluateParts, evaluate_in_parts
 
-    if errors is not None:
-        check_ending(errors)
+    check_output(errors, escape_formulas=escape_formulas)
     aside = _kept_aside(model) if holdout else None
     loaded = _loaded(model, encoder)
-    _tell_structural_columns(loaded, settings)
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
@@ -88,19 +91,14 @@ def evaluate(
         documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
     if confusion is not None:
-        naming.extra("matplotlib", "to draw a picture")
-        from wordclass.report.pictures import draw_confusion
+        catalogue.extra("matplotlib", "to draw a picture")
+        from wordclass.explorer.pictures import draw_confusion
 
         draw_confusion(confusion, found.true, found.predicted, found.scores.classes)
     if errors is not None:
-        n_errors = write_errors(errors, loaded, documents, found)
+        n_errors = write_errors(errors, loaded, documents, found, escape_formulas=escape_formulas)
         settings.say(f"{errors}: {n_errors:,} documents whose labels are not exactly right")
     _show_evaluation(settings, loaded, found, len(documents), n, per_class)
-
-
-def _tell_structural_columns(model: Any, settings: Settings) -> None:  # noqa: ANN401
-    if structural := model.structural_columns():
-        settings.say(str(structural))
 
 
 def _show_evaluation(
@@ -111,7 +109,7 @@ def _show_evaluation(
     n: int,
     per_class: bool,
 ) -> None:
-    from wordclass.prior_shift import FEWEST
+    from wordclass.decision.prior_shift import FEWEST
 
     if found.n_shared:
         shared = f"{found.n_shared:,} of these {n_docs:,} documents are among those"
@@ -131,23 +129,25 @@ def _show_evaluation(
 
 def _kept_aside(model: Path) -> "Holdout":
     """Return which documents training with --holdout kept aside."""
-    from wordclass import persistence
-    from wordclass.folds import Holdout
+    from wordclass.corpus.splits import Holdout
+    from wordclass.storage import files, models
 
-    aside = persistence.read_manifest(model)["scores"].get("holdout")
-    if aside is None:
+    stored = models.read_manifest(model)["scores"].get("holdout")
+    if stored is None:
         raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
-    return Holdout(aside["share"], aside["seed"])
+    # scores are whatever `save` was given, so this is no reason to refuse the model itself
+    with files.understanding(model / models.MANIFEST, "the holdout among its scores"):
+        return Holdout(share=stored["share"], seed=stored["seed"])
 
 
 def _loaded(model: Path, encoder: str | None) -> Any:  # noqa: ANN401 - by its name
     """Return a model, maybe with its encoder from another place."""
-    from wordclass import persistence
+    from wordclass.storage import models
 
     if encoder is None:
-        return persistence.load(model)
-    is_network = "context" in persistence.read_manifest(model)["settings"]
-    return persistence.load(model, **{"context" if is_network else "encoder": encoder})
+        return models.load(model)
+    is_network = "context" in models.read_manifest(model)["settings"]
+    return models.load(model, **{"context" if is_network else "encoder": encoder})
 
 
 @command
@@ -171,6 +171,7 @@ def predict(
     adjust_priors: Annotated[
         bool, "Adjust to the shares of classes that these texts seem to have: see shares."
     ] = False,
+    escape_formulas: EscapeFormulas = False,
     encoder: Encoder = None,
 ) -> None:
     """Predict the labels of texts: one JSON object per text, or a row of a table.
@@ -181,26 +182,37 @@ def predict(
     OUTPUT is a folder with one file per part of the corpus; the same command, run again, makes
     those that are missing, and those whose part, model or options changed.
     """
-    from wordclass.report.predictions import beside, predictions
-    from wordclass.report.row_files import check_ending, rows_to
+    from wordclass.batch.predictions import beside, predictions
+    from wordclass.batch.row_files import check_output, rows_to
 
     if in_parts.engine:
         if adjust_priors:
             told = "--adjust-priors looks at all texts at once, which --engine does not"
             raise InputError(f"{told}; leave one of them out")
         options = {"k": k, "proba": proba, "threshold": threshold}
-        _predict_in_parts(settings, model, corpus, in_parts, output, options, encoder, holdout)
+        _predict_in_parts(
+            settings=settings,
+            model=model,
+            corpus=corpus,
+            in_parts=in_parts,
+            output=output,
+            options=options,
+            encoder=encoder,
+            holdout=holdout,
+            escape_formulas=escape_formulas,
+        )
         return
     settings.check_output(output)
-    if output is not None:
-        check_ending(output)
+    check_output(output, escape_formulas=escape_formulas)
     aside = _kept_aside(model) if holdout else None
     loaded = _loaded(model, encoder)
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
     show = made.extend if is_one_object else _print
-    writer = nullcontext(show) if output is None else rows_to(output)
+    writer = (
+        nullcontext(show) if output is None else rows_to(output, escape_formulas=escape_formulas)
+    )
     seen, shift, scores = Seen(), None, None
     blocks = _blocks(settings, corpus, in_parts, aside, loaded, seen)
     if adjust_priors:
@@ -251,6 +263,7 @@ def _blocks(
 
 
 def _predict_in_parts(
+    *,
     settings: Settings,
     model: Path,
     corpus: Texts,
@@ -259,26 +272,39 @@ def _predict_in_parts(
     options: dict[str, Any],
     encoder: str | None,
     holdout: bool,
+    escape_formulas: bool,
 ) -> None:
     """Predict by an engine, into a folder."""
-    from wordclass import persistence
-    from wordclass.report.in_parts import PredictParts, predict_in_parts
-    from wordclass.report.row_files import check_ending
+    from wordclass.batch.row_files import check_output
+    from wordclass.batch.sharded import PredictParts, predict_in_parts
+    from wordclass.storage import models
 
     if output is None:
         raise InputError("with --engine, predictions are a folder of parts: name it by -o")
-    ending = check_ending(output) if output.suffix else ".jsonl"
+    ending = _ending_of_parts(output)
+    check_output(
+        output if output.suffix else output.with_suffix(ending), escape_formulas=escape_formulas
+    )
     aside = _kept_aside(model) if holdout else None
-    identity = persistence.read_manifest(model)["digest"]
+    identity = models.read_manifest(model)["digest"]
     loaded = _loaded(model, encoder)
     split = "train" if holdout else None
     parts = corpus.parts(in_parts, split, settings.encoding, None, loaded)
     if parts is None:
         raise InputError("with --engine, DATA is a corpus in parts")
     folder = str(output.absolute())
-    given = parts.without_items(), loaded, folder, ending, identity, options, aside
+    work = PredictParts(
+        corpus=parts.without_items(),
+        model=loaded,
+        folder=folder,
+        ending=ending,
+        identity=identity,
+        options=options,
+        aside=aside,
+        escape_formulas=escape_formulas,
+    )
     with in_parts.opened(settings) as engine:
-        made = predict_in_parts(parts, engine, PredictParts(*given))
+        made = predict_in_parts(parts, engine, work)
     tell_skipped(settings, made.seen)
     result = {
         "output": str(output),
@@ -292,8 +318,21 @@ def _predict_in_parts(
     settings.tell(result, told)
 
 
+def _ending_of_parts(folder: Path) -> str:
+    """Return the ending of the files in a folder of predictions: that of the folder's name.
+
+    Examples
+    --------
+    >>> _ending_of_parts(Path("out.csv.zst")), _ending_of_parts(Path("out"))
+    ('.csv.zst', '.jsonl')
+    """
+    if folder.suffix.lower() not in COMPRESSIONS:
+        return folder.suffix.lower() or ".jsonl"
+    return Path(folder.stem).suffix.lower() + folder.suffix.lower()
+
+
 def _print(rows: list[dict[str, Any]]) -> None:
-    from wordclass.report.row_files import json_line
+    from wordclass.batch.row_files import json_line
 
     with standard_output() as stream:
         stream.writelines(escaped(json_line(row).decode()) for row in rows)
@@ -301,7 +340,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
     """Give the lines of standard input as texts; where it begins as JSON does, its objects."""
-    from wordclass.corpus_formats import jsonl
+    from wordclass.corpus.formats import jsonl
 
     options = replace(options, texts_only=True, keep_rows=True)
     is_json, n_lines = None, 0
@@ -350,7 +389,7 @@ def shares(
     a bootstrap, beside the shares in training. It is assumed that texts of a class look as they did
     in training, and that only the shares have changed. For DATA, - reads standard input.
     """
-    from wordclass.report.class_shares import estimate, to_text
+    from wordclass.cli.class_shares import estimate, to_text
 
     if in_parts.engine:
         raise InputError("shares looks at all texts at once, which --engine does not: leave it out")
@@ -376,8 +415,6 @@ def explain(
 
     What the terms add and the intercept sum to the score; a probability is made of all scores.
     """
-    from wordclass.report.predictions import shown_scores
-
     loaded = _loaded(model, encoder)
     if text == "-":
         text = "\n".join(line for block in _input_lines(settings.encoding) for line in block)
@@ -385,12 +422,12 @@ def explain(
     labels = found.labels
     if name is not None:
         labels = (arguments.class_named(name, found.codeframe.classes),)
-    own = found.scores[None]
-    shown = shown_scores(loaded, own)
-    scores = {str(each): round(float(shown[0, found.codeframe.column(each)]), 6) for each in labels}
+    predictions = loaded.predictions_of(found.scores[None])
+    (values,) = predictions.values
+    scores = {str(each): round(float(values[found.codeframe.column(each)]), 6) for each in labels}
     best = max(labels, key=lambda label: found.account(label)["score"])
     if not settings.as_json:
-        kind = "score" if shown is own else "probability"
+        kind = "probability" if predictions.has_probabilities else "score"
         head = [f"{label}  {kind} {score:.4f}" for label, score in scores.items()]
         head += [_path(found, label) for label in labels if found.path(label)]
         if best not in found.predicted:
@@ -416,7 +453,7 @@ def _path(found: "Explanation", label: Label) -> str:
 
 def _reasons(found: "Explanation", labels: Sequence[Label], n: int) -> list[str]:
     """Write what the terms of a text add to the score of each label."""
-    from wordclass.report.tables import scored_lines
+    from wordclass.tables import scored_lines
 
     if not found.terms:
         return ["no word of this text is known to the model"]
@@ -472,10 +509,10 @@ def export(
 
     OUT.json says how texts become its input, and its output labels.
     """
-    from wordclass import persistence
+    from wordclass.storage import models
 
-    name = persistence.read_manifest(model)["classifier"]
-    if not hasattr(naming.entry("classifiers", name).make, "export"):
+    name = models.read_manifest(model)["classifier"]
+    if not hasattr(catalogue.entry("classifiers", name).make, "export"):
         expected = "expected one of cnn, lstm, attention or leam"
         raise InputError(f"{model}: a {name!r} model has no network to export; {expected}")
     from wordclass.network.export import beside, format_of
@@ -483,7 +520,7 @@ def export(
     chosen, described = format_of(output), beside(output)
     settings.check_output(output)
     settings.check_output(described)
-    loaded = persistence.load(model)
+    loaded = models.load(model)
     loaded.export(output)
     result = {
         "output": str(output),

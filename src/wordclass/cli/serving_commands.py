@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wordclass import naming, storage
+from wordclass import catalogue
 from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus
 from wordclass.errors import InputError
-from wordclass.storage import content_of
+from wordclass.options import check_int, check_number
+from wordclass.storage import files
+from wordclass.storage.files import content_of
 
 if TYPE_CHECKING:
     from wordclass.explorer.views import Exploration
@@ -19,6 +21,7 @@ Host = Annotated[str, "Address to listen on."]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")]
 Names = Annotated[list[str] | None, "A name by which this host may be called; repeatable."]
 
+_MIN_TOKEN_CHARS = 16
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -29,7 +32,9 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that answer.")] = 1,
-    token_file: Annotated[Path | None, "Who is served: one token per line."] = None,
+    token_file: Annotated[
+        Path | None, "File of accepted tokens, one per line; lines that begin with # are comments."
+    ] = None,
     allow_host: Names = None,
     cors_origin: Annotated[list[str] | None, "A page that may ask from a browser."] = None,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 16 << 20,
@@ -47,13 +52,18 @@ def serve(
 
     GET /openapi.json tells the routes. SIGHUP reads the models and tokens again, SIGTERM stops.
     """
-    naming.extra("uvicorn", "to serve a model", "serve")
-    naming.extra("starlette", "to serve a model", "serve")
+    catalogue.extra("uvicorn", "to serve a model", "serve")
+    catalogue.extra("starlette", "to serve a model", "serve")
     from wordclass.explorer.views import Exploration
-    from wordclass.persistence import load
     from wordclass.serving.app import Limits, Manners
+    from wordclass.storage.models import load
 
     named = _named(models)
+    counts = {"body": max_body, "text": max_text, "batch": max_batch, "waiting": max_waiting}
+    for name, count in counts.items():
+        check_int(f"--max-{name}", count, 1)
+    for name, seconds in {"timeout": timeout, "read-timeout": read_timeout}.items():
+        check_number(f"--{name}", seconds, above=0.0)  # typer lets NaN and infinity pass
     limits = Limits(
         body=max_body,
         text=max_text,
@@ -101,10 +111,10 @@ def explore(
     """
     settings.check_output(output)
     if output is None:
-        naming.extra("uvicorn", "to serve the page (-o FILE.html needs nothing)", "serve")
+        catalogue.extra("uvicorn", "to serve the page (-o FILE.html needs nothing)", "serve")
     from wordclass.explorer.views import Exploration
-    from wordclass.persistence import load
-    from wordclass.word_vectors import WordVectors
+    from wordclass.storage.models import load
+    from wordclass.vectors.word_vectors import WordVectors
 
     def read() -> "dict[str, Exploration]":
         loaded = load(model)
@@ -128,8 +138,8 @@ def explore(
 
     ((name, views),) = read().items()
     content = exported(name, views, seed=settings.seed)
-    with storage.replacing(output) as temporary:
-        temporary.write_bytes(content)
+    with files.writing(output) as stream:
+        stream.write(content)
     result = {"output": str(output), "bytes": len(content)}
     settings.tell(result, f"{output}: a page of {len(content):,} bytes about {name}")
 
@@ -187,9 +197,32 @@ def _named(models: list[Path]) -> dict[str, Path]:
 
 
 def _tokens(path: Path | None) -> tuple[str, ...]:
+    """Return the tokens of a file: one per line; lines that begin with # are comments."""
     if path is None:
         return ()
-    tokens = tuple(content_of(path).decode("utf-8", "replace").split())
+    try:
+        content = content_of(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+    tokens = []
+    for number, line in enumerate(content.split("\n"), start=1):
+        token = line.strip(" \t\r")
+        if token and not token.startswith("#"):
+            _check_token(token, f"{path}, line {number}")
+            tokens.append(token)
     if not tokens:
         raise InputError(f"{path} holds no token; expected one per line")
-    return tokens
+    return tuple(tokens)
+
+
+def _check_token(token: str, place: str) -> None:
+    """Refuse what is no token, without showing it."""
+    remedy = "expected one token per line, and # before a comment"
+    if any(character.isspace() for character in token):
+        raise InputError(f"{place}: the token has white space inside; {remedy}")
+    if not token.isprintable():
+        raise InputError(f"{place}: the token has a character that cannot be printed; {remedy}")
+    if len(token) < _MIN_TOKEN_CHARS:
+        problem = f"the token has {len(token)} characters"
+        remedy = "python -c 'import secrets; print(secrets.token_urlsafe())' prints a good one"
+        raise InputError(f"{place}: {problem}; expected at least {_MIN_TOKEN_CHARS}: {remedy}")

@@ -4,27 +4,29 @@ The documents of a fold are read with embeddings of all other documents. Sums ov
 subtracted, so one set of sums per fold serves every choice of folds to leave out.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from scipy import sparse
 
-from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse, rows_of
-from wordclass.correlations import dot
-from wordclass.counts import Count, FoldCounts, WordClassCounts
-from wordclass.embedding.vectors import FactoredVectors, dense_product
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, rows_of
+from wordclass.corpus.splits import Split, cross_fit, fold_splits
+from wordclass.embedding.correlations import dot
+from wordclass.embedding.counts import Count, FoldCounts, WordClassCounts
+from wordclass.embedding.vectors import Recipe, dense_product
 
 Embed = Callable[[WordClassCounts], Floats]
+Subtract = Callable[[WordClassCounts, WordClassCounts], WordClassCounts]
 
 _MOST_DENSE_CELLS = 1 << 23  # v x m up to which dense sums are faster
 _MOST_KEPT = 1 << 25  # values of X up to which the sums of all folds are kept
 STEP = "cross-fitting"
 
 
-def cross_fit(X: Sparse, Y: Sparse, folds: Ints, count: Count, embed: Embed) -> Floats32:
+def cross_fit_features(X: Sparse, Y: Sparse, folds: Ints, count: Count, embed: Embed) -> Floats32:
     """Multiply each row of X by the S of the documents outside its fold.
 
     Parameters
@@ -38,21 +40,19 @@ def cross_fit(X: Sparse, Y: Sparse, folds: Ints, count: Count, embed: Embed) -> 
     -------
     features : float32 array of shape (n, r)
     """
-    n_folds = int(folds.max(initial=-1)) + 1
-    counts = FoldCounts(X, Y, folds, n_folds, count)
-    features = np.zeros((X.shape[0], 0), np.float32)
-    for fold in progress.over([k for k in range(n_folds) if len(counts.rows[k])], STEP):
-        S = embed(counts.without([fold]))
-        if not features.size:
-            features = np.zeros((X.shape[0], S.shape[1]), np.float32)
-        features[counts.rows[fold]] = X[counts.rows[fold]] @ S
-    return features
+    counts = FoldCounts(X, Y, folds, int(folds.max(initial=-1)) + 1, count)
+
+    def score(split: Split) -> Floats:
+        S = embed(counts.without(folds[split.held_out[:1]].tolist()))
+        return np.asarray(X[split.held_out] @ S)
+
+    return cross_fit(fold_splits(folds), score, n_docs=X.shape[0], step=STEP).scores
 
 
 class FoldScores:
     """Makes the word-class scores of training documents by the dot product, and S for new ones.
 
-    The same numbers as `cross_fit` with `correlations/dot`, without ever making S: see
+    The same numbers as `cross_fit_features` with `correlations/dot`, without ever making S: see
     `FactoredVectors`. One set of sums serves every shrinkage.
 
     Parameters
@@ -61,72 +61,105 @@ class FoldScores:
         As `FoldCounts` has them.
     sample_weight : array of shape (n,), optional
         How much each document counts; by default all the same.
+    min_class_docs : int, default=0
+        A class with fewer training documents than this has scores of zero.
     """
 
     def __init__(
-        self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, sample_weight: Floats | None = None
+        self,
+        X: Sparse,
+        Y: Sparse,
+        folds: Ints,
+        n_folds: int,
+        sample_weight: Floats | None = None,
+        min_class_docs: int = 0,
     ) -> None:
-        counted = X
+        weighted = X
         if sample_weight is not None:
-            counted = X.copy()
-            counted.data = X.data * sample_weight[rows_of(X)]
-        self._X, self._Y, self._folds = X, Y, folds
+            weighted = X.copy()
+            weighted.data = X.data * sample_weight[rows_of(X)]
+        self._X = X
+        self._Y = Y
+        self._folds = folds
+        self._min_class_docs = min_class_docs
         keep = X.nnz <= _MOST_KEPT
-        self._counts = FoldCounts(counted, Y, folds, n_folds, _dot_counts, keep=keep)
-        self._places = cache(self._found_places) if keep else self._found_places
+        self._counts = FoldCounts(weighted, Y, folds, n_folds, _dot_counts, keep=keep)
+        self._find_cells = cache(self._locate_cells) if keep else self._locate_cells
         # of few, long documents: X·X'·Y, where X'·Y has more cells than X' has
         joint = self._counts.everything.joints["joint_weight"]
-        docs = np.bincount(X.indices, minlength=X.shape[1])
-        is_less = sparse.issparse(joint) and docs @ (np.diff(joint.indptr) - docs) > 0
-        self._transposed = counted.T.tocsr() if is_less else None
+        self._subtract: Subtract = operator.sub
+        self._transposed: Sparse | None = None
+        if sparse.issparse(joint):
+            self._subtract = self._subtract_cells
+            doc_freq = np.bincount(X.indices, minlength=X.shape[1])
+            if doc_freq @ (np.diff(joint.indptr) - doc_freq) > 0:
+                self._transposed = weighted.T.tocsr()
+        self._shrinkage: float | None = None
+        self._scores: dict[tuple[int, ...], Floats32] = {}  # by the folds that are held out
 
     def scores(self, shrinkage: float, held_out: Iterable[int] = ()) -> Floats32:
         """Return the scores (n, m) of all documents.
 
         The documents of a fold are scored without their fold, and without those that are held
-        out; these are scored by what all others tell.
+        out; these are scored by all others. The scores are kept for the last shrinkage only, and
+        not if nothing is held out, as they are large.
         """
-        away = sorted(held_out)
-        base = self._without(away, self._counts.everything)
-        made = np.zeros(self._Y.shape, np.float32)
-        groups = [[fold] for fold in range(len(self._counts.rows)) if fold not in away]
-        for scored in progress.over([away, *groups] if away else groups, STEP):
-            counts = base if scored is away else self._without(scored, base)
-            S, by_joint = FactoredVectors.of(counts, shrinkage), self._by_joint([*away, *scored])
-            for rows in (self._counts.rows[fold] for fold in scored):
-                made[rows] = S.times(self._X[rows], by_joint)
-        return made
+        excluded = tuple(sorted(held_out))
+        if self._shrinkage != shrinkage or not excluded:
+            self._shrinkage = shrinkage
+            self._scores = {}
+        if excluded in self._scores:
+            return self._scores[excluded]
+        recipe = _dot_recipe(shrinkage)
+        base = self._counts.everything
+        for fold in excluded:
+            base = self._subtract(base, self._counts.of_fold(fold))
+        groups = self._folds.copy()  # the folds that are held out are one group
+        is_excluded = np.isin(groups, excluded)
+        groups[is_excluded] = len(self._counts.rows)
 
-    def _by_joint(self, away: Sequence[int]) -> Callable[[Sparse], Floats] | None:
-        """Return a quick way to multiply by the sums of all folds but some; None: there is none."""
+        def score(split: Split) -> Floats32:
+            fold = int(groups[split.held_out[0]])
+            counts = base
+            if fold < len(self._counts.rows):
+                counts = self._subtract(base, self._counts.of_fold(fold))
+            is_trained = ~is_excluded & (groups != fold) & (groups >= 0)
+            S = recipe.vectors(counts, "products")
+            return S.times(self._X[split.held_out], self._multiply_joint(is_trained))
+
+        scores = cross_fit(fold_splits(groups), score, n_docs=len(groups), step=STEP).scores
+        if self._min_class_docs:
+            n_class_docs = (~is_excluded & (self._folds >= 0)) @ self._Y
+            scores[:, np.asarray(n_class_docs).ravel() < self._min_class_docs] = 0.0
+        if excluded:
+            self._scores[excluded] = scores
+        return scores
+
+    def _multiply_joint(self, is_trained: Flags) -> Callable[[Sparse], Floats] | None:
+        """Return a quick way to multiply by the sums of some documents; None: there is none."""
         if (transposed := self._transposed) is None:
             return None
-        told = sparse.diags_array(1.0 - np.isin(self._folds, [-1, *away])) @ self._Y
-        return lambda X: np.asarray(dense_product(X, transposed) @ told)
+        labels = sparse.diags_array(1.0 * is_trained) @ self._Y
+        return lambda X: np.asarray(dense_product(X, transposed) @ labels)
 
-    def _without(self, folds: Sequence[int], given: WordClassCounts) -> WordClassCounts:
-        """Return sums less those of some folds.
+    def _subtract_cells(self, counts: WordClassCounts, other: WordClassCounts) -> WordClassCounts:
+        """Subtract sparse sums; cells without a remaining document stay, with values near zero.
 
-        Where they are sparse, cells that are left without a document stay, next to zero: nobody
-        reads those of a term that is not known, and all others are added up.
+        That changes nothing: terms that are not known are left out, and all others are summed.
         """
-        joint = given.joints["joint_weight"]
-        if not sparse.issparse(joint):
-            return self._counts.without(folds, given)
-        rest, values = replace(given, joints={}), joint.data.copy()
-        for fold in folds:
-            taken = self._counts.of_fold(fold)
-            rest -= replace(taken, joints={})
-            values[self._places(taken)] -= taken.joints["joint_weight"].data
-        made = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
-        return replace(rest, joints={"joint_weight": made})
+        joint = sparse.csr_matrix(counts.joints["joint_weight"])
+        remaining = replace(counts, joints={}) - replace(other, joints={})
+        values = joint.data.copy()
+        values[self._find_cells(other)] -= sparse.csr_matrix(other.joints["joint_weight"]).data
+        difference = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
+        return replace(remaining, joints={"joint_weight": difference})
 
-    def _found_places(self, taken: WordClassCounts) -> Ints:
-        """Return where the cells of a fold's sums are among those of all."""
-        both = self._counts.everything, taken
-        every, own = (sparse.csr_matrix(each.joints["joint_weight"]) for each in both)
-        for joint in (every, own):
-            joint.sort_indices()
+    def _locate_cells(self, counts: WordClassCounts) -> Ints:
+        """Return the positions of the cells of a fold's sums among those of all documents."""
+        every = sparse.csr_matrix(self._counts.everything.joints["joint_weight"])
+        own = sparse.csr_matrix(counts.joints["joint_weight"])
+        every.sort_indices()
+        own.sort_indices()
         numbers = np.arange(1.0, every.nnz + 1)
         numbered = sparse.csr_matrix((numbers, every.indices, every.indptr), shape=every.shape)
         present = sparse.csr_matrix((np.ones(own.nnz), own.indices, own.indptr), shape=own.shape)
@@ -135,57 +168,18 @@ class FoldScores:
 
     def add_embedding(self, weights: Floats32, shrinkage: float, factors: Floats32) -> None:
         """Add S of all documents, its columns times factors (m,), to weights (v, m)."""
-        FactoredVectors.of(self._counts.everything, shrinkage).add_to(weights, factors)
+        S = _dot_recipe(shrinkage).vectors(self._counts.everything, "products")
+        S.add_to(weights, factors)
 
 
-@dataclass(frozen=True, eq=False)
-class ReweightedScores:
-    """Makes the same scores of an X that sees labels itself: nothing of a fold is in either.
-
-    For each fold, X and S are made without it; so one set of sums does not serve all folds.
-
-    Parameters
-    ----------
-    weighted : callable
-        From the folds that are not to be seen to X (n, v) of all documents.
-    Y, folds, n_folds, sample_weight
-        As `FoldScores` has them.
-    """
-
-    weighted: Callable[[Sequence[int]], Sparse]
-    Y: Sparse
-    folds: Ints
-    n_folds: int
-    sample_weight: Floats | None = None
-
-    def scores(self, shrinkage: float, held_out: Iterable[int] = ()) -> Floats32:
-        """Return the scores (n, m) of all documents, as `FoldScores.scores` does."""
-        away = sorted(held_out)
-        made = np.zeros(self.Y.shape, np.float32)
-        groups = [[fold] for fold in range(self.n_folds) if fold not in away]
-        for scored in progress.over([away, *groups], STEP):
-            rows = np.flatnonzero(np.isin(self.folds, scored))
-            if len(rows):
-                X, counts = self._without(sorted({*away, *scored}))
-                made[rows] = FactoredVectors.of(counts, shrinkage).times(X[rows])
-        return made
-
-    def add_embedding(self, weights: Floats32, shrinkage: float, factors: Floats32) -> None:
-        """Add S of all documents, its columns times factors (m,), to weights (v, m)."""
-        FactoredVectors.of(self._without([])[1], shrinkage).add_to(weights, factors)
-
-    def _without(self, folds: Sequence[int]) -> tuple[Sparse, WordClassCounts]:
-        """Return X of all documents, and the sums of those outside some folds."""
-        X, rows = self.weighted(folds), np.flatnonzero(~np.isin(self.folds, folds))
-        told = X[rows]
-        if self.sample_weight is not None:
-            told.data *= self.sample_weight[rows][rows_of(told)]
-        return X, _dot_counts(told, self.Y[rows])
+def _dot_recipe(shrinkage: float) -> Recipe:
+    return Recipe(dot.correlate, dot.NEEDS, shrinkage, is_by_class=True)
 
 
 def _dot_counts(X: Sparse, Y: Sparse) -> WordClassCounts:
-    """Count what the dot product needs, in a dense table where that is small."""
+    """Count what the dot product needs, in a dense table if that is small."""
     counts = WordClassCounts.of(X, Y, dot.NEEDS)
-    if counts.n_terms * counts.n_classes > _MOST_DENSE_CELLS:
+    if X.shape[1] * Y.shape[1] > _MOST_DENSE_CELLS:
         return counts
-    return replace(counts, joints={name: getattr(counts, name) for name in counts.joints})
+    joints = {name: sparse.csr_matrix(joint).toarray() for name, joint in counts.joints.items()}
+    return replace(counts, joints=joints)

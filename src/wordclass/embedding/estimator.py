@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +15,32 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.checks import check_int
-from wordclass.corpus import Label
-from wordclass.corpus_parts import CorpusParts
-from wordclass.counts import FoldCounts
-from wordclass.embedding.cross_fit import STEP, Embed, cross_fit
-from wordclass.embedding.in_parts import CrossFit, GivenBlocks, learn_in_parts
-from wordclass.embedding.state import Learned, Learner, with_structural_columns
+from wordclass.corpus.labels import (
+    Codeframe,
+    EncodedLabels,
+    check_class_count,
+    labelled,
+    unknown_name,
+)
+from wordclass.corpus.reader import Label
+from wordclass.corpus.shards import CorpusParts
+from wordclass.corpus.splits import fold_numbers
+from wordclass.embedding.counts import FoldCounts
+from wordclass.embedding.cross_fit import STEP, Embed, cross_fit_features
+from wordclass.embedding.sharded_fit import CrossFit, GivenBlocks, learn_in_parts
+from wordclass.embedding.state import Learned, Learner
 from wordclass.embedding.vectors import Correlate, Projection, Recipe, RowVectors
-from wordclass.engines import opened
-from wordclass.engines._runs import Engine
+from wordclass.engines.engine import opened
+from wordclass.engines.tasks import Engine
 from wordclass.errors import InputError
-from wordclass.folds import fold_numbers
-from wordclass.labels import Codeframe, EncodedLabels, check_class_count, labelled, unknown_name
-from wordclass.storage import understanding
-from wordclass.storage.facts import codeframe_of, restored, storable
-from wordclass.storage.parts import Parts
+from wordclass.options import check_int, check_memory
+from wordclass.storage.files import understanding
+from wordclass.storage.metadata import codeframe_of, restored, storable
+from wordclass.storage.state import Parts
 from wordclass.text.analyzer import Analyze, CharacterAnalyzer
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
-from wordclass.word_vectors import WordVectors
-
-MOST_CELLS = 1 << 28  # terms times classes, above which the vectors before projection are not held
+from wordclass.vectors.word_vectors import WordVectors
 
 Labels = Iterable[Label] | Iterable[Iterable[Label]] | NDArray[Any] | Sparse | EncodedLabels
 
@@ -66,9 +70,6 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     analyzer : "characters" or callable, optional
     stop_words : str or collection of str, optional
         Which terms there are: see `DocumentVectorizer`.
-    structural_problems : int, default=0
-        How many columns to add for the presence of the most telling terms: a binary task has one
-        informative dimension without them.
     folds : int, default=10
         For the cross-fitted `fit_transform`.
     seed : int, default=0
@@ -88,7 +89,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     classes_ : list
         The classes, sorted.
     columns_ : list
-        The columns of `class_vectors_`: the classes, then structural columns as "has term".
+        The columns of `class_vectors_`: the classes, then the extra columns of a file that an older
+        version saved.
     vectors_ : float32 array of shape (v, r)
         The embeddings.
     vectorizer_ : DocumentVectorizer
@@ -108,7 +110,6 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
     mask_numbers: bool = True
     analyzer: Analyze | str | None = None
     stop_words: str | Collection[str] | None = None
-    structural_problems: int = 0
     folds: int = 10
     seed: int = 0
     keep_documents: bool = False
@@ -238,11 +239,11 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         listed, encoded = labelled(X, y, class_names)
         check_class_count(encoded.codeframe)
         learner = self._learner()
+        self._check_features(*encoded.Y.shape)
         learned, weights = learner.learn_weighted(listed, encoded)
         embed = self._adopt(learned)
         folds = fold_numbers(listed, self.folds, self.seed)
-        Y = with_structural_columns(weights, encoded.Y, learned.structural)
-        return cross_fit(weights, Y, folds, learner.recipe.count, embed)
+        return cross_fit_features(weights, encoded.Y, folds, learner.recipe.count, embed)
 
     def fit_folds(self, texts: Iterable[str], labels: Labels, folds: Ints) -> Floats32:
         """Learn the embeddings, and return those without each fold (folds, v, r).
@@ -257,9 +258,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         check_class_count(encoded.codeframe)
         learner = replace(self._learner(), keep_documents=False)
         learned, X = learner.learn_weighted(listed, encoded)
-        Y = with_structural_columns(X, encoded.Y, learned.structural)
         n_folds = int(folds.max(initial=-1)) + 1
-        counts = FoldCounts(X, Y, folds, n_folds, learner.recipe.count)
+        counts = FoldCounts(X, encoded.Y, folds, n_folds, learner.recipe.count)
         embed = self._adopt(replace(learned, counts=counts.everything))
         without = (counts.without([fold]) for fold in progress.over(range(n_folds), STEP))
         return np.array([embed(rest).astype(np.float32) for rest in without])
@@ -311,20 +311,23 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         self._adopt(self._learner().remove(self.learned_, listed, encoded))
         return self
 
+    def _check_features(self, n_docs: int, n_classes: int) -> None:
+        """Refuse features (n, r) that would not fit into memory."""
+        n_dims = n_classes if self.max_dims is None else min(n_classes, self.max_dims)
+        remedy = "use a lower max_dims, or fewer documents at a time"
+        what = f"the features of {n_docs:,} documents by {n_dims:,} dimensions"
+        check_memory(what, 4 * n_docs * n_dims, remedy)
+
     def _learner(self) -> Learner:
         """Check the options, and put together what they ask for."""
         check_int("folds", self.folds, 2, 10_000)
         if self.max_dims is not None:
             check_int("max_dims", self.max_dims, 1)
-        check_int("structural_problems", self.structural_problems, 0)
         check_int("seed", self.seed)
-        recipe, vectorizer = Recipe.of(self.correlation, self.shrinkage), self._vectorizer()
-        if vectorizer.correlation is not None:
-            told = (
-                f"weighting={self.weighting!r} sees labels, as word-class embeddings do themselves"
-            )
-            raise InputError(f"{told}; choose one that does not, such as 'tfidf'")
-        return Learner(vectorizer, recipe, self.structural_problems, self.keep_documents)
+        vectorizer = self._vectorizer()
+        vectorizer.check_unsupervised()
+        recipe = Recipe.of(self.correlation, self.shrinkage)
+        return Learner(vectorizer, recipe, self.keep_documents)
 
     def _vectorizer(self) -> DocumentVectorizer:
         return DocumentVectorizer(**shared_options(self, DocumentVectorizer))
@@ -337,16 +340,17 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         recipe = Recipe.of(self.correlation, self.shrinkage)
         projection = Projection(self.projector, self.max_dims, self.seed)
         is_projected = projection.applies_to(learned.counts.n_classes)
-        n_cells = learned.counts.n_terms * learned.counts.n_classes
-        if is_projected and recipe.is_by_class and n_cells > MOST_CELLS:
-            rows = RowVectors(recipe, learned.counts)
-            if (projected := projection.fit_rows(rows)) is not None:
-                self._set(learned, None, projected)
-                return lambda counts: projection.of(recipe.embed(counts), counts.known)
-        S = recipe.embed(learned.counts, np.float64 if is_projected else np.float32)
-        vectors = projection.fit(S, learned.counts.known)
-        class_vectors = S.astype(np.float32, copy=False)
-        self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
+        projection.check_memory(learned.counts.n_terms, learned.counts.n_classes)
+        use: Literal["array", "blocks"] = "array"
+        if is_projected and projection.reads_blocks:
+            use = "blocks"
+        S = recipe.vectors(learned.counts, use, np.float64 if is_projected else np.float32)
+        if isinstance(S, RowVectors):
+            self._set(learned, None, projection.fit_rows(S))
+        else:
+            vectors = projection.fit(S, learned.counts.known)
+            class_vectors = S.astype(np.float32, copy=False)
+            self._set(learned, class_vectors, class_vectors if vectors is S else vectors)
         return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
     def _set(
@@ -360,7 +364,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         self.vectorizer_ = self._vectorizer().with_vocabulary(learned.vocabulary)
         self.terms_ = learned.vocabulary.terms
         self.classes_ = list(learned.codeframe.classes)
-        self.columns_ = self.classes_ + [f"has {self.terms_[j]}" for j in learned.structural]
+        self.columns_ = [*self.classes_, *learned.extra_columns]
         self.class_vectors_: Any = class_vectors
         self.vectors_: Floats32 = vectors.astype(np.float32, copy=False)
 
@@ -408,8 +412,8 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         if self.class_vectors_ is not None:
             return np.asarray(self.class_vectors_[row])
         recipe = Recipe.of(self.correlation, self.shrinkage)
-        made = RowVectors(recipe, self.learned_.counts).rows(slice(row, row + 1))
-        return np.asarray(made[0], dtype=np.float32)
+        S = recipe.vectors(self.learned_.counts, "rows").rows(slice(row, row + 1))
+        return np.asarray(S[0], dtype=np.float32)
 
     def written(self, word: str) -> str:
         """Return a word as the analyzer writes it, unless it is a term as it stands.

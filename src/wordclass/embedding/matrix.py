@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.arrays import Floats32, Ints, first_not_finite
-from wordclass.checks import check_int, list_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
-from wordclass.storage.parts import Parts
+from wordclass.options import check_int, list_texts
+from wordclass.storage.state import Parts
 from wordclass.text.analyzer import Analyze, Analyzer
 from wordclass.text.counting import index_texts
 from wordclass.text.sequences import IdBatch, Sequences, Side
-from wordclass.vocabulary import Vocabulary
-from wordclass.word_vectors import WordVectors, list_terms
+from wordclass.text.vocabulary import Vocabulary
+from wordclass.vectors.word_vectors import WordVectors, list_terms
 
 # the blocks whose names are ours: the last is of vectors that are no rows of E, see `network`
 BLOCKS = ("pretrained", "word_class", "random", "context")
@@ -349,7 +349,7 @@ def _check_unseen(unseen: object, *, has_both: bool) -> None:
     if unseen is not None and not has_both:
         raise InputError("unseen needs U and wce to learn from, and keep_unseen=True")
     if isinstance(unseen, str):
-        naming.entry("regressors", unseen)  # refuses a misspelt one, also where none is unseen
+        catalogue.entry("regressors", unseen)  # refuses a misspelt one, also where none is unseen
 
 
 def _vocabulary(

@@ -4,26 +4,25 @@ Nothing is changed in place: each step returns a new `Learned`, so one that fail
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass.arrays import Floats, Sparse, to_sparse
-from wordclass.checks import check_int, check_number
-from wordclass.correlations import dot, information_gain
-from wordclass.counts import WordClassCounts
+from wordclass.arrays import Sparse, to_sparse
+from wordclass.corpus.labels import Codeframe, EncodedLabels
+from wordclass.corpus.splits import fingerprint_texts
+from wordclass.embedding.counts import WordClassCounts
 from wordclass.embedding.vectors import Recipe
 from wordclass.errors import InputError
-from wordclass.folds import fingerprint_texts
-from wordclass.labels import Codeframe, EncodedLabels
-from wordclass.storage.parts import Parts
+from wordclass.options import check_number
+from wordclass.storage import migrations
+from wordclass.storage.state import Parts
 from wordclass.text.counting import CountedTexts, merge_counted
-from wordclass.text.supervised import term_factors
 from wordclass.text.vectorizer import DocumentVectorizer
-from wordclass.vocabulary import Vocabulary
+from wordclass.text.vocabulary import Vocabulary
 
 _SUMS = {
     "class_docs": "float64 columns >=0 <=documents",
@@ -112,15 +111,24 @@ class CountedDocuments:
 class Learned:
     """All that was learned from documents; the embeddings follow from it.
 
-    The columns of the counts are the classes of the codeframe, then one for each structural term.
-    `documents` are the counted documents themselves, where they are to be kept.
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    codeframe : Codeframe
+    counts : WordClassCounts
+        One column per class, then one per extra column.
+    documents : CountedDocuments, optional
+        The counted documents themselves, if they are to be kept.
+    extra_columns : tuple of str, default=()
+        Names of columns that are no classes. Only files that an older version saved have some, and
+        such embeddings cannot be updated.
     """
 
     vocabulary: Vocabulary
     codeframe: Codeframe
-    structural: tuple[int, ...]  # columns of X
     counts: WordClassCounts
     documents: CountedDocuments | None = None
+    extra_columns: tuple[str, ...] = ()
 
     def plus(self, counts: WordClassCounts, codeframe: Codeframe) -> "Learned":
         """Add counts over another codeframe, but the same vocabulary."""
@@ -139,22 +147,26 @@ class Learned:
         if self.codeframe.kind == "matrix":
             return replace(self, counts=left)
         is_gone = left.class_docs == 0
-        n_classes = len(self.codeframe.classes)
-        is_gone[n_classes:] = False  # structural columns stay
-        remaining = self.codeframe.without(is_gone[:n_classes])
+        remaining = self.codeframe.without(is_gone)
         return replace(self, codeframe=remaining, counts=left.without_classes(is_gone))
 
     def _widened(self, counts: WordClassCounts, codeframe: Codeframe) -> WordClassCounts:
         """Move the columns of counts over `codeframe` to those of this codeframe, a larger one."""
-        n_classes, n_structural = len(self.codeframe.classes), len(self.structural)
         columns = [self.codeframe.column(label) for label in codeframe.classes]
-        behind = range(n_classes, n_classes + n_structural)
-        return counts.with_classes([*columns, *behind], n_classes + n_structural)
+        return counts.with_classes(columns, len(self.codeframe.classes))
+
+    def check_updatable(self) -> None:
+        """Refuse embeddings with extra columns, whose values for new documents are unknown."""
+        if self.extra_columns:
+            raise InputError(
+                f"these embeddings have {len(self.extra_columns)} structural columns, which this "
+                "version reads but cannot update; fit new embeddings on all documents"
+            )
 
     def to_parts(self) -> Parts:
         """Return what is stored of it: everything but the codeframe."""
         facts = {
-            "structural": [int(j) for j in self.structural],
+            "extra_columns": self.extra_columns,
             "n_docs": self.counts.n_docs,
             "joints": sorted(self.counts.joints),
             "keeps_documents": self.documents is not None,
@@ -168,17 +180,16 @@ class Learned:
     def from_parts(cls, codeframe: Codeframe, parts: Parts) -> "Learned":
         """Return what was learned and stored."""
         facts = parts.facts
-        vocabulary, structural = Vocabulary.from_parts(parts), tuple(facts["structural"])
-        for column in structural:
-            check_int("structural", column, 0, len(vocabulary) - 1)
+        vocabulary = Vocabulary.from_parts(parts)
+        extra_columns = migrations.extra_columns(facts, vocabulary.terms)
         n_docs = check_number("n_docs", facts["n_docs"])
-        parts.sizes["columns"] = len(codeframe.classes) + len(structural)
+        parts.sizes["columns"] = len(codeframe.classes) + len(extra_columns)
         parts.sizes["documents"] = int(n_docs)
         joints = parts.take(**dict.fromkeys(facts["joints"], "csr:float64 terms columns"))
         counts = WordClassCounts(n_docs, **parts.take(**_SUMS), joints=joints)
         keeps = facts["keeps_documents"]
         documents = CountedDocuments.from_parts(codeframe, parts) if keeps else None
-        return cls(vocabulary, codeframe, structural, counts, documents)
+        return cls(vocabulary, codeframe, counts, documents, extra_columns)
 
 
 @dataclass(frozen=True)
@@ -187,15 +198,14 @@ class Learner:
 
     vectorizer: DocumentVectorizer
     recipe: Recipe
-    structural_problems: int
     keep_documents: bool
 
     def learn(self, texts: list[str], labels: EncodedLabels) -> Learned:
         """Learn everything; X is not made where its sums can be had without it."""
-        if self.keep_documents or self.structural_problems:
+        if self.keep_documents:
             return self.learn_weighted(texts, labels)[0]
         counts = self.vectorizer.fit_sums(texts, labels.Y, self.recipe.needs)
-        return Learned(self.vectorizer.vocabulary_, labels.codeframe, (), counts)
+        return Learned(self.vectorizer.vocabulary_, labels.codeframe, counts)
 
     def learn_weighted(self, texts: list[str], labels: EncodedLabels) -> tuple[Learned, Sparse]:
         """Learn everything, vocabulary included; return it with the X of the texts."""
@@ -205,12 +215,15 @@ class Learner:
 
     def add(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
         """Learn from more texts; their classes may be new."""
+        learned.check_updatable()
         if learned.documents is not None:
             return self._learn_again(learned.documents + self._documents(texts, labels))[0]
         return learned.plus(self._counts(learned, texts, labels), labels.codeframe)
 
     def merge(self, learned: Learned, other: Learned) -> Learned:
         """Join what was learned from two sets of documents."""
+        learned.check_updatable()
+        other.check_updatable()
         if learned.documents is not None and other.documents is not None:
             return self._learn_again(learned.documents + other.documents)[0]
         if not learned.vocabulary.agrees_with(other.vocabulary):
@@ -218,12 +231,11 @@ class Learner:
                 "the two embeddings have different vocabularies or document frequencies, so their "
                 "sums do not add up; fit both with keep_documents=True, or grow one by partial_fit"
             )
-        if learned.structural != other.structural:
-            raise InputError("the two embeddings have different structural columns")
         return learned.plus(other.counts, other.codeframe)
 
     def remove(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
         """Take texts out, as if they had never been there."""
+        learned.check_updatable()
         if len(texts) >= learned.counts.n_docs:
             raise InputError(
                 f"{len(texts)} documents are to be removed of {learned.counts.n_docs:g}: none "
@@ -247,44 +259,10 @@ class Learner:
         return replace(learned, documents=documents), X
 
     def _learn(self, X: Sparse, labels: EncodedLabels) -> tuple[Learned, Sparse]:
-        vocabulary = self.vectorizer.vocabulary_
-        structural: tuple[int, ...] = ()
-        if self.structural_problems:
-            told = WordClassCounts.of(X, labels.Y, information_gain.NEEDS)
-            structural = telling_terms(told, self.structural_problems)
-        counts = self.recipe.count(X, with_structural_columns(X, labels.Y, structural))
-        return Learned(vocabulary, labels.codeframe, structural, counts), X
+        counts = self.recipe.count(X, labels.Y)
+        return Learned(self.vectorizer.vocabulary_, labels.codeframe, counts), X
 
     def _counts(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> WordClassCounts:
-        """Count texts with the vocabulary, document frequencies and structural terms there are."""
+        """Count texts with the vocabulary and document frequencies of what was learned."""
         X = self.vectorizer.with_vocabulary(learned.vocabulary).transform(texts)
-        return self.recipe.count(X, with_structural_columns(X, labels.Y, learned.structural))
-
-
-def telling_terms(counts: WordClassCounts, n_terms: int) -> tuple[int, ...]:
-    """Return the columns of X most correlated with the task, best first.
-
-    By information gain, summed over the classes; ties by column. (In the paper's "Known
-    limitations", after the structural learning of Ando and Zhang.)
-    """
-    gain = term_factors(counts, "information_gain", "sum")
-    return tuple(int(j) for j in np.argsort(-gain.round(12), kind="stable")[:n_terms])
-
-
-def with_structural_columns(X: Sparse, Y: Sparse, columns: Sequence[int]) -> Sparse:
-    """Put behind Y (n, m) one 0/1 column per chosen term: whether the document has it."""
-    return to_sparse(sparse.hstack([Y, presence(X, columns)])) if columns else Y
-
-
-def presence(X: Sparse, columns: Sequence[int]) -> Sparse:
-    """Return one 0/1 column per chosen column of X (n, v): whether the document has the term."""
-    weights: Sparse = X[:, list(columns)].copy()
-    weights.data = (weights.data != 0).astype(np.float64)
-    return weights
-
-
-def structural_vectors(X: Sparse, Y: Sparse, n_columns: int) -> Floats:
-    """Return the structural columns (v, k) alone, by the dot product, of X and labels Y."""
-    told = WordClassCounts.of(X, Y, information_gain.NEEDS)
-    counts = WordClassCounts.of(X, presence(X, telling_terms(told, n_columns)), dot.NEEDS)
-    return Recipe.of("dot", 0.0).embed(counts)
+        return self.recipe.count(X, labels.Y)

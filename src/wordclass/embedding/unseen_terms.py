@@ -9,18 +9,29 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import naming, progress
+from wordclass import catalogue, progress
 from wordclass.arrays import Floats32, Ints, first_not_finite, unit
-from wordclass.checks import check_int
-from wordclass.corpus import Label
+from wordclass.corpus.labels import unknown_name
+from wordclass.corpus.reader import Label
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
-from wordclass.labels import unknown_name
-from wordclass.regressors import regressor as regressor_named
-from wordclass.word_vectors import WordVectors, list_terms
+from wordclass.options import check_int
+from wordclass.vectors.word_vectors import WordVectors, list_terms
 
 _ASIDE = 0.1  # of the shared terms, to measure with
 _BLOCK = 16_384  # rows that are predicted at a time
+
+
+def regressor(name: str, **options: Any) -> Any:  # noqa: ANN401 - whatever the entry makes
+    """Make a regressor from its name and options.
+
+    Examples
+    --------
+    >>> line = regressor("ridge", penalty=1e-9).fit([[0], [1], [2]], [[1], [3], [5]])
+    >>> line.predict([[10]]).round(3)
+    array([[21.]], dtype=float32)
+    """
+    return catalogue.entry("regressors", name).make(**options)
 
 
 @dataclass(frozen=True)
@@ -77,13 +88,13 @@ class _SharedTerms:
         chosen = np.arange(len(self.places)) if part is None else part
         model = self.regressor
         if isinstance(model, str):
-            model = regressor_named(model, seed=int(self.seed))
+            model = regressor(model, seed=int(self.seed))
         elif hasattr(model, "fit") and hasattr(model, "predict"):
             model = copy.deepcopy(model)
         else:
             raise InputError(
                 f"regressor is {model!r}; expected one of "
-                f"{', '.join(naming.names('regressors'))}, or an object with fit and predict"
+                f"{', '.join(catalogue.names('regressors'))}, or an object with fit and predict"
             )
         model.fit(self.rows[chosen], S[self.places[chosen]])
         return model
@@ -247,7 +258,7 @@ class UnseenTerms:
             raise InputError(unknown_name("class", name, names))
         columns, scores = np.empty(len(self), np.int64), np.empty(len(self), np.float32)
         for place, block in self._class_scores():
-            of_classes = block[:, : len(names)]  # the rest are structural columns
+            of_classes = block[:, : len(names)]  # the rest are extra columns of an old file
             columns[place] = of_classes.argmax(axis=1) if name is None else names.index(name)
             scores[place] = of_classes[np.arange(len(block)), columns[place]]
         best = np.argsort(-scores, kind="stable")[:n]

@@ -3,23 +3,26 @@
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass import naming, native
-from wordclass.arrays import Flags, Floats, Floats32, Matrix, Sparse
-from wordclass.checks import check_int, check_number, check_table
-from wordclass.counts import JOINTS, WordClassCounts, index_arrays
+from wordclass import catalogue
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Matrix, Sparse
+from wordclass.embedding.counts import JOINTS, WordClassCounts, index_arrays
 from wordclass.errors import InputError
+from wordclass.native import extension
+from wordclass.options import check_int, check_memory, check_number, check_table
 
 Correlate = Callable[[WordClassCounts], Floats]
 
 SMALLEST_DEVIATION = 1e-5  # the paper's runs divided by no less
+MAX_DENSE_CELLS = 1 << 28  # terms times classes, above which S is not held before projection
 _BLOCK_CELLS = 1 << 22
 _CACHED_CELLS = 1 << 17
+_BYTES_PER_CELL_AT_ONCE = 36  # of a cell of A and S, if all are computed at once
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,46 @@ class Recipe:
         if callable(correlation):
             needs = frozenset(getattr(correlation, "NEEDS", JOINTS))
             return cls(correlation, needs, strength, is_by_class=False)
-        entry = naming.entry("correlations", correlation)
+        entry = catalogue.entry("correlations", correlation)
         return cls(entry.correlate, entry.NEEDS, strength, is_by_class=True)
 
     def count(self, X: Sparse, Y: Sparse) -> WordClassCounts:
         """Make the sums of these documents that the correlation needs."""
         return WordClassCounts.of(X, Y, self.needs)
+
+    @overload
+    def vectors(
+        self, counts: WordClassCounts, use: Literal["array", "blocks"], dtype: type[Any] = ...
+    ) -> "NDArray[Any] | RowVectors": ...
+
+    @overload
+    def vectors(self, counts: WordClassCounts, use: Literal["rows"]) -> "RowVectors": ...
+
+    @overload
+    def vectors(self, counts: WordClassCounts, use: Literal["products"]) -> "FactoredVectors": ...
+
+    def vectors(
+        self, counts: WordClassCounts, use: str, dtype: type[Any] = np.float64
+    ) -> "NDArray[Any] | RowVectors | FactoredVectors":
+        """Make S (v, m): the one place that chooses between whole, by rows and in factors.
+
+        Parameters
+        ----------
+        counts : WordClassCounts
+            Sums over documents.
+        use : "array", "blocks", "rows" or "products"
+            "array": all of it is needed at once. "blocks": some rows at a time are enough, so it
+            is not held if it is very large. "rows": a few rows are needed. "products": only
+            products with documents are needed, which the dot product makes from factors of S.
+        dtype : type, default=np.float64
+            Of a whole array.
+        """
+        if use == "products":
+            return FactoredVectors.of(counts, self.shrinkage)
+        is_large = counts.n_terms * counts.n_classes > MAX_DENSE_CELLS
+        if use == "rows" or (use == "blocks" and is_large and self.is_by_class):
+            return RowVectors(self, counts)
+        return self.embed(counts, dtype)
 
     def embed(self, counts: WordClassCounts, dtype: type[Any] = np.float64) -> NDArray[Any]:
         """Return S (v, m): correlations of shrunken counts, standardized over the known terms.
@@ -52,20 +89,31 @@ class Recipe:
         A function of the user's may look at all classes together, so it gets them.
         """
         n_terms, n_classes = counts.n_terms, counts.n_classes
-        # two columns at least: numpy adds up one alone in another order
-        n_blocks = min(-(-n_terms * n_classes // _BLOCK_CELLS), n_classes // 2)
+        is_at_once = self._n_blocks(counts) < 2 or not self.is_by_class
         if n_terms * n_classes > _BLOCK_CELLS:
-            # of those in float64 there is a copy in float32, and one more where they are projected
+            # of those in float64 there is a copy in float32, and one more if they are projected
             n_bytes = 4 if dtype == np.float32 else 20
+            if is_at_once:
+                n_bytes += _BYTES_PER_CELL_AT_ONCE
             what = f"the vectors of {n_terms:,} terms by {n_classes:,} classes"
             check_table(what, counts.term_docs, n_classes * n_bytes)
-        if n_blocks < 2 or not self.is_by_class:
+        if is_at_once:
             return self._embed(counts).astype(dtype, copy=False)
         S = np.empty((n_terms, n_classes), dtype)
-        classes = np.arange(n_classes)
-        for columns in np.array_split(classes, n_blocks):
-            S[:, columns] = self._embed(counts.without_classes(~np.isin(classes, columns)))
+        for columns, block in self.embed_columns(counts):
+            S[:, columns] = block
         return S
+
+    def _n_blocks(self, counts: WordClassCounts) -> int:
+        # two columns at least: numpy adds up one alone in another order
+        n_cells = counts.n_terms * counts.n_classes
+        return min(-(-n_cells // _BLOCK_CELLS), counts.n_classes // 2)
+
+    def embed_columns(self, counts: WordClassCounts) -> Iterator[tuple[Ints, Floats]]:
+        """Return the numbers of some columns and these columns of S, until all were returned."""
+        classes = np.arange(counts.n_classes)
+        for columns in np.array_split(classes, max(self._n_blocks(counts), 1)):
+            yield columns, self._embed(counts.without_classes(~np.isin(classes, columns)))
 
     def _embed(self, counts: WordClassCounts) -> Floats:
         return standardize(self.correlated(counts, Totals.of(counts)), counts.known)
@@ -86,15 +134,18 @@ class Recipe:
 class Totals(NamedTuple):
     """What shrinkage must know of all terms, where it sees some of them only."""
 
-    mean_weight: float  # the mean non-zero weight of X
+    mean_weight: float  # the mean non-zero weight of X; 0 if there is none
     weight_share: Floats  # (m,) of all weight that each class has; zeros where nobody needs it
 
     @classmethod
     def of(cls, counts: WordClassCounts) -> "Totals":
         """Make the totals of sums."""
-        has_weights = "joint_weight" in counts.joints
-        share = _weight_share(counts) if has_weights else np.zeros(counts.n_classes)
-        return cls(_mean_weight(counts), share)
+        total_weight = float(counts.term_weight.sum())
+        share = np.zeros(len(counts.class_docs))
+        if "joint_weight" in counts.joints:
+            of_class: Floats = np.asarray(counts.joints["joint_weight"].sum(axis=0)).ravel()
+            share = of_class / max(total_weight, 1e-300)
+        return cls(total_weight / max(float(counts.term_docs.sum()), 1.0), share)
 
 
 def shrink(
@@ -135,17 +186,6 @@ def shrink(
         term_squares=counts.term_squares + strength * mean_weight**2,
         joints=joints,
     )
-
-
-def _mean_weight(counts: WordClassCounts) -> float:
-    """Return the mean non-zero weight of X; 0 where there is none."""
-    return float(counts.term_weight.sum() / max(counts.term_docs.sum(), 1.0))
-
-
-def _weight_share(counts: WordClassCounts) -> Floats:
-    """Return the share of all weight that each class has (m,)."""
-    of_class: Floats = np.asarray(counts.joints["joint_weight"].sum(axis=0)).ravel()
-    return of_class / max(float(counts.term_weight.sum()), 1e-300)
 
 
 def standardize(A: Floats, known: Flags) -> Floats:
@@ -195,7 +235,9 @@ class RowVectors:
     """
 
     def __init__(self, recipe: Recipe, counts: WordClassCounts) -> None:
-        self._recipe, self._counts, self._totals = recipe, counts, Totals.of(counts)
+        self._recipe = recipe
+        self._counts = counts
+        self._totals = Totals.of(counts)
         self.shape = counts.n_terms, counts.n_classes
         step = max(1, _BLOCK_CELLS // max(counts.n_classes, 1))
         self._slices = [slice(k, k + step) for k in range(0, counts.n_terms, step)]
@@ -220,6 +262,10 @@ class RowVectors:
         """Return all rows of S, some at a time; can be asked for more than once."""
         return (self.rows(chosen) for chosen in self._slices)
 
+    def column_blocks(self) -> Iterator[Floats]:
+        """Return all columns of S, some at a time; can be asked for more than once."""
+        return (S for _, S in self._recipe.embed_columns(self._counts))
+
 
 @dataclass(frozen=True, eq=False)
 class FactoredVectors:
@@ -240,9 +286,12 @@ class FactoredVectors:
     @classmethod
     def of(cls, counts: WordClassCounts, shrinkage: float) -> "FactoredVectors":
         """Make the S that `Recipe.of("dot", shrinkage)` makes of these counts."""
-        joint, known = counts.joints["joint_weight"], counts.known
-        n_known, pseudo_weight = int(known.sum()), shrinkage * _mean_weight(counts)
-        added = pseudo_weight * _weight_share(counts)
+        joint = counts.joints["joint_weight"]
+        known = counts.term_docs > 0
+        n_known = int(known.sum())
+        totals = Totals.of(counts)
+        pseudo_weight = shrinkage * totals.mean_weight
+        added = pseudo_weight * totals.weight_share
         inverse = np.zeros(len(known))
         np.divide(1.0, counts.term_weight + pseudo_weight, out=inverse, where=known)
         squared = joint**2 if not sparse.issparse(joint) else _with_values(joint, joint.data**2)
@@ -286,11 +335,12 @@ def dense_product(X: Sparse, joint: Matrix) -> Floats:
     """Return X·J (n, m), where J (v, m) may be sparse."""
     if not sparse.issparse(joint):
         return np.asarray(X @ joint)
-    if native.solver is None:
+    if extension.solver is None:
         return np.asarray((X @ joint).toarray())
-    left, right = (X.data, *index_arrays(X)), (joint.data, *index_arrays(joint))
-    made: Floats = native.solver.multiply_sparse(*left, *right, joint.shape[1])
-    return made
+    product: Floats = extension.solver.multiply_sparse(
+        X.data, *index_arrays(X), joint.data, *index_arrays(joint), joint.shape[1]
+    )
+    return product
 
 
 @dataclass
@@ -316,11 +366,11 @@ class Projection:
     def fit(self, S: Floats, known: Flags) -> Floats:
         """Learn the projection of S (v, columns); return S itself, or its projection (v, r)."""
         if isinstance(self.projector, str):
-            make = naming.entry("projectors", self.projector).make
+            make = catalogue.entry("projectors", self.projector).make
         elif not all(hasattr(self.projector, name) for name in ("fit_transform", "transform")):
             raise InputError(
                 f"projector is {self.projector!r}; expected one of "
-                f"{', '.join(naming.names('projectors'))}, or an object with fit_transform and "
+                f"{', '.join(catalogue.names('projectors'))}, or an object with fit_transform and "
                 "transform"
             )
         if not self.applies_to(S.shape[1]):
@@ -329,16 +379,36 @@ class Projection:
         self._fitted = make(self.max_dims, self.seed) if is_named else copy.deepcopy(self.projector)
         return np.where(known[:, None], np.asarray(self._fitted.fit_transform(S)), 0.0)
 
-    def fit_rows(self, S: RowVectors) -> Floats32 | None:
-        """Learn the projection of an S that is never whole, and return it; None: it must be."""
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether the projector can be fitted to some rows at a time."""
         if not isinstance(self.projector, str) or self.max_dims is None:
-            return None
-        fitted = naming.entry("projectors", self.projector).make(self.max_dims, self.seed)
-        if not hasattr(fitted, "fit_blocks"):
-            return None
-        self._fitted = fitted.fit_blocks(S.blocks)
-        projected = [fitted.transform(rows).astype(np.float32) for rows in S.blocks()]
+            return False
+        projector = catalogue.entry("projectors", self.projector).make(self.max_dims, self.seed)
+        return hasattr(projector, "fit_blocks")
+
+    def fit_rows(self, S: RowVectors) -> Floats32:
+        """Learn the projection of an S that is never whole, and return it."""
+        projector = catalogue.entry("projectors", self.projector).make(self.max_dims, self.seed)
+        if hasattr(projector, "fit_columns") and projector.needs_columns(*S.shape):
+            self._fitted = projector.fit_columns(S.column_blocks)
+        else:
+            self._fitted = projector.fit_blocks(S.blocks)
+        projected = [projector.transform(rows).astype(np.float32) for rows in S.blocks()]
         return np.concatenate(projected)
+
+    def check_memory(self, n_rows: int, n_columns: int) -> None:
+        """Refuse a projection of rows (v, m) that would not fit into memory, before any work."""
+        if not isinstance(self.projector, str) or not self.applies_to(n_columns):
+            return
+        projector = catalogue.entry("projectors", self.projector).make(self.max_dims, self.seed)
+        if not hasattr(projector, "n_bytes"):
+            return
+        remedy = "use a lower max_dims, a higher min_docs, or fewer classes"
+        if self.projector != "random":
+            remedy = "use projector='random', a higher min_docs, or fewer classes"
+        what = f"projector={self.projector!r} for {n_rows:,} terms by {n_columns:,} classes"
+        check_memory(f"the products of {what}", projector.n_bytes(n_rows, n_columns), remedy)
 
     def applies_to(self, n_columns: int) -> bool:
         """Whether so many columns are to be projected."""

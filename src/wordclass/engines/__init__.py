@@ -1,93 +1,16 @@
-"""Where the parts of a corpus are worked on: one file per engine, its name the name of the engine.
+"""Where the shards of a corpus are processed: one file per engine.
 
-An engine knows nothing of what is computed. Each entry defines `make(**options)`, which returns a
-context manager with
+An engine knows nothing about what is computed. Each entry defines `make(**options)`, which returns
+a context manager with
 
-- `n_workers`, how many parts are worked on at the same time;
-- `map_and_add(work, items, add, tell)`, which returns the sum over all items. `work` is a function
-  that can be pickled, from consecutive items, as pairs of number and item, to their sum; `add` adds
-  the sums of neighbors, the earlier one first; `tell(n)` is called when n more items are done.
+- `n_workers`, the number of shards that are processed at the same time;
+- `map_and_add(work, items, add, tell)`, which returns the sum over all items. `work` is a picklable
+  function from consecutive items, as pairs of number and item, to their sum; `add` adds the sums of
+  neighbors, the earlier one first; `tell(n)` is called when n more items are done.
 
-Sums are added in a tree that follows from the numbers of the items alone (`_runs.py`), so that
-neither the engine nor the number of workers, nor which of them was faster, changes a bit.
-A task that runs twice, because a worker died, is counted once: its result has a place in the tree.
+Sums are added in a tree that depends on the numbers of the items alone (`tasks.py`), so neither the
+engine nor the number of workers nor their speed changes a bit. A task that runs twice because a
+worker died is counted once: its result has a fixed position in the tree.
 """
 
-import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from operator import add
-from typing import Any
-
-from wordclass import naming, progress
-from wordclass.engines._runs import Engine, Sum, Work, n_parts
-from wordclass.errors import InputError
-
-
-def engine(name: str, **options: Any) -> Engine:  # noqa: ANN401 - each engine has its own
-    """Return an engine by name.
-
-    Parameters
-    ----------
-    name : str
-        "in_sequence": one part after the other, in this process. "processes": on all cores.
-        "dask", "spark": on a cluster, or on one that is started here.
-    **options
-        `n_workers` ("processes", and clusters that are started here), `client` or `scheduler`
-        ("dask"), `session` or `master` ("spark").
-    """
-    make = naming.entry("engines", name).make
-    known = sorted(inspect.signature(make).parameters)
-    if unknown := sorted(options.keys() - {*known}):
-        has = f"it has {', '.join(known)}" if known else "it has none"
-        raise InputError(f"the engine {name!r} has no option {unknown[0]!r}; {has}")
-    made: Engine = make(**options)
-    return made
-
-
-@contextmanager
-def opened(given: str | Engine, **options: Any) -> Iterator[Engine]:  # noqa: ANN401
-    """Give an engine; one that was named is closed afterwards."""
-    if isinstance(given, str):
-        with engine(given, **options) as made:
-            yield made
-        return
-    if not hasattr(given, "map_and_add"):
-        known = ", ".join(naming.names("engines"))
-        raise InputError(f"engine is {given!r}; expected one of {known}, or what wc.engine returns")
-    yield given
-
-
-class Job:
-    """Passes over a corpus, with one account of progress for all of them.
-
-    Parameters
-    ----------
-    engine : Engine
-    items : sequence or table
-        The parts.
-    what : str
-        What is being done.
-    n_passes : int
-    """
-
-    def __init__(self, engine: Engine, items: Any, what: str, n_passes: int) -> None:  # noqa: ANN401
-        self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
-        self._n_items = n_parts(items)
-        self._n_done = 0
-        self._listener = progress.listener()
-
-    def run(self, work: Work[Sum], step: str, plus: Callable[[Sum, Sum], Sum] = add) -> Sum:
-        """Make one pass, and return the sum over all parts."""
-        total, before = self._n_items * self._n_passes, self._n_done
-
-        def tell(n_more: int) -> None:
-            self._n_done += n_more
-            shown = min(self._n_done, before + self._n_items)
-            self._listener(f"{self._what}: {step}", shown, total)
-
-        tell(0)
-        made = self._engine.map_and_add(work, self._items, plus, tell)
-        self._n_done = before + self._n_items
-        tell(0)
-        return made
+SHARED_MODULES = ("engine", "tasks")  # these are not entries

@@ -9,13 +9,14 @@ from importlib import metadata
 from typing import Any
 from urllib.parse import urlsplit
 
-from wordclass import naming
-from wordclass.checks import check_int
-from wordclass.engines._runs import Add, Sum, Tell, Work, listed, runs, tree_levels
+from wordclass import catalogue
+from wordclass.engines.tasks import Add, Sum, Tell, Work, listed, runs, tree_levels
 from wordclass.errors import EngineError, InputError, WordClassError
+from wordclass.options import check_int
 
 _PATIENCE = 20  # seconds for a scheduler to answer
 _RETRIES = 3  # of a task that fails for reasons of its worker
+_LOOPBACK = "127.0.0.1"
 
 
 class Dask:
@@ -26,7 +27,8 @@ class Dask:
     client : distributed.Client, optional
         A cluster that is there already.
     scheduler : str, optional
-        The address of one, such as "tcp://10.0.0.1:8786". By default a cluster is started here.
+        The address of one, such as "tcp://10.0.0.1:8786". By default a cluster is started here; its
+        scheduler, workers and dashboard listen on the loopback interface only.
     n_workers : int, optional
         How many processes the cluster that is started here has; by default one per core.
 
@@ -42,7 +44,7 @@ class Dask:
         scheduler: str | None = None,
         n_workers: int | None = None,
     ) -> None:
-        distributed = naming.extra("distributed", "for the engine 'dask'", "dask")
+        distributed = catalogue.extra("distributed", "for the engine 'dask'", "dask")
         if client is not None and scheduler is not None:
             raise InputError("give a client or the address of a scheduler, not both")
         self._opened: list[Any] = []
@@ -53,7 +55,10 @@ class Dask:
             if n_workers is not None:
                 check_int("n_workers", n_workers, 1)
             cluster = distributed.LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+                n_workers=n_workers,
+                threads_per_worker=1,
+                host=_LOOPBACK,
+                dashboard_address=f"{_LOOPBACK}:0",
             )
             self._opened.append(cluster)
             self._client = distributed.Client(cluster)
@@ -96,7 +101,7 @@ class Dask:
         tell: Tell,
     ) -> Sum:
         """Return the sum over all items; sums are added by the workers."""
-        delayed: Any = naming.extra("dask", "for the engine 'dask'").delayed
+        delayed: Any = catalogue.extra("dask", "for the engine 'dask'").delayed
         client = self._client
         shared = self._sent(work)
         if hasattr(items, "to_delayed"):
@@ -128,14 +133,14 @@ class Dask:
         (the native form of a vocabulary), and a copy that is lost with its worker is made again;
         what `scatter` sends is lost.
         """
-        pickled = naming.extra("cloudpickle", "for the engine 'dask'", "dask").dumps(work)
+        pickled = catalogue.extra("cloudpickle", "for the engine 'dask'", "dask").dumps(work)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self._client.submit(pickle.loads, pickled, pure=False, retries=_RETRIES)
 
     def _waited_for(self, total: Any, size_of: dict[str, int], tell: Tell) -> Any:  # noqa: ANN401
         """Wait for a sum, and tell of the tasks that are done on the way."""
-        wait: Any = naming.extra("distributed", "for the engine 'dask'", "dask").wait
+        wait: Any = catalogue.extra("distributed", "for the engine 'dask'", "dask").wait
         try:
             while True:
                 try:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wordclass import progress
-from wordclass.engines._runs import Add, Sum, Tell, Work, listed
+from wordclass.engines.tasks import Add, Sum, Tell, Work, listed
 
 
 class InSequence:

@@ -8,10 +8,10 @@ from typing import Any
 
 import joblib
 
-from wordclass import naming, progress
-from wordclass.checks import check_int
-from wordclass.engines._runs import Add, Sum, Tell, Work, listed, runs, tree_sum
+from wordclass import catalogue, progress
+from wordclass.engines.tasks import Add, Sum, Tell, Work, listed, runs, tree_sum
 from wordclass.errors import EngineError
+from wordclass.options import check_int
 
 
 class Processes:
@@ -32,7 +32,7 @@ class Processes:
         """Return the sum over all items."""
         numbers = runs(len(listed(items)), self.n_workers)
         parallel = joblib.Parallel(self.n_workers, return_as="generator", batch_size=1)
-        killed = naming.extra("joblib.externals.loky.process_executor", "for processes")
+        killed = catalogue.extra("joblib.externals.loky.process_executor", "for processes")
         with tempfile.TemporaryDirectory(prefix="wordclass-") as folder:
             # what all tasks share, such as the vocabulary, is read once by each process
             shared = Path(folder, "work")

@@ -15,10 +15,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from wordclass import naming
-from wordclass.checks import check_int
-from wordclass.engines._runs import Add, Sum, Tell, Work, listed, runs, tree_sum
+from wordclass import catalogue
+from wordclass.engines.tasks import Add, Sum, Tell, Work, listed, runs, tree_sum
 from wordclass.errors import EngineError, InputError, WordClassError
+from wordclass.options import check_int
 
 _PATIENCE = 20  # seconds for a master to answer
 _BRANCHES = 8  # sums that are added by one task: three levels of the tree of two branches each
@@ -27,6 +27,13 @@ _NO_ANSWER = (
     "the master {master} does not answer within {seconds} seconds; is the address right, and is it "
     "running?"
 )
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.maxResultSize": "0",
+    "spark.sql.shuffle.partitions": "16",
+}
 _LOOK = 0.5  # seconds between two looks at how far it is
 
 
@@ -41,7 +48,9 @@ class Spark:
     session : pyspark.sql.SparkSession, optional
         One that is there already.
     master : str, optional
-        The address of a cluster, such as "spark://10.0.0.1:7077". By default Spark runs here.
+        The address of a cluster, such as "spark://10.0.0.1:7077". By default Spark runs here and
+        listens on the loopback interface only, unless the environment variable SPARK_LOCAL_IP names
+        another address.
     n_workers : int, optional
         How many tasks at a time where Spark runs here; by default one per core.
 
@@ -58,7 +67,7 @@ class Spark:
         master: str | None = None,
         n_workers: int | None = None,
     ) -> None:
-        sql = naming.extra("pyspark.sql", "for the engine 'spark'", "spark")
+        sql = catalogue.extra("pyspark.sql", "for the engine 'spark'", "spark")
         if session is not None and master is not None:
             raise InputError("give a session or the address of a master, not both")
         self._is_ours = session is None
@@ -86,9 +95,9 @@ class Spark:
             return self._map_and_add(work, items, add, tell)
 
     def _map_and_add(self, work: Work[Sum], items: Any, add: Add[Sum], tell: Tell) -> Sum:  # noqa: ANN401
-        functions = naming.extra("pyspark.sql.functions", "for the engine 'spark'", "spark")
+        functions = catalogue.extra("pyspark.sql.functions", "for the engine 'spark'", "spark")
         context, own = self._session.sparkContext, metadata.version("wordclass")
-        dumps = naming.extra("pyspark.cloudpickle", "for the engine 'spark'", "spark").dumps
+        dumps = catalogue.extra("pyspark.cloudpickle", "for the engine 'spark'", "spark").dumps
         shared = context.broadcast(
             _Shared(dumps((work, None if hasattr(items, "mapInArrow") else items)))
         )
@@ -136,13 +145,7 @@ def _started(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkS
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.master(master).appName("wordclass")
-    for name, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-        "spark.driver.maxResultSize": "0",
-        "spark.sql.shuffle.partitions": "16",
-    }.items():
+    for name, value in (_SETTINGS | _addresses(master)).items():
         builder = builder.config(name, value)
     try:
         with _quietly():
@@ -153,6 +156,17 @@ def _started(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkS
         reason = " ".join(str(error).split())
         told = f"Spark cannot be started at {master}: {reason:.200}"
         raise EngineError(f"{told}; it needs Java 17 or later (Debian: default-jre)") from error
+
+
+def _addresses(master: str) -> dict[str, str]:
+    """Return the settings for where the driver listens.
+
+    The executors of a cluster must reach the driver, so Spark chooses its address there.
+    """
+    if not master.startswith("local"):
+        return {}
+    address = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
+    return {"spark.driver.host": address, "spark.driver.bindAddress": address}
 
 
 def _soon(work: Callable[[], Any], seconds: float | None) -> Any:  # noqa: ANN401
@@ -250,7 +264,7 @@ def _row(number: int, version: str, work: Any) -> Any:  # noqa: ANN401 - a funct
 
 
 def _table(number: int, total: bytes | None, problem: bytes | None) -> Any:  # noqa: ANN401
-    pa: Any = naming.extra("pyarrow", "for the engine 'spark'", "spark")
+    pa: Any = catalogue.extra("pyarrow", "for the engine 'spark'", "spark")
     types = [("number", pa.int64()), ("sum", pa.binary()), ("problem", pa.binary())]
     return pa.table([[number], [total], [problem]], schema=pa.schema(types))
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from wordclass import progress
-from wordclass.classifiers._text_classifier import JointScorer, LinearScorer
+from wordclass.decision.scorers import LinearScorer
 from wordclass.errors import InputError, MissingExtraError
+from wordclass.explorer.character_tables import character_tables
 from wordclass.explorer.views import Exploration, Facts
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyzer, CharacterAnalyzer
 
@@ -85,6 +86,7 @@ def exported(
         Of the map.
     """
     data: Facts = {"name": name, "about": views.about(), "overview": overview}
+    data["characters"] = character_tables()
     data["map"], data["no_map"] = _map(views, map_facts, seed)
     data["classes"] = _class_facts(views)
     data["mistakes"], data["cells"] = _mistakes(views)
@@ -208,28 +210,22 @@ def _neighbors(views: Exploration, terms: Sequence[str]) -> tuple[str | None, di
 
 def _reason_against(views: Exploration) -> str | None:
     """Return why a model cannot be used in a page without a service; None: it can."""
-    scorer = getattr(views.model, "scorer_", None)
-    name = views.model.name
-    if not isinstance(scorer, LinearScorer | JointScorer):
-        return f"a model of {name!r} cannot predict inside a file; wordclass explore can"
-    if isinstance(scorer, JointScorer) and scorer.encoder is not None:
+    if views.scorer.encoder is not None:
         return "a model with an encoder cannot predict inside a file; wordclass explore can"
-    for part in _parts(scorer):
+    if not views.scorer.linear_scorers:
+        name = views.model.name
+        return f"a model of {name!r} cannot predict inside a file; wordclass explore can"
+    for part in views.scorer.linear_scorers:
         analyze: Any = part.vectorizer.build_analyzer()
         is_ours = isinstance(analyze, CharacterAnalyzer) or (
             isinstance(analyze, Analyzer) and analyze.token_pattern == TOKEN_PATTERN
         )
         if not (is_ours and analyze.lowercase and analyze.strip_accents is None):
             return "the file cannot cut texts into words as this model does; wordclass explore can"
-        if part.vectorizer.weighting != "tfidf":
+        has_factors = part.vectorizer.vocabulary_.factors is not None  # in the place of idf
+        if part.vectorizer.weighting != "tfidf" or has_factors:
             return "the file can weigh words by tf-idf only; wordclass explore can by others"
     return None
-
-
-def _parts(scorer: LinearScorer | JointScorer) -> list[LinearScorer]:
-    if isinstance(scorer, LinearScorer):
-        return [scorer]
-    return [each for each in (scorer.words, scorer.characters) if each is not None]
 
 
 def _model(
@@ -239,10 +235,11 @@ def _model(
     if (reason := _reason_against(views)) is not None:
         return None, reason
     model = views.model
-    parts = _parts(model.scorer_)
+    parts = views.scorer.linear_scorers
     kept = _kept_rows(parts, n_bytes - 200 * len(views.classes) - 2000, first)
     n_terms = sum(len(part.weights) for part in parts)
     thresholds, calibration = model.thresholds_, model.calibration_
+    shares = model.training_.shares
     facts = {
         "is_single": not views.is_multilabel,
         "has_all": sum(map(len, kept)) == n_terms,
@@ -251,13 +248,18 @@ def _model(
         "thresholds": None
         if thresholds is None
         else [each if np.isfinite(each) else None for each in thresholds.tolist()],
+        # a text without a known term gets only these classes
+        "is_frequent": None if shares is None else (shares > 0.5).tolist(),
         "calibration": None if calibration is None else calibration.parameters.tolist(),
+        "keeps_highest": calibration is not None and calibration.keeps_highest,
         "parts": [_part_facts(part, rows) for part, rows in zip(parts, kept, strict=True)],
     }
     return facts, None
 
 
-def _kept_rows(parts: list[LinearScorer], n_bytes: int, first: Iterable[str]) -> list[list[int]]:
+def _kept_rows(
+    parts: Sequence[LinearScorer], n_bytes: int, first: Iterable[str]
+) -> list[list[int]]:
     wanted = {*first}
     ranked = []
     for number, part in enumerate(parts):

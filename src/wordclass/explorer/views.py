@@ -5,26 +5,23 @@ hold.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, unit
-from wordclass.classifiers._text_classifier import LinearScorer, best_of_rows
-from wordclass.corpus import Label, LabelledCorpus
+from wordclass.arrays import Floats, Floats32, Ints, best_of_rows, unit
+from wordclass.corpus.labels import unknown_name
+from wordclass.corpus.reader import LabelledCorpus
+from wordclass.decision.explanation import Explanation
+from wordclass.decision.predictions import Predictions
+from wordclass.decision.scorers import LinearScorer, Scorer
 from wordclass.errors import InputError
-from wordclass.experiment import term_map
-from wordclass.explanation import Explanation
-from wordclass.labels import encode, unknown_name
-from wordclass.measures import Scores, score
-from wordclass.text import counting
-from wordclass.vocabulary import Vocabulary
-from wordclass.weightings import count
-from wordclass.word_vectors import WordVectors
+from wordclass.explorer import term_map
+from wordclass.explorer.documents import ScoredDocuments, TermIndex
+from wordclass.vectors.word_vectors import WordVectors
 
 Facts = dict[str, Any]
 
@@ -82,39 +79,31 @@ class Exploration:
         """Whether a text may have several labels."""
         return bool(self.model.codeframe_.is_multilabel)
 
-    @cached_property
+    @property
+    def scorer(self) -> Scorer:
+        """What scores texts."""
+        scorer: Scorer = self.model.scorer_
+        return scorer
+
+    @property
     def words(self) -> LinearScorer | None:
-        """The weights of terms, where the model is a sum over them."""
-        scorer = getattr(self.model, "scorer_", None)
-        found = getattr(scorer, "words", scorer)
-        return found if isinstance(found, LinearScorer) else None
+        """The weights of words, if a summand of the scores has one per word and class."""
+        return self.scorer.words
 
     @cached_property
     def has_probabilities(self) -> bool:
-        """Whether the model tells probabilities."""
-        try:
-            self.model.calibrated(np.zeros((1, len(self.classes)), np.float32))
-        except InputError:
-            return False
-        return True
+        """Whether the model has probabilities."""
+        return bool(self.model.predictions([]).has_probabilities)
 
     @cached_property
     def terms(self) -> list[str]:
-        """The terms that have a profile."""
-        if self.words is not None:
-            return [*self.words.vectorizer.vocabulary_.terms]
-        if (E := getattr(self.model, "embedding_", None)) is not None:
-            known: Sequence[str] = E.terms
-        elif (average := getattr(self.model, "model_", None)) is not None:
-            known = average.vocabulary  # of fastText
-        else:  # of a tree; a model that reads texts as a whole has none
-            vectorizer = getattr(getattr(self.model, "scorer_", None), "vectorizer", None)
-            known = [] if vectorizer is None else vectorizer.vocabulary_.terms
-        n_terms = _MOST_CELLS // len(self.classes)
-        if len(known) <= n_terms:
+        """The terms that have a profile: all, or the most frequent ones if they are too many."""
+        known = self.scorer.terms
+        max_terms = _MOST_CELLS // len(self.classes)
+        if self.words is not None or len(known) <= max_terms:
             return [*known]
         frequency = dict(zip(self._index.terms, self._index.doc_freq.tolist(), strict=True))
-        return sorted(sorted(known, key=lambda term: -frequency.get(term, 0))[:n_terms])
+        return sorted(sorted(known, key=lambda term: -frequency.get(term, 0))[:max_terms])
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -141,14 +130,14 @@ class Exploration:
     # --- documents ------------------------------------------------------------------------------
 
     @cached_property
-    def _read(self) -> "_Read":
+    def _read(self) -> ScoredDocuments:
         if self.documents is None:
             raise InputError("there are no documents to look at; give them by --data")
-        return _Read.of(self.model, self.documents, self.classes)
+        return ScoredDocuments.of(self.model, self.documents, self.classes)
 
     @cached_property
-    def _index(self) -> "_Index":
-        return _Index.of(self.model, [] if self.documents is None else self._read.texts)
+    def _index(self) -> TermIndex:
+        return TermIndex.of(self.model, [] if self.documents is None else self._read.texts)
 
     def _document(self, k: int) -> Facts:
         read = self._read
@@ -172,7 +161,7 @@ class Exploration:
             "n_terms": len(self.terms),
             "is_multilabel": self.is_multilabel,
             "has_probabilities": self.has_probabilities,
-            "is_sum": not hasattr(self.model, "network_"),
+            "is_sum": self.scorer.is_additive,
             "has_documents": self.documents is not None,
         }
         if self.documents is not None:
@@ -190,30 +179,10 @@ class Exploration:
     def predict(self, texts: Sequence[str], k: int = 3) -> list[list[Facts]]:
         """Return the k best classes of each text, with score and probability; best first.
 
-        In a single-label task the first is what `predict` gives; in a multilabel one classes are
-        in the order of their probabilities.
+        In a single-label task the first class is the label. See `Predictions.best_columns`.
         """
-        names, k = self.model.codeframe_.classes, min(k, len(self.classes))
-        if not self.has_probabilities:
-            found, scores = self.model.top_classes(texts, k)
-            return [
-                [_scored(names[j], None, value) for j, value in zip(*row, strict=True)]
-                for row in zip(found.tolist(), scores.tolist(), strict=True)
-            ]
-        scores = self.model.class_scores(texts)
-        shares = self.model.calibrated(scores)
-        order, _ = best_of_rows(
-            np.arange(len(names))[None], shares if self.is_multilabel else scores, k
-        )
-        rows = (
-            order.tolist(),
-            np.take_along_axis(shares, order, axis=1).tolist(),
-            np.take_along_axis(scores, order, axis=1).tolist(),
-        )
-        return [
-            [_scored(names[j], *both) for j, *both in zip(*row, strict=True)]
-            for row in zip(*rows, strict=True)
-        ]
+        blocks: Iterable[Predictions] = self.model.prediction_blocks(texts)
+        return [facts for predictions in blocks for facts in _class_facts(predictions, k)]
 
     def explain(self, text: str, label: str | None = None, against: str | None = None) -> Facts:
         """Return what each word of a text adds to the score of a class.
@@ -245,9 +214,7 @@ class Exploration:
             name = self.model.codeframe_.classes[column]
             score += sign * float(found.scores[column])
             intercept += sign * float(found.intercept[column])
-            for term, added in zip(
-                found.terms, found.contributions[:, column].tolist(), strict=True
-            ):
+            for term, added in zip(found.terms, found.column(column).tolist(), strict=True):
                 terms[term] += sign * added
             for word in found.per_word(name):
                 words[word[:3]] += sign * word.contribution
@@ -435,7 +402,8 @@ class Exploration:
     ) -> tuple[Floats, float, float]:
         """Return what each term adds to the predicted class less the true one; the rest; the total.
 
-        Where one of the two is -1, the threshold of the other takes its place.
+        Where one of the two is -1, the threshold of the other takes its place, or 0 if that is
+        infinite.
         """
         thresholds = self.model.thresholds_
         added = np.zeros(len(found.terms))
@@ -444,7 +412,8 @@ class Exploration:
             if column < 0:
                 continue
             level = float(thresholds[column]) if min(true, predicted) < 0 else 0.0
-            added += sign * found.contributions[:, column]
+            level = level if np.isfinite(level) else 0.0
+            added += sign * found.column(column)
             constant += sign * (float(found.intercept[column]) - level)
             total += sign * (float(found.scores[column]) - level)
         return added, constant, total
@@ -521,152 +490,28 @@ def map_facts(
     return facts
 
 
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """Documents that a model has read: scores (n, m), truth and decisions (n, m)."""
-
-    model: Any
-    texts: list[str]
-    class_scores: Floats32
-    truth: Flags
-    decisions: Flags
-    scores: Scores
-
-    @classmethod
-    def of(cls, model: Any, documents: LabelledCorpus, classes: list[str]) -> "_Read":  # noqa: ANN401
-        known = {*classes}
-        given = [_names(labels) for labels in documents.labels]
-        labels = [[name for name in each if name in known] for each in given]
-        if not any(labels):
-            raise InputError("not one of these documents has a label that the model knows")
-        texts = [*documents.texts]
-        if not model.codeframe_.is_multilabel:  # what the model cannot get right tells nothing
-            kept = [k for k, each in enumerate(labels) if each]
-            texts, labels = [texts[k] for k in kept], [labels[k] for k in kept]
-        in_order = encode(labels, sorted(classes)).Y
-        position = {name: j for j, name in enumerate(sorted(classes))}
-        Y = sparse.csr_matrix(in_order[:, [position[name] for name in classes]])
-        class_scores = model.class_scores(texts)
-        decisions = model.decide(class_scores)
-        n_dropped = sum(map(len, given)) - sum(map(len, labels))
-        measured = score(Y, decisions, model.codeframe_, n_dropped)
-        truth = np.asarray(Y.toarray() > 0)
-        return cls(model, texts, class_scores, truth, decisions, measured)
-
-    @cached_property
-    def cells(self) -> dict[tuple[int, int], int]:
-        """How many documents of a class were taken for another; -1 is no class."""
-        return {place: len(rows) for place, rows in self._rows.items()}
-
-    @cached_property
-    def _rows(self) -> dict[tuple[int, int], list[int]]:
-        rows: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for k in np.flatnonzero((self.truth != self.decisions).any(axis=1)).tolist():
-            missed = np.flatnonzero(self.truth[k] & ~self.decisions[k]).tolist() or [-1]
-            wrong = np.flatnonzero(~self.truth[k] & self.decisions[k]).tolist() or [-1]
-            for place in ((i, j) for i in missed for j in wrong):
-                rows[place].append(k)
-        return dict(rows)
-
-    def rows_of(self, true: int, predicted: int) -> Ints:
-        """Return the documents of a cell, the surest mistakes first; of the diagonal, the right."""
-        if true == predicted:
-            rows = np.flatnonzero(self.truth[:, true] & self.decisions[:, true])
-            return rows[np.argsort(-self.margins(true)[rows], kind="stable")]
-        rows = np.array(self._rows.get((true, predicted), []), np.int64)
-        strength = np.zeros(len(rows))
-        for column, sign in ((predicted, 1.0), (true, -1.0)):
-            if column >= 0:
-                strength += sign * self.class_scores[rows, column]
-        return rows[np.argsort(-strength, kind="stable")]
-
-    def margins(self, column: int) -> Floats:
-        """Return how far above its threshold, or the best other class, the score of a class is."""
-        own = self.class_scores[:, column].astype(np.float64)
-        if self.model.thresholds_ is not None:
-            return np.asarray(own - self.model.thresholds_[column])
-        if self.class_scores.shape[1] == 1:
-            return own
-        second, best = self._best_two
-        return np.asarray(own - np.where(self.class_scores[:, column] == best, second, best))
-
-    @cached_property
-    def _best_two(self) -> tuple[Floats32, Floats32]:
-        """The second highest and the highest score of each document (n,)."""
-        highest = np.partition(self.class_scores, -2, axis=1)[:, -2:]
-        return highest[:, 0], highest[:, 1]
-
-    @cached_property
-    def per_class(self) -> list[dict[str, Any]]:
-        """F1, precision, recall and sizes of each class, in the order of the columns."""
-        return [asdict(each) for each in self.scores.per_class.values()]
-
-
-@dataclass(frozen=True, eq=False)
-class _Index:
-    """Which documents each term is in: occurrences X (n, v) of all their terms."""
-
-    terms: list[str]
-    doc_freq: Ints
-    X: Sparse
-    weighted: Sparse
-
-    @classmethod
-    def of(cls, model: Any, texts: Sequence[str]) -> "_Index":  # noqa: ANN401
-        if not texts:
-            nothing = sparse.csr_matrix((0, 0))
-            return cls([], np.zeros(0, np.int64), nothing, nothing)
-        from wordclass.weightings import tfidf
-
-        counted = counting.count([*texts], model._analyzer(), None)
-        vocabulary, places = Vocabulary.of(counted, 1, 1.0, None)
-        X = counted.weigh(places, vocabulary, count.weight)
-        weighted = tfidf.weight(X.astype(np.int32), vocabulary)
-        return cls([*vocabulary.terms], vocabulary.doc_freq, X, weighted)
-
-    @cached_property
-    def _columns(self) -> dict[str, int]:
-        return {term: column for column, term in enumerate(self.terms)}
-
-    @cached_property
-    def _by_term(self) -> Sparse:
-        return sparse.csr_matrix(self.X.T)
-
-    def documents_of(self, term: str) -> Ints:
-        """Return the rows of the documents a term is in; most occurrences first."""
-        column = self._columns.get(term)
-        if column is None:
-            return np.zeros(0, np.int64)
-        found = slice(*self._by_term.indptr[column : column + 2])
-        rows, counts = self._by_term.indices[found], self._by_term.data[found]
-        return np.asarray(rows[np.argsort(-counts, kind="stable")], np.int64)
-
-    def shares(self, terms: list[str], is_inside: Flags) -> tuple[Floats, Floats]:
-        """Return the share of documents inside a class, and outside, that have each term (v,)."""
-        columns = np.array([self._columns.get(term, -1) for term in terms])
-        present = sparse.csr_matrix(self.X > 0, dtype=np.float64)
-        both = []
-        for chosen in (is_inside, ~is_inside):
-            n_docs = np.asarray(present.T @ chosen.astype(np.float64)).ravel()
-            share = np.append(n_docs / max(int(chosen.sum()), 1), 0.0)  # -1: in no document
-            both.append(share[columns])
-        return both[0], both[1]
-
-
-def _scored(label: Label, probability: float | None, value: float) -> Facts:
-    return {
-        "label": label,
-        "probability": None if probability is None else _rounded(probability),
-        "score": _rounded(value),
-    }
+def _class_facts(predictions: Predictions, k: int) -> list[list[Facts]]:
+    """Return label, probability and score of the k best classes of each text."""
+    classes = predictions.codeframe.classes
+    columns = predictions.best_columns(k)
+    scores = np.take_along_axis(predictions.scores, columns, axis=1).tolist()
+    probabilities: list[Any] = [[None] * columns.shape[1]] * len(columns)
+    if predictions.has_probabilities:
+        probabilities = np.take_along_axis(predictions.probabilities, columns, axis=1).tolist()
+    return [
+        [
+            {
+                "label": classes[column],
+                "probability": None if probability is None else _rounded(probability),
+                "score": _rounded(value),
+            }
+            for column, probability, value in zip(*row, strict=True)
+        ]
+        for row in zip(columns.tolist(), probabilities, scores, strict=True)
+    ]
 
 
 def _rounded(value: Any) -> Any:  # noqa: ANN401 - a number of numpy's or Python's
     if isinstance(value, int):
         return value
     return round(float(value), _DIGITS)
-
-
-def _names(labels: Any) -> list[str]:  # noqa: ANN401 - one label, or several
-    listed = labels if isinstance(labels, list | tuple | set) else [labels]
-    return [str(each) for each in listed]

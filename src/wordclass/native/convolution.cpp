@@ -126,7 +126,7 @@ private:
             if (has_tokens_) rows_[n_rows++] = text.tokens + size_t(t) * n_columns + column;
         }
         std::copy_n(bias_ + g * channels, channels, sums_.data());
-        watch_.did((n_rows + 1) * (channels / 4 + 1));
+        watch_.add_steps((n_rows + 1) * (channels / 4 + 1));
         for (size_t k = 0; k < n_rows; k += TOGETHER)
             add_some_rows(rows_.data() + k, std::min<size_t>(TOGETHER, n_rows - k), sums_.data(),
                           channels);
@@ -156,13 +156,13 @@ nb::tuple strongest(Table<float> table, Vector<int32_t> words, Table<float> toke
     check(std::all_of(left_padding.data(), left_padding.data() + n_texts,
                       [](int64_t zeros) { return zeros >= 0; }),
           "a left padding is less than 0");
-    const size_t n_used = checked_threads(n_threads, n_texts);
+    const size_t n_used = limit_threads(n_threads, n_texts);
     Output<float> best(n_texts, n_outputs);
     Output<int32_t> where(n_texts, n_outputs);
     {
         nb::gil_scoped_release no_gil;
         std::atomic<size_t> next{0};
-        in_threads(n_used, [&](size_t, Watch& watch) {
+        run_in_threads(n_used, [&](size_t, Watch& watch) {
             Responses responses(filters, has_table ? table.data() : nullptr, has_tokens,
                                 bias.data(), watch);
             for (size_t i; (i = next++) < n_texts;) {
@@ -176,7 +176,7 @@ nb::tuple strongest(Table<float> table, Vector<int32_t> words, Table<float> toke
             }
         });
     }
-    return nb::make_tuple(best.handed_over(), where.handed_over());
+    return nb::make_tuple(best.to_numpy(), where.to_numpy());
 }
 
 // --- gradients -----------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ std::vector<Hit> hits_of(const Filters& filters, const float* slopes, const int3
     for (size_t output = 0; output < n_outputs; ++output) {
         const size_t g = output / channels, channel = output % channels;
         for (size_t i = 0; i < n_texts; ++i) {
-            watch.did(1 + size_t(filters.windows[g]));
+            watch.add_steps(1 + size_t(filters.windows[g]));
             const float slope = slopes[i * n_outputs + output];
             if (slope == 0) continue;
             const int64_t place = where[i * n_outputs + output];
@@ -270,7 +270,7 @@ nb::tuple gradients(Table<float> slopes, Table<int32_t> where, Vector<int32_t> w
           "the weights have other columns");
     check(token_rows.shape(0) == words.size(), "expected one row of tokens per word");
     const size_t most_dims = std::max(word_rows.shape(1), token_rows.shape(1));
-    const size_t n_used = checked_threads(n_threads, (most_dims + LINE - 1) / LINE);
+    const size_t n_used = limit_threads(n_threads, (most_dims + LINE - 1) / LINE);
     Product by_word(word_rows, word_weights, wants_words);
     Product by_token(token_rows, token_weights, wants_tokens);
     {
@@ -278,12 +278,12 @@ nb::tuple gradients(Table<float> slopes, Table<int32_t> where, Vector<int32_t> w
         by_word.begin();
         by_token.begin();
         const auto hits = hits_of(filters, slopes.data(), where.data(), ends.data(), n_texts);
-        in_threads(n_used, [&](size_t thread, Watch& watch) {
+        run_in_threads(n_used, [&](size_t thread, Watch& watch) {
             const auto [first, last] = share_of(by_word.n_dims(), thread, n_used);
             const auto [t_first, t_last] = share_of(by_token.n_dims(), thread, n_used);
             const size_t n_steps = (last - first + t_last - t_first) / 2 + 8;
             for (const Hit& hit : hits) {
-                watch.did(n_steps);
+                watch.add_steps(n_steps);
                 if (first < last)
                     by_word.add(hit, size_t(words.data()[hit.token]), first, last - first);
                 if (t_first < t_last)
@@ -291,8 +291,8 @@ nb::tuple gradients(Table<float> slopes, Table<int32_t> where, Vector<int32_t> w
             }
         });
     }
-    return nb::make_tuple(by_word.weight_slopes.handed_over(), by_token.weight_slopes.handed_over(),
-                          by_word.row_slopes.handed_over(), by_token.row_slopes.handed_over());
+    return nb::make_tuple(by_word.weight_slopes.to_numpy(), by_token.weight_slopes.to_numpy(),
+                          by_word.row_slopes.to_numpy(), by_token.row_slopes.to_numpy());
 }
 
 }  // namespace

@@ -20,9 +20,13 @@ namespace {
 
 constexpr size_t LARGE_PAGE = size_t{1} << 21;
 
+constexpr const char* OUT_OF_MEMORY =
+    "the compiled code could not allocate memory; fewer documents, classes or terms (a higher "
+    "min_docs, shorter n-grams) would fit";
+
 }  // namespace
 
-void* allocated(size_t n_bytes) {
+void* allocate_bytes(size_t n_bytes) {
 #if defined(MADV_HUGEPAGE)
     if (n_bytes >= 2 * LARGE_PAGE && n_bytes < std::numeric_limits<size_t>::max() - LARGE_PAGE) {
         const size_t rounded = (n_bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
@@ -106,9 +110,9 @@ public:
         return !is_over_;
     }
 
-    void run(size_t part, bool asks_python) {
+    void run(size_t part, bool polls_python) {
         try {
-            Watch watch(&is_over_, asks_python);
+            Watch watch(&is_over_, polls_python);
             work_(part, watch);
         } catch (const Stopped&) {
         } catch (...) {
@@ -116,11 +120,11 @@ public:
         }
     }
 
-    void wait(bool asks_python) {
+    void wait(bool polls_python) {
         std::unique_lock<std::mutex> lock(mutex_);
         while (n_finished_ < threads_.size()) {
             if (changed_.wait_for(lock, BETWEEN_SIGNALS) == std::cv_status::no_timeout ||
-                !asks_python || is_over_)
+                !polls_python || is_over_)
                 continue;
             lock.unlock();
             try {
@@ -155,39 +159,39 @@ private:
 
 Watch::Watch() : Watch(nullptr, is_main_thread()) {}
 
-Watch::Watch(const std::atomic<bool>* is_over, bool asks_python)
+Watch::Watch(const std::atomic<bool>* is_over, bool polls_python)
     : is_over_(is_over),
-      asks_python_(asks_python) {
+      polls_python_(polls_python) {
     prepare_to_throw();
 }
 
-void Watch::look() {
+void Watch::poll() {
     n_steps_ = 0;
     if (is_over_ && is_over_->load(std::memory_order_relaxed)) throw Stopped();
-    if (!asks_python_) return;
+    if (!polls_python_) return;
     const auto now = std::chrono::steady_clock::now();
-    if (now - asked_ < BETWEEN_SIGNALS) return;
-    asked_ = now;
+    if (now - last_poll_ < BETWEEN_SIGNALS) return;
+    last_poll_ = now;
     check_signals();
 }
 
-size_t checked_threads(int64_t asked, size_t n_tasks) {
+size_t limit_threads(int64_t asked, size_t n_tasks) {
     check(asked > 0, "expected one thread or more");
     return std::max<size_t>(1, std::min({size_t(asked), n_tasks, MAX_THREADS}));
 }
 
-void in_threads(size_t n, const std::function<void(size_t, Watch&)>& work) {
+void run_in_threads(size_t n, const std::function<void(size_t, Watch&)>& work) {
     if (n == 1) {
         Watch watch;
         work(0, watch);
         return;
     }
-    const bool asks_python = is_main_thread();
+    const bool polls_python = is_main_thread();
     Team team(work);
     bool have_started = true;
     for (size_t part = 1; have_started && part < n; ++part) have_started = team.start(part);
-    if (have_started) team.run(0, asks_python);
-    team.wait(asks_python);
+    if (have_started) team.run(0, polls_python);
+    team.wait(polls_python);
 }
 
 // --- checks --------------------------------------------------------------------------------------
@@ -243,6 +247,13 @@ HashSeeds hash_seeds;
 
 NB_MODULE(_native, module) {
     prepare_to_throw();
+    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const std::bad_alloc&) {
+            PyErr_SetString(PyExc_MemoryError, OUT_OF_MEMORY);
+        }
+    });
     const nb::object main = nb::module_::import_("threading").attr("main_thread")();
     main_thread = nb::cast<unsigned long>(main.attr("ident"));
     const auto drawn =

@@ -44,7 +44,7 @@ public:
             (left[k] < 1 ? small : large).push_back(int32_t(k));
             cells_[k] = {1, int32_t(k)};
         }
-        watch.did(4 * n);
+        watch.add_steps(4 * n);
         while (!small.empty() && !large.empty()) {
             const int32_t low = small.back(), high = large.back();
             small.pop_back();
@@ -54,7 +54,7 @@ public:
                 large.pop_back();
                 small.push_back(high);
             }
-            watch.did(8);
+            watch.add_steps(8);
         }
     }
     size_t draw(double number) const {
@@ -87,7 +87,7 @@ nb::tuple alias_table(Vector<double> weights) {
             others.data()[k] = table.other(k);
         }
     }
-    return nb::make_tuple(thresholds.handed_over(), others.handed_over());
+    return nb::make_tuple(thresholds.to_numpy(), others.to_numpy());
 }
 
 // --- vectors -------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ public:
         Output<float> made(n_rows_, n_dims_);
         for (size_t row = 0; row < n_rows_; ++row)
             std::copy_n((*this)[row], n_dims_, made.data() + row * n_dims_);
-        return made.handed_over();
+        return made.to_numpy();
     }
     float* operator[](size_t row) { return values_.data() + row * width_; }
     size_t n_rows() const { return n_rows_; }
@@ -126,9 +126,8 @@ private:
 
 // Move a word's vector, so that its product with a context's is higher (label 1) or lower (0), and
 // add up what is to be added to the context's.
-WIDER_WHERE_IT_CAN void move_apart(float* __restrict word, const float* __restrict context,
-                                   float* __restrict change, size_t width, float label,
-                                   float rate) {
+SIMD_CLONES void move_apart(float* __restrict word, const float* __restrict context,
+                            float* __restrict change, size_t width, float label, float rate) {
     float sums[LINE] = {};
     for (size_t k = 0; k < width; k += LINE)
         for (size_t j = 0; j < LINE; ++j) sums[j] += word[k + j] * context[k + j];
@@ -196,7 +195,7 @@ public:
 
     // Do some more steps; when it is interrupted, those before have been done.
     void run(int64_t n_steps) {
-        const OneAtATime turn(is_taken_);
+        const ExclusiveUse turn(is_taken_);
         check(n_steps >= 0 && uint64_t(n_steps) <= n_steps_ - n_done_,
               "so many steps are not left");
         nb::gil_scoped_release no_gil;
@@ -209,16 +208,16 @@ public:
             for (uint64_t k = 0; k < n; ++k) draw(n_done_ + k, &drawn[k * (2 + n_negatives_)]);
             for (uint64_t k = 0; k < n; ++k, ++n_done_)
                 step(&drawn[k * (2 + n_negatives_)], rate_of(n_done_), change.data());
-            watch.did(n * (1 + n_negatives_) * (words_.width() / 2 + 20));
+            watch.add_steps(n * (1 + n_negatives_) * (words_.width() / 2 + 20));
         }
     }
 
     Array<float> word_vectors() {
-        const OneAtATime turn(is_taken_);
+        const ExclusiveUse turn(is_taken_);
         return words_.copied();
     }
     Array<float> context_vectors() {
-        const OneAtATime turn(is_taken_);
+        const ExclusiveUse turn(is_taken_);
         return contexts_.copied();
     }
 

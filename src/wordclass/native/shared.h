@@ -48,7 +48,8 @@ void bind(nb::module_ module);
 }
 namespace solver {
 void bind(nb::module_ module);
-}
+void bind_sparse_products(nb::module_ module);
+}  // namespace solver
 namespace convolution {
 void bind(nb::module_ module);
 }
@@ -78,7 +79,7 @@ inline void prefetch_early([[maybe_unused]] const void* memory) {
 
 // Memory that is not set to anything; for `std::free`. Much of it comes in large pages, where the
 // system has them: a processor knows the addresses of few pages, and tables are read all over.
-void* allocated(size_t n_bytes);
+void* allocate_bytes(size_t n_bytes);
 
 // The same for the containers of the standard library.
 template <typename T>
@@ -87,7 +88,7 @@ struct Allocator {
     Allocator() = default;
     template <typename Other>
     explicit Allocator(const Allocator<Other>&) {}
-    T* allocate(size_t n) { return static_cast<T*>(allocated(n * sizeof(T))); }
+    T* allocate(size_t n) { return static_cast<T*>(allocate_bytes(n * sizeof(T))); }
     void deallocate(T* memory, size_t) { std::free(memory); }
     bool operator==(const Allocator&) const { return true; }
     bool operator!=(const Allocator&) const { return false; }
@@ -103,41 +104,41 @@ public:
     // Of work that the calling thread does alone.
     Watch();
     // Of one of several threads; they stop when `is_over` becomes true.
-    Watch(const std::atomic<bool>* is_over, bool asks_python);
+    Watch(const std::atomic<bool>* is_over, bool polls_python);
 
     // To be called in every long loop: so many steps of about a nanosecond are done. Throws where
     // the work is to end.
-    void did(size_t n_steps) {
+    void add_steps(size_t n_steps) {
         n_steps_ += n_steps;
-        if (n_steps_ >= STEPS_A_LOOK) look();
+        if (n_steps_ >= STEPS_PER_POLL) poll();
     }
 
 private:
-    static constexpr size_t STEPS_A_LOOK = size_t{1} << 18;
+    static constexpr size_t STEPS_PER_POLL = size_t{1} << 18;
 
-    void look();
+    void poll();
 
     const std::atomic<bool>* is_over_;
-    bool asks_python_;
+    bool polls_python_;
     size_t n_steps_ = 0;
-    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
 // The number of threads to use for so many tasks.
-size_t checked_threads(int64_t asked, size_t n_tasks);
+size_t limit_threads(int64_t asked, size_t n_tasks);
 
 // Do the work for 0 .. n-1, each in a thread of its own, 0 in the calling one, which must not hold
 // the GIL. When one fails, cannot start or is interrupted, all end, and the first error is thrown.
-void in_threads(size_t n, const std::function<void(size_t, Watch&)>& work);
+void run_in_threads(size_t n, const std::function<void(size_t, Watch&)>& work);
 
 // Marks an object that is changed without the GIL; a second thread is refused.
-class OneAtATime {
+class ExclusiveUse {
 public:
-    explicit OneAtATime(std::atomic<bool>& is_taken) : is_taken_(is_taken) {
+    explicit ExclusiveUse(std::atomic<bool>& is_taken) : is_taken_(is_taken) {
         if (is_taken.exchange(true)) throw nb::value_error("another thread is using this object");
     }
-    OneAtATime(const OneAtATime&) = delete;
-    ~OneAtATime() { is_taken_ = false; }
+    ExclusiveUse(const ExclusiveUse&) = delete;
+    ~ExclusiveUse() { is_taken_ = false; }
 
 private:
     std::atomic<bool>& is_taken_;
@@ -170,11 +171,11 @@ public:
     template <typename... Sizes>
     explicit Output(size_t first, Sizes... more)
         : shape_{first, size_t(more)...},
-          values_(static_cast<T*>(allocated(product(shape_) * sizeof(T)))) {}
+          values_(static_cast<T*>(allocate_bytes(product(shape_) * sizeof(T)))) {}
 
     T* data() { return values_.get(); }
 
-    Array<T> handed_over() {
+    Array<T> to_numpy() {
         nb::capsule owner(values_.get(), [](void* memory) noexcept { std::free(memory); });
         return Array<T>(values_.release(), shape_.size(), shape_.data(), owner);
     }
@@ -190,13 +191,25 @@ private:
 
 // A vector that numpy will own.
 template <typename T>
-Array<T> handed_over(std::vector<T>&& values) {
+Array<T> to_numpy(std::vector<T>&& values) {
     auto kept = std::make_unique<std::vector<T>>(std::move(values));
     const size_t size = kept->size();
     nb::capsule owner(kept.get(),
                       [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
     return Array<T>(kept.release()->data(), 1, &size, owner);
 }
+
+// A sparse matrix as scipy stores it.
+template <typename Value>
+struct Csr {
+    Output<Value> values;
+    Output<int32_t> columns;
+    Output<int64_t> ends;
+
+    nb::tuple to_numpy() {
+        return nb::make_tuple(values.to_numpy(), columns.to_numpy(), ends.to_numpy());
+    }
+};
 
 // --- checks --------------------------------------------------------------------------------------
 
@@ -219,17 +232,17 @@ struct HashSeeds {
 extern HashSeeds hash_seeds;
 
 // Every bit counts for the upper bits of the result, which are the ones to use.
-inline uint64_t mixed(uint64_t low, uint64_t high) {
+inline uint64_t mix(uint64_t low, uint64_t high) {
     const uint64_t sum = low * hash_seeds.first + high * hash_seeds.second;
     return (sum ^ (sum >> 32)) * hash_seeds.first;
 }
 
-inline uint64_t hash_of(const char* bytes, size_t size) {
+inline uint64_t hash_bytes(const char* bytes, size_t size) {
     uint64_t hash = size;
     for (size_t i = 0; i < size; i += 8) {
         uint64_t eight = 0;
         std::memcpy(&eight, bytes + i, std::min<size_t>(8, size - i));
-        hash = mixed(hash ^ eight, i);
+        hash = mix(hash ^ eight, i);
         hash ^= hash >> 32;
     }
     return hash;
@@ -242,9 +255,9 @@ inline uint64_t hash_of(const char* bytes, size_t size) {
 // Not under the sanitizer of threads, which starts after the choice is made; not tried there.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_THREAD__)
-#define WIDER_WHERE_IT_CAN __attribute__((target_clones("avx2", "default")))
+#define SIMD_CLONES __attribute__((target_clones("avx2", "default")))
 #else
-#define WIDER_WHERE_IT_CAN
+#define SIMD_CLONES
 #endif
 
 // Add the rows (m) of a table that `columns` name, times their values, to sums (m): one after the
@@ -253,7 +266,7 @@ void add_weighted_rows(const double* values, const int32_t* columns, int64_t n, 
                        float* sums, size_t m);
 
 // Begin to load the first of these rows, so that something else can be done before.
-void expect_weighted_rows(const int32_t* columns, int64_t n, const float* table, size_t m);
+void prefetch_weighted_rows(const int32_t* columns, int64_t n, const float* table, size_t m);
 
 // --- UTF-8 ---------------------------------------------------------------------------------------
 
@@ -261,7 +274,7 @@ void expect_weighted_rows(const int32_t* columns, int64_t n, const float* table,
 bool is_utf8(std::string_view text);
 
 // Write one character; returns its number of bytes, at most 4.
-inline size_t put_utf8(char* out, uint32_t c) {
+inline size_t write_utf8(char* out, uint32_t c) {
     if (c < 0x80) {
         out[0] = char(c);
         return 1;

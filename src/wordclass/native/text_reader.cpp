@@ -145,7 +145,9 @@ private:
     }
 
     struct Hash {
-        size_t operator()(std::string_view term) const { return hash_of(term.data(), term.size()); }
+        size_t operator()(std::string_view term) const {
+            return hash_bytes(term.data(), term.size());
+        }
     };
 
     bool is_open_ = true;
@@ -198,7 +200,7 @@ public:
 
     // (terms, lines, values, fields left to Python, number of good lines, whether one is bad)
     nb::tuple read(nb::bytes bytes) {
-        const OneAtATime turn(is_taken_);
+        const ExclusiveUse turn(is_taken_);
         Block block;
         {
             nb::gil_scoped_release no_gil;
@@ -207,9 +209,9 @@ public:
         nb::list unread;
         for (const Unread& field : block.unread)
             unread.append(nb::make_tuple(field.place, field.line, field.start, field.end));
-        return nb::make_tuple(
-            nb::bytes(block.terms.data(), block.terms.size()), handed_over(std::move(block.lines)),
-            handed_over(std::move(block.values)), unread, block.n_lines, block.has_bad_line);
+        return nb::make_tuple(nb::bytes(block.terms.data(), block.terms.size()),
+                              to_numpy(std::move(block.lines)), to_numpy(std::move(block.values)),
+                              unread, block.n_lines, block.has_bad_line);
     }
 
 private:
@@ -226,7 +228,7 @@ private:
                 block.has_bad_line = true;
                 break;
             }
-            watch.did(4 * size_t(next - line) + 4);
+            watch.add_steps(4 * size_t(next - line) + 4);
             line = newline ? next + 1 : end;
         }
         return block;

@@ -1,5 +1,1 @@
 """From rows of E to scores of classes: the steps of the neural classifiers. Needs torch."""
-
-from wordclass import naming
-
-naming.extra("torch", "for networks")

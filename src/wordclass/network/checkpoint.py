@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn, optim
 
-from wordclass.checks import check_int, check_number, check_one_of
 from wordclass.errors import FormatError, InputError
-from wordclass.storage import is_there, sweep, understanding
-from wordclass.storage.parts import Parts, layout_of
+from wordclass.options import check_int, check_number, check_one_of
+from wordclass.storage.files import is_there, sweep, understanding
+from wordclass.storage.state import Parts, layout_of
 
 _KIND = "training"
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wordclass.checks import check_int, check_number
 from wordclass.embedding.matrix import BLOCKS, EmbeddingMatrix
 from wordclass.errors import InputError
+from wordclass.options import check_int, check_number
 
 CONTEXT = "context"  # the block of vectors that are not in a matrix: each batch brings its own
 _PAPER = MappingProxyType({"word_class": 0.5})

@@ -6,6 +6,7 @@ text, is put differently in the second half of this file.
 """
 
 import hashlib
+import io
 import json
 import logging
 import warnings
@@ -22,10 +23,11 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 from torch.nn import functional
 
-from wordclass import naming, storage
+from wordclass import catalogue
 from wordclass.errors import InputError
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.network.text_network import TextNetwork
+from wordclass.storage import files
 
 _MOST_BYTES = 1_500_000_000  # of an ONNX file: from there on torch puts weights into a second one
 _OPSET = 18
@@ -64,7 +66,7 @@ def export(
         raise InputError(
             f"network is a {type(network).__name__}; expected a wordclass.torch.TextClassifier"
         )
-    with storage.replacing(place) as temporary, _quiet():
+    with files.replacing(place) as temporary, _quiet():
         exported = _exported(network, is_onnx=chosen == "onnx")
         if chosen == "onnx":
             _write_onnx(exported, temporary, place)
@@ -75,7 +77,7 @@ def export(
                 checksum = hashlib.file_digest(stream, "sha256").hexdigest()
             versions = {"wordclass": metadata.version("wordclass"), "torch": torch.__version__}
             told = {"format": chosen, "sha256": checksum, "versions": versions, **about}
-            with storage.replacing(beside(place)) as description_file:
+            with files.replacing(beside(place)) as description_file:
                 description_file.write_text(json.dumps(told), encoding="utf-8")
 
 
@@ -100,13 +102,14 @@ def _write_pt2(exported: TextNetwork, path: Path) -> None:
         if node.target is torch.ops.wordclass.lstm.default:
             node.target = torch.ops.aten.lstm.input
     program.graph_module.recompile()
-    with path.open("wb") as stream:  # of a path, torch wants the ending
-        torch.export.save(program, stream)
+    content = io.BytesIO()  # torch ends the process where a file cannot be written
+    torch.export.save(program, content)
+    path.write_bytes(content.getbuffer())
 
 
 def _write_onnx(exported: TextNetwork, path: Path, place: Path) -> None:
     for package in ("onnx", "onnxscript"):
-        naming.extra(package, f"to write {place}", brought_by="onnx")
+        catalogue.extra(package, f"to write {place}", brought_by="onnx")
     n_bytes = sum(each.nbytes for each in exported.state_dict().values())
     if n_bytes > _MOST_BYTES:
         raise InputError(

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from wordclass import progress
 from wordclass.arrays import Floats32, Ints
-from wordclass.checks import check_int, check_number
-from wordclass.encoders._parts import Lengths, Seed, drawn, generator_of, is_token
 from wordclass.errors import InputError
 from wordclass.network import word_by_word
 from wordclass.network.embedding_layer import CONTEXT, Ids, Shift
-from wordclass.storage.parts import Parts, layout_of
+from wordclass.network.modules import Lengths, Seed, drawn, generator_of, is_token
+from wordclass.options import check_int, check_number
+from wordclass.storage.state import Parts, layout_of
 from wordclass.text.sequences import Sequences, Side
 
 _VECTORS = "layer."
@@ -46,7 +46,7 @@ class TextNetwork(nn.Module):
     Examples
     --------
     >>> from wordclass import EmbeddingMatrix, WordVectors
-    >>> from wordclass.encoders import encoder
+    >>> from wordclass.network.modules import encoder
     >>> from wordclass.network.embedding_layer import EmbeddingLayer
     >>> E = EmbeddingMatrix.of(WordVectors.of(["moon", "tax"], [[1, 2], [3, 4]]))
     >>> network = TextNetwork(EmbeddingLayer(E), encoder("mean", E.n_dims), n_classes=3)

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from wordclass import native
 from wordclass.arrays import Ints
-from wordclass.encoders._parts import is_token
-from wordclass.encoders.cnn import CnnEncoder
 from wordclass.errors import InputError
+from wordclass.native import extension
 from wordclass.network.embedding_layer import EmbeddingLayer, Ids, Shift
+from wordclass.network.encoders.cnn import CnnEncoder
+from wordclass.network.modules import is_token
 
 # what a table of words and one of tokens may take: they are used at once, while they are in the
 # cache, and many distinct words need no more memory than few
@@ -45,7 +45,7 @@ def serves(layer: nn.Module, encoder: nn.Module) -> bool:
     # a class that inherits from one of them may do something else
     if type(layer) is not EmbeddingLayer or type(encoder) is not CnnEncoder:
         return False
-    if native.convolution is None or torch.is_autocast_enabled("cpu"):
+    if extension.convolution is None or torch.is_autocast_enabled("cpu"):
         return False
     tensors = chain(layer.parameters(), layer.buffers(), encoder.parameters())
     modules = chain(layer.modules(), encoder.modules())
@@ -268,6 +268,6 @@ def _array(tensor: Tensor) -> NDArray[Any]:
 
 
 def _kernel() -> ModuleType:
-    if native.convolution is None:
+    if extension.convolution is None:
         raise InputError("the native convolution was not built: call the encoder itself")
-    return native.convolution
+    return extension.convolution

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -28,10 +28,12 @@ from wordclass.explorer.views import Exploration, Facts
 from wordclass.serving import openapi
 from wordclass.serving.batching import Batcher, Worker
 from wordclass.serving.journal import Counters, Journal
+from wordclass.serving.json_bodies import LARGE_BODY_BYTES, parse_json
 from wordclass.serving.openapi import Refused
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+_CLIENT_GONE = 499  # a status for the log and the counters: nobody receives it
 _OPEN = frozenset({"/health", "/ready"})  # what asks whether we are alive has no token
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _DISCARDED = 8  # times the largest body: so much of a larger one is read before it is refused
@@ -48,7 +50,11 @@ _PAGE = (
     b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _FORM = "application/x-www-form-urlencoded"
-_LONG_FORM = 1 << 16  # bytes: a longer one takes up to seconds, in which others are answered
+_LARGE_FORM_BYTES = 1 << 16  # a larger one takes up to seconds, in which others are answered
+_VALUES_PER_TEXT = 8  # JSON values of a document of a batch, metadata included
+_EXTRA_VALUES = 10_000
+_SINGLE_HEADERS = frozenset({b"host", b"authorization", b"content-type", b"content-length"})
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?")
 _NUMBER = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
 
 
@@ -57,6 +63,7 @@ class Limits:
     """How much is taken at once."""
 
     body: int = 16 << 20  # bytes
+    explain_body: int = 1 << 18  # bytes: an explanation takes longer than a prediction
     text: int = 1_000_000  # characters
     batch: int = 2000  # texts
     waiting: int = 256  # requests, per process
@@ -104,18 +111,25 @@ class Service:
         self.is_leaving = False  # connections are to be closed: another process takes over
         self.worker = Worker(self.limits.waiting, self.limits.seconds)
         self.batchers = {name: Batcher(views, self.worker) for name, views in self.models.items()}
-        self._bodies = openapi.bodies(self.limits.text, self.limits.batch)
+        explain_body = min(self.limits.body, self.limits.explain_body)
+        self._bodies = openapi.bodies(self.limits.text, self.limits.batch, explain_body)
+        self._max_bytes = dict.fromkeys(self._bodies, self.limits.body) | {"Explain": explain_body}
+        self._max_values = _VALUES_PER_TEXT * self.limits.batch + _EXTRA_VALUES
         self._digests = [hashlib.sha256(token.encode()).digest() for token in self.manners.tokens]
-        self._hosts = {*_LOOPBACK, *(_host_name(each) for each in self.manners.hosts)}
+        self._hosts = {*_LOOPBACK, *map(_allowed_host, self.manners.hosts)}
         self._maps: dict[str, asyncio.Task[bytes]] = {}
-        self._app: ASGIApp = self._routes()
-        if self.manners.origins:
-            self._app = CORSMiddleware(
-                self._app,
-                allow_origins=self.manners.origins,
-                allow_methods=("GET", "POST"),
-                allow_headers=("Authorization", "Content-Type"),
-            )
+        self._app = self._with_cors(self._routes())
+
+    def _with_cors(self, app: ASGIApp) -> ASGIApp:
+        """Return an application whose answers, errors included, the allowed origins can read."""
+        if not self.manners.origins:
+            return app
+        return CORSMiddleware(
+            app,
+            allow_origins=self.manners.origins,
+            allow_methods=("GET", "POST"),
+            allow_headers=("Authorization", "Content-Type"),
+        )
 
     def _routes(self) -> Starlette:
         model = "/models/{id}"
@@ -144,7 +158,13 @@ class Service:
                 self._route(f"{model}/map", self._map),
                 self._route(f"{model}/against/{{class:path}}", self._against),
             ]
-        handlers: Any = {Refused: _refused, HTTPException: _http_error, WordClassError: _our_error}
+        handlers: Any = {
+            Refused: _refused,
+            HTTPException: _http_error,
+            WordClassError: _our_error,
+            ClientDisconnect: _client_gone,
+            Exception: _internal_error,
+        }
         return Starlette(routes=routes, exception_handlers=handlers)
 
     def _route(self, path: str, handler: Handler, method: str = "GET") -> Route:
@@ -160,7 +180,8 @@ class Service:
         """Answer one request; tell the journal and the counters of it."""
         if scope["type"] != "http":
             return
-        start, status = time.perf_counter(), 0
+        start = time.perf_counter()
+        status = 500  # unless an answer is sent
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -170,20 +191,21 @@ class Service:
             await send(message)
 
         try:
-            refused = self._not_let_in(scope)
-            app: ASGIApp = self._app if refused is None else _problem(refused)
-            await app(scope, receive, send_with_headers)
-        except ClientDisconnect:
-            status = status or 499
-        except Exception as error:
+            await self._choose_app(scope)(scope, receive, send_with_headers)
+        except Exception as error:  # which `_internal_error` has answered
             self.journal.write("error", level="error", error=repr(error))
-            if not status:
-                failed = Refused(500, "a mistake of ours; the log tells more")
-                await _problem(failed)(scope, receive, send_with_headers)
         seconds = time.perf_counter() - start
         template = scope.get("template", "(none)")
         self.counters.add(template, status, seconds)
         self.journal.request(scope["method"], template, status, seconds, scope.get("path_params"))
+
+    def _choose_app(self, scope: Scope) -> ASGIApp:
+        """Return the application, or one that refuses the request."""
+        refused = self._not_let_in(scope)
+        if refused is None:
+            return self._app
+        is_preflight = scope["method"] == "OPTIONS"  # which CORS would answer by itself
+        return _problem(refused) if is_preflight else self._with_cors(_problem(refused))
 
     def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         is_page = self.page is not None and scope["path"] == "/"
@@ -192,67 +214,75 @@ class Service:
         return [*_HEADERS.items(), policy, *leaving]
 
     def _not_let_in(self, scope: Scope) -> Refused | None:
-        given: dict[bytes, bytes] = dict(scope["headers"])
-        host = _host_name(given.get(b"host", b"").decode("latin-1"))
-        if host not in self._hosts:
+        headers: dict[bytes, bytes] = {}
+        for name, value in scope["headers"]:
+            if name in headers and name in _SINGLE_HEADERS:
+                return Refused(400, f"there is more than one header {name.decode()!r}")
+            headers[name] = value
+        host = headers.get(b"host", b"").decode("latin-1")
+        if _host_name(host) not in self._hosts:
             return Refused(400, f"the host {host[:80]!r} is not served here; --allow-host adds it")
         if not self._digests or scope["path"] in _OPEN or scope["method"] == "OPTIONS":
             return None
-        kind, _, token = given.get(b"authorization", b"").decode("latin-1").partition(" ")
-        own = hashlib.sha256(token.strip().encode("latin-1")).digest()
-        # all are compared, each in constant time: how long it takes tells nothing
-        is_known = sum(hmac.compare_digest(own, each) for each in self._digests)
-        if kind.lower() == "bearer" and is_known:
+        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        digest = hashlib.sha256(token.strip().encode("latin-1")).digest()
+        # all are compared, each in constant time: the duration reveals nothing
+        n_equal = sum(hmac.compare_digest(digest, known) for known in self._digests)
+        if kind.lower() == "bearer" and n_equal:
             return None
-        told = "a wrong token" if token else "a token is needed: Authorization: Bearer TOKEN"
-        return Refused(401, told, {"WWW-Authenticate": "Bearer"})
+        problem = "a wrong token" if token else "a token is needed: Authorization: Bearer TOKEN"
+        return Refused(401, problem, {"WWW-Authenticate": "Bearer"})
 
     # --- what is asked for ----------------------------------------------------------------------
 
-    async def _body(self, request: Request) -> bytes:
+    async def _body(self, request: Request, max_bytes: int) -> bytes:
         """Return the body, unless it is too large or comes too slowly."""
-        most, found, size = self.limits.body, bytearray(), 0
+        content = bytearray()
+        size = 0
         declared = int(request.headers.get("content-length", "0"))
-        refused = Refused(413, f"the body has more than {most:,} bytes", {"Connection": "close"})
+        problem = f"the body has more than {max_bytes:,} bytes"
+        too_large = Refused(413, problem, {"Connection": "close"})
         is_asking = "expect" in request.headers  # before it sends anything
-        if declared > most and (is_asking or declared > _DISCARDED * most):
-            raise refused
+        if declared > max_bytes and (is_asking or declared > _DISCARDED * self.limits.body):
+            raise too_large
         try:
             async with asyncio.timeout(self.limits.body_seconds):
                 async for chunk in request.stream():
                     size += len(chunk)
-                    if size <= most:
-                        found += chunk
-                    elif size > _DISCARDED * most:
+                    if size <= max_bytes:
+                        content += chunk
+                    elif size > _DISCARDED * self.limits.body:
                         break
         except TimeoutError:
-            told = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
-            raise Refused(408, told, {"Connection": "close"}) from None
-        if size > most:
-            raise refused
-        return bytes(found)
+            problem = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
+            raise Refused(408, problem, {"Connection": "close"}) from None
+        if size > max_bytes:
+            raise too_large
+        return bytes(content)
+
+    async def _typed_body(self, request: Request, kind: str, media: str) -> bytes:
+        """Return the body of a kind, unless its media type is another one."""
+        sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        content = await self._body(request, self._max_bytes[kind])
+        if sent != media:
+            raise Refused(415, f"the content type is {sent[:60]!r}; expected {media!r}")
+        return content
 
     async def _json(self, request: Request, kind: str) -> dict[str, Any]:
-        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        content = await self._body(request)
-        if media != "application/json":
-            raise Refused(415, f"the content type is {media[:60]!r}; expected 'application/json'")
-        try:
-            value = json.loads(content, parse_constant=_no_number)
-        except (ValueError, RecursionError) as error:
-            told = " ".join(str(error).split())[:120]
-            raise Refused(400, f"the body is not JSON: {told}") from None
+        content = await self._typed_body(request, kind, "application/json")
+        if len(content) > LARGE_BODY_BYTES:
+            return await asyncio.to_thread(self._checked_json, content, kind)
+        return self._checked_json(content, kind)
+
+    def _checked_json(self, content: bytes, kind: str) -> dict[str, Any]:
+        value: dict[str, Any] = parse_json(content, self._max_values)
         openapi.check(value, self._bodies[kind])
-        found: dict[str, Any] = value
-        return found
+        return value
 
     async def _form(self, request: Request) -> dict[str, Any]:
-        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        content = await self._body(request)
-        if media != _FORM:
-            raise Refused(415, f"the content type is {media[:60]!r}; expected {_FORM!r}")
+        content = await self._typed_body(request, "Suggest", _FORM)
         try:
-            if len(content) > _LONG_FORM:
+            if len(content) > _LARGE_FORM_BYTES:
                 return self._suggest_options(await asyncio.to_thread(_fields, content))
             return self._suggest_options(_fields(content))
         except ValueError:
@@ -288,12 +318,13 @@ class Service:
         body = await self._json(request, "Predict")
         texts = body["texts"]
         self.counters.n_texts(len(texts))
-        return _json({"results": await self.batchers[name].predict(texts, int(body.get("k", 3)))})
+        k = int(body.get("k", 3))
+        return _json({"results": await self.batchers[name].predict(texts, k, request.receive)})
 
     async def _explain(self, request: Request) -> Response:
         self._views(request)
         body = await self._json(request, "Explain")
-        names = [None if body.get(key) is None else str(body[key]) for key in ("label", "against")]
+        names = [_class_name(body.get(key)) for key in ("label", "against")]
         return await self._looked_up(request, "explain", body["text"], *names)
 
     async def _alive(self, request: Request) -> Response:
@@ -307,8 +338,13 @@ class Service:
     def _document(self) -> Facts:
         from importlib.metadata import version
 
-        needs_token = bool(self._digests)
-        return openapi.document(version("wordclass"), [*self.models], self._bodies, needs_token)
+        return openapi.document(
+            version("wordclass"),
+            [*self.models],
+            self._bodies,
+            max_bytes=self._max_bytes,
+            needs_token=bool(self._digests),
+        )
 
     async def _openapi(self, request: Request) -> Response:
         return _json(self._document)
@@ -326,7 +362,7 @@ class Service:
     async def _word(self, request: Request) -> Response:
         _, views = self._views(request)
         word = request.path_params["word"]
-        found = await self.worker.run(partial(views.word, word))
+        found = await self.worker.run(partial(views.word, word), request.receive)
         if not (found["is_known"] or found.get("n_docs") or found["nearest_by_vectors"]):
             raise Refused(404, f"the model does not know the word {word[:80]!r}")
         return _json(found)
@@ -334,7 +370,8 @@ class Service:
     async def _looked_up(self, request: Request, question: str, *arguments: str | None) -> Response:
         _, views = self._views(request)
         try:
-            return _json(await self.worker.run(partial(getattr(views, question), *arguments)))
+            job = partial(getattr(views, question), *arguments)
+            return _json(await self.worker.run(job, request.receive))
         except InputError as error:
             raise Refused(404, str(error)) from None
 
@@ -359,21 +396,21 @@ class Service:
         }
 
     async def _suggest(self, request: Request) -> Response:
-        name, _ = self._views(request)
+        self._views(request)
         form = await self._form(request)
         if "text" not in form:
             raise Refused(400, "the form has no 'text'")
-        (results,) = await self._suggested(name, [form["text"]], form)
+        (results,) = await self._suggested(request, [form["text"]], form)
         return _json({"results": results})
 
     async def _suggest_batch(self, request: Request) -> Response:
-        name, _ = self._views(request)
+        self._views(request)
         query = request.query_params
         options = self._suggest_options(
             {name: query.getlist(name) for name in query.keys() - {"text"}}
         )
         documents = (await self._json(request, "SuggestBatch"))["documents"]
-        found = await self._suggested(name, [each["text"] for each in documents], options)
+        found = await self._suggested(request, [each["text"] for each in documents], options)
         return _json(
             [
                 {"document_id": each.get("document_id"), "results": results}
@@ -382,10 +419,12 @@ class Service:
         )
 
     async def _suggested(
-        self, name: str, texts: list[str], options: Mapping[str, Any]
+        self, request: Request, texts: list[str], options: Mapping[str, Any]
     ) -> list[list[Facts]]:
+        name, _ = self._views(request)
         self.counters.n_texts(len(texts))
-        found = await self.batchers[name].predict(texts, max(options["limit"], 1))
+        k = max(options["limit"], 1)
+        found = await self.batchers[name].predict(texts, k, request.receive)
         made = []
         for scored in found:
             rows = [
@@ -449,22 +488,32 @@ def _share(scored: Facts) -> float:
     return round(1 / (1 + math.exp(-max(min(scored["score"], 500.0), -500.0))), 6)
 
 
-def _host_name(host: str) -> str:
-    """Return the name in a Host header, without the port.
+def _host_name(host: str) -> str | None:
+    """Return the name in a Host header without its port, or None if the header is malformed.
 
     Examples
     --------
     >>> _host_name("[::1]:8000"), _host_name("Example.org:80"), _host_name("localhost")
     ('::1', 'example.org', 'localhost')
+    >>> _host_name("[::1].example.org"), _host_name("::1"), _host_name("")
+    (None, None, None)
     """
-    name = host.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name if name.count(":") > 1 else name.partition(":")[0]
+    match = _HOST.fullmatch(host.lower())
+    return match and (match[1] or match[2])
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+def _allowed_host(host: str) -> str:
+    """Return the name of an allowed host. An IPv6 address may lack its brackets."""
+    name = _host_name(f"[{host}]" if host.count(":") > 1 and host[0] != "[" else host)
+    if name is None:
+        problem = f"{host!r} is no name of a host"
+        raise InputError(f"{problem}; expected a name such as models.example.org, or an address")
+    return name
+
+
+def _class_name(label: str | float | None) -> str | None:
+    """Return the class name of a request. In JSON, 3.0 is an integer."""
+    return str(int(label)) if isinstance(label, int | float) else label
 
 
 def _json(value: object) -> Response:
@@ -499,3 +548,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
 async def _our_error(request: Request, error: Exception) -> Response:
     status = 501 if isinstance(error, MissingExtraError) else 400
     return _problem(Refused(status, str(error)))
+
+
+async def _client_gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=_CLIENT_GONE)
+
+
+async def _internal_error(request: Request, error: Exception) -> Response:
+    return _problem(Refused(500, "internal server error; see the log"))

@@ -1,5 +1,6 @@
 """What the service takes and gives: the OpenAPI document, and the check of bodies against it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from wordclass.explorer.views import Facts
@@ -7,6 +8,7 @@ from wordclass.explorer.views import Facts
 Schema = dict[str, Any]
 
 MOST_IN_ANNIF_BATCH = 32
+_MAX_SHOWN_DIGITS = 24
 _STR: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "number"}
 _INTEGER: Schema = {"type": "integer"}
@@ -41,7 +43,13 @@ def check(value: Any, schema: Schema, at: str = "the body") -> None:  # noqa: AN
     elif isinstance(value, int | float):
         low, high = schema.get("minimum", value), schema.get("maximum", value)
         if not low <= value <= high:
-            raise Refused(400, f"{at} is {value:.20g}; expected {low} to {high}")
+            raise Refused(400, f"{at} is {_shorten(value)}; expected {low} to {high}")
+
+
+def _shorten(number: float) -> str:
+    """Write a number, or the beginning of one that has very many digits."""
+    written = repr(number)
+    return written if len(written) <= _MAX_SHOWN_DIGITS else f"{written[:_MAX_SHOWN_DIGITS]}..."
 
 
 def _check_size(size: int, most: int | None, at: str, unit: str) -> None:
@@ -77,14 +85,24 @@ def _told(value: object) -> str:
     )
 
 
-def bodies(longest_text: int, most_texts: int) -> dict[str, Schema]:
-    """Return the schemas of all bodies that are taken."""
-    text: Schema = {"type": "string", "maxLength": longest_text}
+def bodies(max_text: int, max_texts: int, max_explained: int) -> dict[str, Schema]:
+    """Return the schemas of all request bodies.
+
+    Parameters
+    ----------
+    max_text : int
+        Characters of a text.
+    max_texts : int
+        Texts of a request.
+    max_explained : int
+        Characters of a text that is to be explained.
+    """
+    text: Schema = {"type": "string", "maxLength": max_text}
     document = _object({"text": text, "document_id": _STR, "metadata": {"type": "object"}}, "text")
     return {
         "Predict": _object(
             {
-                "texts": {"type": "array", "items": text, "maxItems": most_texts},
+                "texts": {"type": "array", "items": text, "maxItems": max_texts},
                 "k": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 3},
             },
             "texts",
@@ -92,7 +110,7 @@ def bodies(longest_text: int, most_texts: int) -> dict[str, Schema]:
         ),
         "Explain": _object(
             {
-                "text": text,
+                "text": {"type": "string", "maxLength": min(max_text, max_explained)},
                 "label": {"type": ["string", "integer", "null"]},
                 "against": {"type": ["string", "integer", "null"]},
             },
@@ -126,8 +144,26 @@ def _documented(document: Schema) -> Schema:
     return {**document["properties"], "metadata": metadata}
 
 
-def document(version: str, ids: list[str], taken: dict[str, Schema], needs_token: bool) -> Facts:
-    """Return the OpenAPI document of a service with models of these ids."""
+def document(
+    version: str,
+    ids: list[str],
+    taken: dict[str, Schema],
+    max_bytes: Mapping[str, int],
+    needs_token: bool,
+) -> Facts:
+    """Return the OpenAPI document of a service.
+
+    Parameters
+    ----------
+    version : str
+    ids : list of str
+        The models.
+    taken : dict
+        The schemas of request bodies.
+    max_bytes : mapping
+        From the name of each schema to the size of the largest body.
+    needs_token : bool
+    """
     scored = _object({"label": {"type": ["string", "integer"]},
                       "probability": {"type": ["number", "null"]}, "score": _NUMBER},
                      "label", "probability", "score")  # fmt: skip
@@ -178,12 +214,13 @@ def document(version: str, ids: list[str], taken: dict[str, Schema], needs_token
                 taken["Predict"],
                 _object({"results": _list(_list(scored))}, "results"),
                 "id",
+                max_bytes=max_bytes["Predict"],
             )
         },
         "/models/{id}/explain": {
             "post": _post(
                 "What each word of a text adds to the score of a class; against another",
-                taken["Explain"], explained, "id",
+                taken["Explain"], explained, "id", max_bytes=max_bytes["Explain"],
             )
         },
         "/models/{id}/classes/{class}": {
@@ -200,11 +237,14 @@ def document(version: str, ids: list[str], taken: dict[str, Schema], needs_token
             "post": _post(
                 "Annif: the best classes of a text", taken["Suggest"],
                 _object({"results": results}, "results"), "id",
-                media="application/x-www-form-urlencoded",
+                media="application/x-www-form-urlencoded", max_bytes=max_bytes["Suggest"],
             )
         },
         "/v1/projects/{id}/suggest-batch": {
-            "post": _post("Annif: those of several texts", taken["SuggestBatch"], batch, "id")
+            "post": _post(
+                "Annif: those of several texts", taken["SuggestBatch"], batch, "id",
+                max_bytes=max_bytes["SuggestBatch"],
+            )
             | {"parameters": [_parameter("path", "id", _STR), *limits]}
         },
     }  # fmt: skip
@@ -273,7 +313,17 @@ def _get(
 
 
 def _post(
-    summary: str, body: Schema, answer: Schema, *names: str, media: str = "application/json"
+    summary: str,
+    body: Schema,
+    answer: Schema,
+    *names: str,
+    max_bytes: int,
+    media: str = "application/json",
 ) -> Schema:
-    taken = {"required": True, "content": {media: {"schema": body}}}
+    taken = {
+        "required": True,
+        "description": f"At most {max_bytes:,} bytes; a larger body is refused with status 413.",
+        "x-max-bytes": max_bytes,
+        "content": {media: {"schema": body}},
+    }
     return _get(summary, answer, names=names) | {"requestBody": taken}

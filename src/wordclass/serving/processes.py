@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ _KEEP_ALIVE = 15  # seconds
 _FAREWELL = 20.0  # seconds that old processes keep their connections after a reload
 _GRACE = 10  # seconds for requests under way when the service stops
 _LARGEST_HEAD = 64 << 10  # bytes of request line and headers
+_MAX_OVERHEAD_PER_BYTE = 8  # bytes of chunk sizes: a chunk of one byte has five of them
 _SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
 _LEAVE = signal.SIGUSR1
 _PATIENCE = 5.0  # seconds for old processes to stop accepting
@@ -254,7 +256,11 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's, with a limit on how long, and how large, the head of a request may be."""
+    """uvicorn's protocol with limits on the head of a request, and without trailers.
+
+    The head must arrive within a time and a size; what surrounds the body (sizes of chunks,
+    trailers) may not be much larger than the body.
+    """
 
     head_seconds = 10.0
 
@@ -269,17 +275,28 @@ class _Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._n_bytes += len(data)
         super().data_received(data)
-        if self._timer is not None and not self.transport.is_closing():
-            self._n_bytes += len(data)
-            if self._n_bytes > _LARGEST_HEAD:
-                self.send_400_response("The head of the request is too large.")
+        if self.transport.is_closing():
+            return
+        if self._n_bytes > _LARGEST_HEAD:
+            self.send_400_response("The head of the request is too large.")
         elif self._timer is None and (self.cycle is None or self.cycle.response_complete):
             self._wait()
 
     def on_headers_complete(self) -> None:
         self._stop_waiting()
         super().on_headers_complete()
+        # The application has the list of headers: trailers, which arrive later, are not among them.
+        self.headers = deque(maxlen=0)  # type: ignore[assignment]
+
+    def on_body(self, body: bytes) -> None:
+        self._n_bytes -= (1 + _MAX_OVERHEAD_PER_BYTE) * len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._n_bytes = 0
+        super().on_message_complete()
 
     def _wait(self) -> None:
         self._n_bytes = 0

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.errors import MissingDataError, MissingExtraError, StorageError, WordClassError
 
 State = tuple[Any, ...]
 
+_MAX_SILENCE_SECONDS = 25.0  # of a server; fsspec asks it twice what a file is
 _TOLD = ("size", "ETag", "etag", "mtime", "LastModified", "last_modified", "created")
 
 
@@ -49,7 +50,7 @@ class Address:
     def is_file(self) -> bool:
         """Tell whether there is a file; a folder is none."""
         with self._asking() as (system, path):
-            return bool(system.isfile(path))
+            return (_info_of(system, path) or {}).get("type") == "file"
 
     def is_dir(self) -> bool:
         """Tell whether it is a folder."""
@@ -59,21 +60,22 @@ class Address:
     def exists(self) -> bool:
         """Tell whether anything is there."""
         with self._asking() as (system, path):
-            return bool(system.exists(path))
+            return _info_of(system, path) is not None
 
     def state(self) -> State | None:
         """Return what tells whether the file changed; None where there is none."""
         with self._asking() as (system, path):
-            if not system.exists(path):
-                return None
-            info = system.info(path)
-            return tuple(str(info.get(name)) for name in _TOLD)
+            info = _info_of(system, path)
+            return None if info is None else tuple(str(info.get(name)) for name in _TOLD)
 
     @property
     def size(self) -> int | None:
         """Number of bytes; None where nobody knows."""
         with self._asking() as (system, path):
-            size: int | None = system.info(path).get("size")
+            info = _info_of(system, path)
+            if info is None:
+                raise MissingDataError(f"{self}: no such file")
+            size: int | None = info.get("size")
             return size
 
     def files(self) -> list["Address"]:
@@ -98,13 +100,40 @@ class Address:
     @contextmanager
     def _asking(self) -> Iterator[tuple[Any, str]]:
         """Give the file system and the path in it; what goes wrong there is told in one line."""
-        fsspec = naming.extra("fsspec.core", f"to read {self}")
+        fsspec = catalogue.extra("fsspec.core", f"to read {self}")
         try:
-            yield fsspec.url_to_fs(self.url)
+            yield fsspec.url_to_fs(self.url, **self._options())
         except (WordClassError, MissingDataError):
             raise
         except ImportError as error:  # of s3fs, gcsfs, aiohttp and their like
             raise MissingExtraError(f"{self}: {error}") from error
         except Exception as error:  # each file system has errors of its own
             reason = " ".join(str(error).split()) or type(error).__name__
+            if isinstance(error, TimeoutError):
+                reason = f"no answer within {_MAX_SILENCE_SECONDS:g} seconds; try again later"
             raise StorageError(f"{self}: cannot be read: {reason:.200}") from error
+
+    def _options(self) -> dict[str, Any]:
+        """Return options of the file system that limit how long a web server may be silent.
+
+        The default of aiohttp is five minutes for a whole request, also for a long download.
+        """
+        if not self.url.startswith(("http://", "https://")):
+            return {}
+        from aiohttp import ClientTimeout
+
+        silence = _MAX_SILENCE_SECONDS
+        timeout = ClientTimeout(total=None, sock_connect=silence, sock_read=silence)
+        return {"client_kwargs": {"timeout": timeout}}
+
+
+def _info_of(system: Any, path: str) -> dict[str, Any] | None:  # noqa: ANN401 - of fsspec
+    """Return the metadata of a file or folder, or None if it does not exist."""
+    try:
+        info: dict[str, Any] = system.info(path)
+    except FileNotFoundError as error:
+        # a server that is not reached, or does not answer, is no missing file
+        if isinstance(error.__cause__, OSError):
+            raise error.__cause__ from error
+        return None
+    return info

@@ -168,10 +168,15 @@ class CharacterAnalyzer:
         origins = [(k, k + 1) for k in range(len(text))]
         changed, origins = _folded(text, origins, self.lowercase, self.strip_accents)
         for match in _VISIBLE.finditer(changed):
-            padded, covered = f" {match[0]} ", origins[slice(*match.span())]
+            padded = f" {match[0]} "
+            begin, stop = match.span()
             for start, end in self._stretches(len(padded)):
-                inside = covered[max(start - 1, 0) : end - 1] or covered
-                yield padded[start:end], inside[0][0], inside[-1][1]
+                first = begin + max(start - 1, 0)
+                last = min(begin + end - 1, stop)
+                if first >= last:  # a lone padding space
+                    first = begin
+                    last = stop
+                yield padded[start:end], origins[first][0], origins[last - 1][1]
 
     def _stretches(self, size: int) -> Iterator[tuple[int, int]]:
         """Give start and end of the n-grams of a padded word of so many characters."""

@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass import native, progress
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.checks import n_threads, told_as_input_errors
-from wordclass.counts import WordClassCounts, fits_dense_table, index_arrays
+from wordclass import progress
+from wordclass.arrays import Flags, Floats32, Ints, Sparse
+from wordclass.embedding.counts import WordClassCounts, fits_dense_table, index_arrays
 from wordclass.errors import InputError
+from wordclass.native import extension
+from wordclass.options import n_threads, told_as_input_errors
 from wordclass.text.analyzer import (
     CHARACTERS,
     TOKEN_PATTERN,
@@ -35,8 +36,8 @@ from wordclass.text.analyzer import (
     CharacterAnalyzer,
     mask_and_lower,
 )
-from wordclass.vocabulary import TermCounts, Vocabulary, damped_counts
-from wordclass.weightings import tfidf
+from wordclass.text.vocabulary import TermCounts, Vocabulary, damped_counts
+from wordclass.text.weightings import tfidf
 
 Weight = Callable[[Sparse, Vocabulary], Sparse]
 
@@ -52,7 +53,7 @@ def count(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> "Cou
         counted = NativeCountedTexts(texts, analyze, n_jobs)
         progress.report(_STEP, 1, 1)
         return counted
-    native.warn_if_missing()
+    extension.warn_if_missing()
     return count_in_python(texts, analyze, n_jobs)
 
 
@@ -60,7 +61,7 @@ def term_counter(analyze: Analyze, n_jobs: int | None) -> "TermCounter":
     """Return a counter of terms for texts that are not all at hand at once."""
     if serves(analyze):
         return NativeTermCounter(analyze, n_jobs)
-    native.warn_if_missing()
+    extension.warn_if_missing()
     return PythonTermCounter(analyze)
 
 
@@ -79,7 +80,7 @@ def count_known(
             documents = _documents(texts, analyze)
             parts = _fixed(vocabulary, analyze).count(documents, n_threads(n_jobs))
         return _csr(parts, (len(texts), len(vocabulary)))
-    native.warn_if_missing()
+    extension.warn_if_missing()
     return count_known_in_python(texts, analyze, vocabulary.index, n_jobs)
 
 
@@ -87,14 +88,11 @@ def weighted_sums(
     texts: list[str],
     analyze: Analyze,
     vocabulary: Vocabulary,
-    factors: Floats,
     weights: Floats32,
     intercept: Floats32,
     n_jobs: int | None = None,
 ) -> Floats32 | None:
-    """Return X @ weights + intercept (n, m) of the X (n, v) of texts, without making X.
-
-    X is tf-idf, or the same with other factors (v,) of the terms in the place of idf.
+    """Return X @ weights + intercept (n, m) of the tf-idf X (n, v) of texts, without making X.
 
     None where the engine does not serve. A row depends on its text alone, to the bit.
     """
@@ -104,7 +102,7 @@ def weighted_sums(
     with told_as_input_errors():
         documents = _documents(texts, analyze)
         sums: Floats32 = _fixed(vocabulary, analyze).weighted_sums(
-            documents, factors, damped_counts(0), *table, n_threads(n_jobs)
+            documents, vocabulary.idf, damped_counts(0), *table, n_threads(n_jobs)
         )
     return sums
 
@@ -134,7 +132,7 @@ def index_texts(
                 documents, n_threads(n_jobs)
             )
         return indexed
-    native.warn_if_missing()
+    extension.warn_if_missing()
     return index_in_python(texts, analyze, vocabulary.index)
 
 
@@ -327,7 +325,7 @@ _learning = Lock()
 
 def serves(analyze: Analyze) -> TypeGuard[OurAnalyzer]:
     """Whether the engine gives the same terms as this analyzer."""
-    if native.engine is None:
+    if extension.engine is None:
         return False
     if type(analyze) is CharacterAnalyzer:  # a subclass may cut texts in another way
         return analyze.strip_accents is None and analyze.ngrams[1] <= _LONGEST_CHARACTERS
@@ -347,7 +345,7 @@ class NativeCountedTexts:
 
     def __init__(self, texts: list[str], analyze: OurAnalyzer, n_jobs: int | None) -> None:
         with told_as_input_errors():
-            self._counted = native.engine.CountedTexts(  # type: ignore[union-attr]
+            self._counted = extension.engine.CountedTexts(  # type: ignore[union-attr]
                 _documents(texts, analyze), _options(analyze), n_threads(n_jobs)
             )
         self.n_docs: int = self._counted.n_docs
@@ -406,7 +404,7 @@ class NativeTermCounter:
 
     def __init__(self, analyze: OurAnalyzer, n_jobs: int | None) -> None:
         self._analyze = analyze
-        self._counter = native.engine.TermCounter(_options(analyze), n_threads(n_jobs))  # type: ignore[union-attr]
+        self._counter = extension.engine.TermCounter(_options(analyze), n_threads(n_jobs))  # type: ignore[union-attr]
 
     def add(self, texts: list[str]) -> None:
         """Count some more texts."""
@@ -433,7 +431,7 @@ CountedTerms = TermCounts | NativeTermCounter
 
 
 def _documents(texts: list[str], analyze: OurAnalyzer) -> Any:  # noqa: ANN401 - of the engine
-    documents = native.engine.Documents(texts)  # type: ignore[union-attr]
+    documents = extension.engine.Documents(texts)  # type: ignore[union-attr]
     _learn_characters(type(analyze), _WIDTH_ENDS[documents.width()])
     if analyze.lowercase:
         # their lower case is not made character by character: only Python knows
@@ -449,7 +447,7 @@ def _learn_characters(kind: type[OurAnalyzer], end: int) -> None:
         with _learning:  # each range is written once, before anybody reads it
             if end > (first := _learned[kind]):
                 name, pattern = _LEARNED_BY[kind]
-                getattr(native.engine, name)(first, folded_characters(first, end, pattern))
+                getattr(extension.engine, name)(first, folded_characters(first, end, pattern))
                 _learned[kind] = end
 
 
@@ -467,7 +465,7 @@ def folded_characters(first: int, end: int, pattern: str) -> NDArray[np.uint32]:
 
 
 def _options(analyze: OurAnalyzer) -> Any:  # noqa: ANN401 - of the engine
-    engine: Any = native.engine
+    engine: Any = extension.engine
     if isinstance(analyze, CharacterAnalyzer):
         return engine.character_options(analyze.lowercase, *analyze.ngrams)
     stop_words = sorted(word for word in analyze.stop_words if _can_be_met(word))
@@ -480,7 +478,7 @@ def _fixed(vocabulary: Vocabulary, analyze: OurAnalyzer) -> Any:  # noqa: ANN401
         # the column of a term that is never met stays empty
         terms = [term if _can_be_met(term) else "" for term in vocabulary.terms]
         frequent_first = np.argsort(-vocabulary.doc_freq, kind="stable")
-        made = native.engine.FixedVocabulary(  # type: ignore[union-attr]
+        made = extension.engine.FixedVocabulary(  # type: ignore[union-attr]
             terms, _options(analyze), frequent_first
         )
         vocabulary.native_forms[analyze] = made

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from wordclass.arrays import Ints
-from wordclass.checks import check_int, check_one_of
+from wordclass.options import check_int, check_one_of
 
 Side = Literal["left", "right"]
 

@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -11,32 +11,30 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from wordclass import naming
+from wordclass import catalogue
 from wordclass.arrays import Floats32, Ints, Sparse, to_sparse
-from wordclass.checks import check_one_of, list_texts
-from wordclass.counts import WordClassCounts
+from wordclass.corpus.labels import check_class_count, labelled
+from wordclass.embedding.counts import WordClassCounts
 from wordclass.errors import InputError
-from wordclass.folds import fold_numbers
-from wordclass.labels import check_class_count, labelled
+from wordclass.options import list_texts
 from wordclass.text import counting
-from wordclass.text.analyzer import (
-    TOKEN_PATTERN,
-    Analyze,
-    Analyzer,
-    choose_analyzer,
-    lacks_spaces,
-)
+from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, choose_analyzer, lacks_spaces
 from wordclass.text.counting import Counted, CountedTerms, Weight
-from wordclass.text.spooled import SpooledTexts
-from wordclass.text.supervised import OVER_CLASSES, SupervisedTerms
-from wordclass.vocabulary import Vocabulary, bound_in_docs
-from wordclass.weightings import _supervised, tfidf
-
-_N_FOLDS = 10  # of documents whose weights see labels
+from wordclass.text.spool import SpooledTexts
+from wordclass.text.vocabulary import Vocabulary, bound_in_docs
+from wordclass.text.weightings import tfidf
 
 
 class ScriptWarning(UserWarning):
     """Texts are in a script that the way of cutting them into terms does not serve."""
+
+
+@runtime_checkable
+class SupervisedWeight(Protocol):
+    """A weighting that learns from labels."""
+
+    def fit(self, occurrences: Sparse, Y: Sparse) -> Any:  # noqa: ANN401 - see DocumentVectorizer
+        """Learn from occurrences (n, v) and labels Y (n, m); return what makes weights."""
 
 
 class TextEstimator:
@@ -71,20 +69,10 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    weighting : str or callable, default="tfidf"
-        "tfidf", "bm25", "binary", "count", or a function of (occurrences, vocabulary). Those that
-        see labels, which `fit` needs then: "tf_ig" (information gain), "tf_chi" (chi-square),
-        "tf_rf" (relevance frequency), "tf_conf_weight"; they are tf-idf with another factor in the
-        place of idf.
-    over_classes : "max" or "sum", default="max"
-        Of a weighting that sees labels: whether the factor of a term is its largest correlation
-        with a class, or the sum over all classes.
-    cross_fit_weights : bool, default=True
-        Of a weighting that sees labels: whether `fit_transform` weighs the terms of a document by
-        factors that never saw the documents of its fold (one of ten, by a hash of the text), so
-        that its own labels are not in its row. False: by the factors of all documents, as
-        `transform` does; a classifier takes such rows for more telling than those of new
-        documents are.
+    weighting : str, callable or object with `fit`, default="tfidf"
+        "tfidf", "bm25", "binary", "count", or a function of (occurrences, vocabulary). Or an object
+        whose method `fit(occurrences, Y)` learns from labels, which `fit` needs then, and returns
+        such a function, or an object with such a method `weight`.
     min_docs : int or float, default=5
         Keep terms that occur in at least so many training documents (int), or in such a share of
         them (float).
@@ -115,11 +103,10 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     vocabulary_ : Vocabulary
-        The kept terms with their document frequencies: a mapping from term to column. Where the
-        weighting sees labels, its `factors` (v,) are those of all documents.
+        The kept terms with their document frequencies: a mapping from term to column.
     """
 
-    weighting: str | Weight = "tfidf"
+    weighting: str | Weight | SupervisedWeight = "tfidf"
     min_docs: int | float = 5
     ngrams: tuple[int, int] = (1, 1)
     mask_numbers: bool = True
@@ -131,29 +118,21 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
     token_pattern: str = TOKEN_PATTERN
     strip_accents: str | None = None
     dtype: DTypeLike = np.float64
-    over_classes: str = "max"
-    cross_fit_weights: bool = True
     n_jobs: int | None = None
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn from texts which terms to keep, and their document frequencies.
 
-        The labels `y`, in any form that classifiers take, are for a weighting that sees them.
+        The labels `y`, in any form that classifiers take, are for a weighting that learns from
+        them.
         """
-        if self.correlation is None:
-            self.fit_transform(X)
-        else:
-            self.fit_supervised(X, y)
+        self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: Iterable[str], y: object = None) -> Sparse:
-        """Learn the terms of texts and return their weights (n, v), reading the texts once.
-
-        Where the weighting sees labels, they are cross-fitted: see `cross_fit_weights`.
-        """
-        if self.correlation is not None:
-            terms = self.fit_supervised(X, y)
-            return self._typed(terms.cross_fitted() if self.cross_fit_weights else terms.weighted())
+        """Learn the terms of texts and return their weights (n, v), reading the texts once."""
+        if self.is_supervised:
+            return self._fit_supervised(X, y)
         if isinstance(X, SpooledTexts):  # which are not in memory, and X need not be either
             return X.vectorized(self)
         return self.fit_transform_counted(self.count(list_texts(X)))
@@ -166,8 +145,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
     def fit_blocks(self, blocks: Iterable[Iterable[str]]) -> Self:
         """Learn the terms of texts that come block by block; only their counts are held."""
-        if self.correlation is not None:
-            raise InputError(f"weighting={self.weighting!r} sees labels: fit(texts, labels)")
+        self.check_unsupervised()
         counter = counting.term_counter(self.checked().build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
@@ -198,52 +176,46 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         self.vocabulary_, places = Vocabulary.of(counted, *bounds)
         return places
 
-    def fit_supervised(
-        self, X: Iterable[str], y: object, folds: Ints | None = None
-    ) -> SupervisedTerms:
-        """Learn terms and their factors by a weighting that sees labels.
-
-        What is returned has X for any choice of documents whose labels are not to be seen. The fold
-        (n,) of a text is a number from 0 up; by default a hash of the text.
-        """
-        told = f"weighting={self.weighting!r} sees labels"
+    def _fit_supervised(self, X: Iterable[str], y: object) -> Sparse:
+        """Learn terms and their weights from labelled texts; return X (n, v)."""
         if y is None:
-            raise InputError(f"{told}, and there are none; give them to fit as well")
+            raise InputError(
+                f"weighting={self.weighting!r} learns from labels, and there are none; expected "
+                "fit(texts, labels)"
+            )
         if isinstance(X, SpooledTexts):
-            raise InputError(f"{told}, which a corpus in parts cannot: use fit, or 'tfidf'")
-        listed, encoded = labelled(X, y, None)
+            self.check_unsupervised()
+        texts, encoded = labelled(X, y, None)
         check_class_count(encoded.codeframe)
-        counted = self.count(listed)
+        counted = self.count(texts)
         occurrences = counted.occurrences_of(self.choose_terms(counted))
-        if folds is None:
-            folds = fold_numbers(listed, _N_FOLDS, 0)
-        terms = SupervisedTerms(
-            *(occurrences, encoded.Y, folds, self.vocabulary_, self._weight()),
-            *(str(self.correlation), self.over_classes),
-        )
-        self.vocabulary_ = replace(self.vocabulary_, factors=terms.factors())
-        return terms
-
-    def _needs_labels(self) -> bool:
-        return self.correlation is not None
+        # a copy: the words and the characters of a classifier share one object
+        fitted = clone(self.weighting, safe=False).fit(occurrences, encoded.Y)
+        self.weight_: Weight = fitted if callable(fitted) else fitted.weight
+        return self._weigh(occurrences)
 
     @property
-    def correlation(self) -> str | None:
-        """By which terms are weighted; None: the weighting sees no labels."""
-        weighting = self.weighting
-        if callable(weighting) or (isinstance(weighting, str) and weighting == "tfidf"):
-            return None  # nearly always
-        entry = naming.entry("weightings", weighting)
-        correlation: str | None = getattr(entry, "CORRELATION", None)
-        return correlation
+    def is_supervised(self) -> bool:
+        """Whether the weighting learns from labels."""
+        return isinstance(self.weighting, SupervisedWeight)
+
+    def check_unsupervised(self) -> None:
+        """Refuse a weighting that learns from labels, for use without texts and labels at once."""
+        if self.is_supervised:
+            raise InputError(
+                f"weighting={self.weighting!r} learns from labels, which is not possible here; "
+                "use fit(texts, labels) of DocumentVectorizer, svm or linear, or 'tfidf'"
+            )
+
+    def _needs_labels(self) -> bool:
+        return self.is_supervised
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "DocumentVectorizer":
         """Return a vectorizer with the same options, fitted by a vocabulary learned before.
 
         The options are checked, as if the vocabulary had been learned with them.
         """
-        if self.correlation is not None and vocabulary.factors is None:
-            raise InputError(f"weighting={self.weighting!r} needs the factors of the terms")
+        self.check_unsupervised()
         fitted: DocumentVectorizer = clone(self.checked())
         fitted.vocabulary_ = vocabulary
         return fitted
@@ -255,7 +227,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         occurrences = counting.count_known(
             list_texts(X), self.build_analyzer(), self.vocabulary_, self.n_jobs
         )
-        return self._typed(self._weight()(occurrences, self.vocabulary_))
+        return self._weigh(occurrences)
 
     def weighted_sums(
         self, texts: list[str], weights: Floats32, intercept: Floats32
@@ -264,14 +236,11 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
 
         None where the native engine does not do it. A row depends on its text alone, to the bit.
         """
-        vocabulary = self.vocabulary_
-        factors = vocabulary.factors if self._weight() is _supervised.weight else None
-        if self._weight() is tfidf.weight:
-            factors = vocabulary.idf
-        if factors is None:
+        if self._weight() is not tfidf.weight:
             return None
-        given = self.build_analyzer(), vocabulary, factors, weights, intercept, self.n_jobs
-        return counting.weighted_sums(texts, *given)
+        return counting.weighted_sums(
+            texts, self.build_analyzer(), self.vocabulary_, weights, intercept, self.n_jobs
+        )
 
     def inverse_transform(self, X: Sparse) -> list[NDArray[np.str_]]:
         """Return the terms of each row that have a weight."""
@@ -289,8 +258,6 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         """Return itself, or refuse options that cannot be used."""
         self.build_analyzer()
         self._weight()
-        check_one_of("over_classes", self.over_classes, tuple(OVER_CLASSES))
-        check_one_of("cross_fit_weights", self.cross_fit_weights, (True, False))
         for name in ("min_docs", "max_df"):
             bound_in_docs(getattr(self, name), 1, name)
         return self
@@ -312,12 +279,18 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         weighting = self.weighting
         if isinstance(weighting, str) and weighting == "tfidf":  # nearly always
             return tfidf.weight
+        if isinstance(weighting, SupervisedWeight):
+            # a vectorizer without terms has nothing to weigh, and learned nothing
+            weighting = getattr(self, "weight_", tfidf.weight)
         if not callable(weighting):
-            weight: Weight = naming.entry("weightings", weighting).weight
+            weight: Weight = catalogue.entry("weightings", weighting).weight
             return weight
         return lambda occurrences, vocabulary: _checked(
             weighting(occurrences, vocabulary), occurrences
         )
+
+    def _weigh(self, occurrences: Sparse) -> Sparse:
+        return self._typed(self._weight()(occurrences, self.vocabulary_))
 
     def _typed(self, X: Sparse) -> Sparse:
         return X if X.dtype == self.dtype else X.astype(np.dtype(self.dtype))

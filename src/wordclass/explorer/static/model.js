@@ -1,11 +1,57 @@
 // A linear model in the browser: cuts a text into terms as wordclass does, weighs them, adds them up.
 
-const W = "\\p{L}\\p{N}_";
-const EDGE = `(?:(?<=[${W}])(?![${W}])|(?<![${W}])(?=[${W}]))`;
-const NUMBER = new RegExp(`(?<![${W}])[0-9][0-9.,-]*${EDGE}`, "gu");
-const TOKEN = new RegExp(`[${W}]{2,}`, "gu");
-// U+0000 and lone surrogates are white space, as in wordclass
-const VISIBLE = /[^\s\u0000\ud800-\udfff\u001c-\u001f\u0085]+/gu;
+// Characters as the Python that wrote this page has them: `\w`, `\s`, toLowerCase and trim of a
+// browser follow other versions of Unicode, or other definitions.
+export class Characters {
+  constructor(tables) {
+    const word = `[${listed(tables.word)}]`;
+    const edge = `(?:(?<=${word})(?!${word})|(?<!${word})(?=${word}))`;
+    this.number = new RegExp(`(?<!${word})[0-9][0-9.,-]*${edge}`, "gu");
+    this.token = new RegExp(`${word}{2,}`, "gu");
+    this.run = new RegExp(`${word}+`, "gu");
+    // U+0000 and lone surrogates are white space, as in wordclass
+    this.visible = new RegExp(`[^${listed(tables.space)}\\u{0}\\u{d800}-\\u{dfff}]+`, "gu");
+    this.cased = new RegExp(`^[${listed(tables.cased)}]$`, "u");
+    this.ignorable = new RegExp(`^[${listed(tables.case_ignorable)}]$`, "u");
+    this.lowerOf = new Map(Object.entries(tables.lower));
+  }
+
+  // the lower case of one of many letters
+  lowerAt(letters, at) {
+    if (letters[at] === SIGMA && this.isFinal(letters, at)) return FINAL_SIGMA;
+    return this.lowerOf.get(letters[at]) ?? letters[at];
+  }
+
+  isFinal(letters, at) {
+    let before = at - 1;
+    while (before >= 0 && this.ignorable.test(letters[before])) before -= 1;
+    if (before < 0 || !this.cased.test(letters[before])) return false;
+    let after = at + 1;
+    while (after < letters.length && this.ignorable.test(letters[after])) after += 1;
+    return after === letters.length || !this.cased.test(letters[after]);
+  }
+
+  lower(text) {
+    const letters = Array.from(text);
+    return letters.map((_, at) => this.lowerAt(letters, at)).join("");
+  }
+
+  // whether a word stands in a text, between characters that are none of a word
+  hasWord(text, word) {
+    return Array.from(this.lower(text).matchAll(this.run)).some((match) => match[0] === word);
+  }
+}
+
+const SIGMA = "\u03a3";
+const FINAL_SIGMA = "\u03c2";
+
+// ranges of code points, as they stand between the brackets of a regular expression
+function listed(bounds) {
+  const escaped = bounds.map((code) => `\\u{${code.toString(16)}}`);
+  const ranges = [];
+  for (let k = 0; k < escaped.length; k += 2) ranges.push(`${escaped[k]}-${escaped[k + 1]}`);
+  return ranges.join("");
+}
 
 export function decoded(text) {
   const bytes = Uint8Array.from(atob(text), (each) => each.charCodeAt(0));
@@ -13,37 +59,38 @@ export function decoded(text) {
 }
 
 // the text that is searched for words, and where each of its code units comes from (in code points)
-function folded(text, masks) {
-  let changed = "";
-  const starts = [];
-  const ends = [];
-  const push = (piece, start, end) => {
-    changed += piece;
-    for (let k = 0; k < piece.length; k += 1) { starts.push(start); ends.push(end); }
-  };
+function folded(text, masks, characters) {
+  const letters = [];
+  const places = [];
   let place = 0; // in code points
   const copy = (piece) => {
-    for (const letter of piece) { push(letter.toLowerCase(), place, place + 1); place += 1; }
+    for (const letter of piece) { letters.push(letter); places.push([place, place + 1]); place += 1; }
   };
   let last = 0;
-  if (masks) {
-    for (const match of text.matchAll(NUMBER)) {
-      copy(text.slice(last, match.index));
-      push("numbermask", place, place + match[0].length);
-      place += match[0].length;
-      last = match.index + match[0].length;
-    }
+  for (const match of masks ? text.matchAll(characters.number) : []) {
+    copy(text.slice(last, match.index));
+    const end = place + match[0].length; // of ASCII
+    for (const letter of "numbermask") { letters.push(letter); places.push([place, end]); }
+    place = end;
+    last = match.index + match[0].length;
   }
   copy(text.slice(last));
-  const whole = (masks ? text.replace(NUMBER, "numbermask") : text).toLowerCase();
-  return { changed: whole.length === changed.length ? whole : changed, starts, ends };
+  const changed = [];
+  const starts = [];
+  const ends = [];
+  letters.forEach((_, at) => {
+    const lower = characters.lowerAt(letters, at);
+    changed.push(lower);
+    for (let k = 0; k < lower.length; k += 1) { starts.push(places[at][0]); ends.push(places[at][1]); }
+  });
+  return { changed: changed.join(""), starts, ends };
 }
 
-function words(text, options) {
-  const { changed, starts, ends } = folded(text, options.mask_numbers);
+export function words(text, options, characters) {
+  const { changed, starts, ends } = folded(text, options.mask_numbers, characters);
   const dropped = new Set(options.stop_words);
   const found = [];
-  for (const match of changed.matchAll(TOKEN)) {
+  for (const match of changed.matchAll(characters.token)) {
     if (dropped.has(match[0])) continue;
     const end = match.index + match[0].length - 1;
     found.push({ token: match[0], start: starts[match.index], end: ends[end] });
@@ -52,7 +99,7 @@ function words(text, options) {
 }
 
 // occurrences of terms: [term, the places of its words]
-function* wordTerms(tokens, [shortest, longest]) {
+export function* wordTerms(tokens, [shortest, longest]) {
   for (let size = shortest; size <= longest; size += 1) {
     for (let first = 0; first + size <= tokens.length; first += 1) {
       const own = tokens.slice(first, first + size);
@@ -61,9 +108,9 @@ function* wordTerms(tokens, [shortest, longest]) {
   }
 }
 
-function* characterTerms(text, [shortest, longest]) {
-  const { changed, starts, ends } = folded(text, false);
-  for (const match of changed.matchAll(VISIBLE)) {
+export function* characterTerms(text, [shortest, longest], characters) {
+  const { changed, starts, ends } = folded(text, false, characters);
+  for (const match of changed.matchAll(characters.visible)) {
     const letters = Array.from(match[0]);
     const places = [];
     let at = match.index;
@@ -80,8 +127,9 @@ function* characterTerms(text, [shortest, longest]) {
 }
 
 class Part {
-  constructor(facts, nClasses) {
+  constructor(facts, nClasses, characters) {
     this.options = facts;
+    this.characters = characters;
     this.terms = facts.terms;
     this.rowOf = new Map(facts.terms.map((term, row) => [term, row]));
     this.weights = decoded(facts.weights);
@@ -92,10 +140,10 @@ class Part {
   // what each known term of a text weighs, where it is, and which words are not known
   read(text) {
     const isWords = this.options.kind === "words";
-    const tokens = isWords ? words(text, this.options) : [];
+    const tokens = isWords ? words(text, this.options, this.characters) : [];
     const found = new Map();
     const missing = new Set();
-    const cut = isWords ? wordTerms(tokens, this.options.ngrams) : characterTerms(text, this.options.ngrams);
+    const cut = isWords ? wordTerms(tokens, this.options.ngrams) : characterTerms(text, this.options.ngrams, this.characters);
     for (const [term, places] of cut) {
       const row = this.rowOf.get(term);
       if (row === undefined) {
@@ -119,10 +167,11 @@ class Part {
 }
 
 export class LocalModel {
-  constructor(facts, classes) {
+  constructor(facts, classes, tables) {
     this.facts = facts;
     this.classes = classes;
-    this.parts = facts.parts.map((part) => new Part(part, classes.length));
+    this.characters = new Characters(tables);
+    this.parts = facts.parts.map((part) => new Part(part, classes.length, this.characters));
     this.intercept = facts.intercept;
     this.nCarried = this.parts.reduce((sum, part) => sum + part.terms.length, 0);
   }
@@ -143,6 +192,11 @@ export class LocalModel {
     if (!calibration) return null;
     const stretched = calibration.map(([slope, offset], j) => slope * scores[j] + offset);
     if (!isSingle) return stretched.map((each) => 1 / (1 + Math.exp(-each)));
+    if (this.facts.keeps_highest) { // no class is more probable than the predicted one
+      const highest = scores.indexOf(Math.max(...scores));
+      const limit = stretched[highest] - 1e-6;
+      stretched.forEach((each, j) => { if (j !== highest) stretched[j] = Math.min(each, limit); });
+    }
     const most = Math.max(...stretched);
     const powers = stretched.map((each) => Math.exp(each - most));
     const total = powers.reduce((a, b) => a + b, 0);
@@ -150,8 +204,10 @@ export class LocalModel {
   }
 
   predicted(scores) {
-    const { thresholds } = this.facts;
-    if (thresholds) return this.classes.filter((_, j) => thresholds[j] !== null && scores[j] > thresholds[j]);
+    const { thresholds, is_frequent: isFrequent } = this.facts;
+    const isEmpty = scores.every((score, j) => score === this.intercept[j]);
+    const isGiven = (j) => thresholds[j] !== null && scores[j] > thresholds[j] && (!isEmpty || !isFrequent || isFrequent[j]);
+    if (thresholds) return this.classes.filter((_, j) => isGiven(j));
     return [this.classes[scores.indexOf(Math.max(...scores))]];
   }
 
@@ -199,7 +255,7 @@ export class LocalModel {
       terms.length = 0;
       const byWord = new Map();
       for (const [start, end, added] of stretches) {
-        const word = letters.slice(start, end).join("").toLowerCase();
+        const word = this.characters.lower(letters.slice(start, end).join(""));
         byWord.set(word, (byWord.get(word) ?? 0) + added);
       }
       terms.push(...byWord);
@@ -246,23 +302,24 @@ export class LocalModel {
   written(word) {
     const part = this.parts[0];
     if (part.rowOf.has(word) || part.options.kind !== "words") return word;
-    const tokens = new Set(words(word, part.options).map((each) => each.token));
+    const tokens = new Set(words(word, part.options, this.characters).map((each) => each.token));
     return tokens.size === 1 ? [...tokens][0] : word;
   }
 }
 
 // characters and words in one list of stretches that do not overlap: those of words, and single rest
 function joined(stretches, text, part) {
-  if (part.options.kind !== "words") return merged(stretches, visible(text));
-  const own = words(text, part.options).map(({ start, end }) => [start, end]);
-  return merged(stretches, [...own, ...visible(text)]);
+  const stretchesOfText = visible(text, part.characters);
+  if (part.options.kind !== "words") return merged(stretches, stretchesOfText);
+  const own = words(text, part.options, part.characters).map(({ start, end }) => [start, end]);
+  return merged(stretches, [...own, ...stretchesOfText]);
 }
 
-function visible(text) {
+function visible(text, characters) {
   const found = [];
   let units = 0;
   let points = 0;
-  for (const match of text.matchAll(VISIBLE)) {
+  for (const match of text.matchAll(characters.visible)) {
     points += Array.from(text.slice(units, match.index)).length;
     const size = Array.from(match[0]).length;
     found.push([points, points + size]);

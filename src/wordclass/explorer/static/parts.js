@@ -20,6 +20,8 @@ export const signed = (value, digits = 3) => (value > 0 ? "+" : "") + number(val
 export const percent = (value) => `${(100 * value).toFixed(1)}%`;
 export const count = (value) => Number(value).toLocaleString("en");
 export const enc = encodeURIComponent;
+// without blanks at the ends; what else is white space differs between browsers and Python
+export const trimmed = (text) => text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
 
 // a hue per class, neighbors in the list far apart in lightness
 export function colorOf(column, nClasses) {

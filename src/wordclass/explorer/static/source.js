@@ -55,7 +55,7 @@ class Local {
     this.data = data;
     this.name = data.name;
     this.facts = data.about;
-    this.model = data.model && new LocalModel(data.model, data.about.classes);
+    this.model = data.model && new LocalModel(data.model, data.about.classes, data.characters);
   }
 
   need() {
@@ -77,8 +77,7 @@ class Local {
     if (!this.model) throw new Error(this.data.no_model);
     const term = this.model.written(word);
     const profile = this.model.profile(term);
-    const documents = this.documents().filter(({ text }) =>
-      text.toLowerCase().split(/[^\p{L}\p{N}_]+/u).includes(term));
+    const documents = this.documents().filter(({ text }) => this.model.characters.hasWord(text, term));
     const others = this.data.neighbors?.[term] ?? [];
     if (!profile && !documents.length) throw new Error(`'${word}' is not among the terms that this file carries`);
     return {

@@ -1,5 +1,5 @@
 // The views: each asks the source, and returns what is shown.
-import { bars, chooser, classLink, colored, colorOf, count, documentCard, enc, fill, h, kept, number, percent, signed, table, wordLink } from "./parts.js";
+import { bars, chooser, classLink, colored, colorOf, count, documentCard, enc, fill, h, kept, number, percent, signed, table, trimmed, wordLink } from "./parts.js";
 import { Plot } from "./plot.js";
 
 const go = (...path) => { location.hash = path.map((each) => enc(each)).join("/"); };
@@ -98,7 +98,7 @@ export async function classView(source, name) {
 
 export async function wordView(source, word) {
   const field = h("input", { id: "word", type: "search", value: word ?? "", autocomplete: "off", spellcheck: "false" });
-  const form = h("form", { class: "fields", onsubmit: (event) => { event.preventDefault(); if (field.value.trim()) go("word", field.value.trim()); } },
+  const form = h("form", { class: "fields", onsubmit: (event) => { event.preventDefault(); if (trimmed(field.value)) go("word", trimmed(field.value)); } },
     h("label", { class: "field" }, "Word", field), h("button", { type: "submit" }, "Look up"));
   if (!word) return section("A word", "What a word says of the classes, the words that are like it, and the documents it is in.", form);
   let found;
@@ -214,8 +214,10 @@ export async function mapView(source, name) {
   });
   const results = h("ul", { class: "words", id: "found" });
   const search = (event) => {
-    const wanted = event.target.value.trim().toLowerCase();
-    const rows = wanted ? [...map.terms.keys()].filter((k) => map.terms[k].startsWith(wanted)) : [];
+    const typed = trimmed(event.target.value);
+    const isBegun = (term) => term.startsWith(typed) || term.startsWith(typed.toLowerCase());
+    const rows = typed ? [...map.terms.keys()].filter((k) => isBegun(map.terms[k])) : [];
+    const wanted = rows.some((k) => map.terms[k].startsWith(typed)) ? typed : typed.toLowerCase();
     const exact = rows.filter((k) => map.terms[k] === wanted);
     found = new Set(rows);
     if (exact.length) { plot.show(exact[0]); tell(exact[0]); } else if (wanted) {

@@ -1,0 +1,30 @@
+"""The `wordclass` command: parses, calls one function, prints; no arithmetic in here."""
+
+import sys
+
+from wordclass.errors import WordClassError
+from wordclass.tables import say
+
+
+def main() -> None:
+    """Run the command line, and turn what the user can mend into one line and exit status 1."""
+    try:
+        # typer is an extra, so it is imported where its absence can be told
+        from wordclass import catalogue
+
+        catalogue.extra("typer", "for the commands")
+        from wordclass.cli.app import run
+
+        sys.exit(run())
+    except WordClassError as error:
+        reason = str(error)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's own
+            raise
+        problem, *_ = str(error).split("\n")
+        remedy = "fewer documents, classes or terms (a higher min_docs, shorter n-grams) would fit"
+        reason = f"out of memory: {problem}"
+        if remedy not in problem:
+            reason += f"; {remedy}"
+    say(f"wordclass: {reason}")
+    sys.exit(1)

@@ -1,0 +1,1 @@
+"""Labelled texts: data types, labels, splits, and how corpora are read from files."""

@@ -1,0 +1,98 @@
+"""RCV1-v2 with the LYRL2004 split: news of 1996 and 1997, multilabel, 103 topics."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from wordclass.corpus.datasets import _xml
+from wordclass.corpus.datasets._download import Download
+from wordclass.corpus.datasets._members import Member
+from wordclass.corpus.datasets._source import Sizes, Source
+from wordclass.corpus.reader import Dataset, Record
+from wordclass.errors import FormatError
+from wordclass.storage.files import reading
+
+_DAY = "199[67][01][0-9][0-3][0-9]"
+
+SOURCE = Source(
+    name="rcv1",
+    title="news agency stories of 1996 and 1997 by topic, LYRL2004 split",
+    url="https://trec.nist.gov/data/reuters/reuters.html",
+    license="research only, after signing NIST's agreements for organization and individual",
+    advice=(
+        "Nobody may pass the texts on: sign the agreements on "
+        "https://trec.nist.gov/data/reuters/reuters.html, and NIST sends RCV1 (365 zip files, "
+        "19960820.zip to 19970819.zip, or rcv1.tar.xz). The topics as corrected for RCV1-v2, "
+        "rcv1-v2.topics.qrels.gz, may be fetched: `wordclass datasets rcv1 --download`"
+    ),
+    sizes=Sizes(n_train=23_149, n_test=781_265, n_classes=101),
+    files=(f"{_DAY}.zip", f"*/{_DAY}.zip", "rcv1.tar.xz", "rcv1.tar.gz", _DAY, f"*/{_DAY}"),
+    companions=("rcv1-v2.topics.qrels.gz", "rcv1-v2.topics.qrels"),
+    download=Download(
+        "rcv1-v2.topics.qrels.gz",
+        (
+            "https://ndownloader.figshare.com/files/5976048",
+            "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a/a08-topic-qrels/"
+            "rcv1-v2.topics.qrels.gz",
+        ),
+        # as scikit-learn publishes it
+        sha256="2a98e5e5d8b770bded93afc8930d88299474317fe14181aee1466cc754d0d1c1",
+    ),
+)
+
+_FIRST, _LAST_TRAINING, _LAST = 2_286, 26_150, 810_596
+_ITEM = re.compile(r"(?:^|/)(\d+)newsML\.xml$", re.IGNORECASE)
+
+
+def load(home: Path) -> Dataset:
+    """Read the stories, in the order of their numbers: to 26150 for training, the rest for test.
+
+    Topics are those of the file `rcv1-v2.topics.qrels` where it is here, and only the documents
+    that it lists belong to the data set. Without it they are those in the stories, as in the runs
+    of the paper, and stories without a topic are left out.
+    """
+    companion = SOURCE.find_companion(home)
+    topics = _read_topics(companion) if companion else None
+    found: dict[int, Record] = {}
+    for member in SOURCE.members(home, _is_story_of_split):
+        number, record = _read(member, topics)
+        if record.labels:
+            found[number] = record
+    return SOURCE.to_dataset(home, found.items(), is_multilabel=True)
+
+
+def _is_story_of_split(name: str) -> bool:
+    item = _ITEM.search(name)
+    return item is not None and _FIRST <= int(item[1]) <= _LAST
+
+
+def _read(member: Member, topics: Mapping[int, list[str]] | None) -> tuple[int, Record]:
+    root = _xml.parse(member)
+    item = root.get("itemid", "")
+    if root.tag != "newsitem" or not item.isdecimal():
+        raise FormatError(member.place, None, "no <newsitem> with an itemid: not of RCV1")
+    number = int(item)
+    if topics is not None:
+        labels = topics.get(number, [])
+    else:
+        codes = root.iterfind("./metadata/codes[@class='bip:topics:1.0']/code")
+        labels = sorted({code.get("code", "") for code in codes} - {""})
+    title, headline = (" ".join(_xml.texts_of(root.findall(tag))) for tag in ("title", "headline"))
+    # the title is the headline with the country before it, as a rule
+    heads = [title] if headline in title else [title, headline]
+    paragraphs = _xml.texts_of(root.findall("./text/p"))
+    text = "\n".join([each for each in heads if each] + paragraphs)
+    return number, Record(text, [*labels], "train" if number <= _LAST_TRAINING else "test")
+
+
+def _read_topics(path: Path) -> dict[int, list[str]]:
+    """Read lines such as `E11 2286 1`: topic, document, and a 1."""
+    topics: defaultdict[int, list[str]] = defaultdict(list)
+    with reading(path) as lines:
+        for k, line in enumerate(lines, start=1):
+            fields = line.split()
+            if len(fields) != 3 or not fields[1].isdigit():
+                raise FormatError(path, k, "expected a topic, the number of a document, and 1")
+            topics[int(fields[1])].append(fields[0].decode("latin-1"))
+    return {number: sorted(labels) for number, labels in topics.items()}

@@ -1,0 +1,417 @@
+"""Split documents into training and held-out rows, and score held-out rows by the others.
+
+Two kinds of value: the fold number (n,) of each document, and a `Split` of rows. Most are decided
+by a hash of the text, so they depend neither on the order of the documents, nor on the names of the
+classes, nor on the machine, and equal texts are always on the same side.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordclass import progress
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.errors import InputError
+from wordclass.options import check_int, check_number
+from wordclass.storage.state import digest
+
+_N_VALIDATION_FOLDS = 5
+_MAX_VALIDATION_TEXTS = 20_000
+_MIN_TEXTS_TO_VALIDATE = 10
+_MAX_SHARE_FOLDS = 20  # the share of held-out documents is a multiple of 1/20 or of a larger fold
+
+
+# --- hashes of texts --------------------------------------------------------------------------
+
+
+def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of each text, the same on every machine."""
+    return np.fromiter((hash_text(text) for text in texts), np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Which texts a model was trained on, without the texts.
+
+    Parameters
+    ----------
+    fingerprints : array of shape (n_docs,)
+        A 64-bit hash of each text, sorted.
+    shares : array of shape (m,), optional
+        The share of the texts that each class has; None for models of version 0.1.0.
+    """
+
+    fingerprints: NDArray[np.uint64]
+    shares: Floats | None = None
+
+    @classmethod
+    def of(cls, texts: Iterable[str], shares: Floats | None = None) -> "TrainingData":
+        """Take the fingerprints of texts."""
+        return cls(np.sort(fingerprint_texts(texts)), shares)
+
+    @property
+    def n_docs(self) -> int:
+        """Number of texts."""
+        return len(self.fingerprints)
+
+    @property
+    def fingerprint(self) -> str:
+        """One checksum of all texts, whatever their order."""
+        return digest(self.fingerprints.astype("<u8").tobytes())
+
+    def n_shared(self, texts: Iterable[str]) -> int:
+        """Count the given texts that are among the training texts; blank ones do not count."""
+        hashes = fingerprint_texts(text for text in texts if text.strip())
+        return int(np.isin(hashes, self.fingerprints).sum())
+
+
+def seed_key(seed: int) -> bytes:
+    """Return a seed as the key of `hash_text`."""
+    try:
+        return int(seed).to_bytes(16, "little", signed=True)  # NumPy's integers have no to_bytes
+    except OverflowError:
+        raise InputError(f"seed is {seed}; expected one between -2**127 and 2**127") from None
+
+
+def hash_text(text: str, key: bytes = b"") -> int:
+    """Return a 64-bit hash of a text; lone surrogates, legal in a str, are no problem."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(encoded, digest_size=8, key=key).digest(), "little")
+
+
+# --- fold numbers -----------------------------------------------------------------------------
+
+
+def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
+    """Return the fold of each text: a hash of seed and text, so that order does not matter."""
+    key = seed_key(seed)
+    return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
+
+
+def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -> Ints:
+    """Return the fold (n,) of each document.
+
+    The documents of every class are dealt out evenly, one class after the other; a document with
+    several classes is dealt with the smallest of them. Equal texts go to the same fold, except
+    blank ones, so that no document is tested on its own copy. Classes, and the documents of a
+    class, are ordered by hashes of seed and text, so the folds depend neither on the order of the
+    documents nor on the names of the classes.
+
+    Parameters
+    ----------
+    texts, Y
+        The documents, and their labels (n, m).
+    """
+    key = seed_key(seed)
+    hashes = np.fromiter((hash_text(text, key) for text in texts), np.uint64, len(texts))
+    # blank texts give nothing away, and may be many: each is dealt on its own
+    is_blank = np.fromiter((not text.strip() for text in texts), np.bool_, len(texts))
+    by_size = class_order(hashes, Y)
+    ranks = _rank_of_smallest_class(by_size, Y)
+    # copies of a text may have different labels: the smallest class of all copies decides
+    distinct, copies = np.unique(hashes, return_inverse=True)
+    smallest = np.full(len(distinct), Y.shape[1])
+    np.minimum.at(smallest, copies, ranks)
+    ranks = np.where(is_blank, ranks, smallest[copies])
+    # in the order of sizes, all classes of two documents would begin at folds of the same parity
+    turns = np.append(np.argsort(np.argsort(_class_keys(hashes, Y)[by_size])), Y.shape[1])
+    order = np.lexsort((*_label_keys(hashes, Y), hashes, turns[ranks]))
+    is_other_text = np.diff(hashes[order], prepend=0) != 0
+    is_other_text[:1] = True
+    is_dealt = is_other_text | is_blank[order]
+    folds = np.empty(len(texts), np.int64)
+    folds[order] = (np.cumsum(is_dealt) - 1) % n_folds
+    return folds
+
+
+def scikit_learn_folds(classes: Ints, n_folds: int) -> Ints:
+    """Return the fold (n,) of each document as scikit-learn's `StratifiedKFold` deals them.
+
+    Without its warning about classes that have fewer documents than there are folds: a warning
+    cannot be silenced in threads. The folds depend on the order of the documents.
+
+    Parameters
+    ----------
+    classes : array of shape (n,)
+        The class of each document.
+    n_folds : int
+        At most the number of documents of the largest class.
+    """
+    _, first, own = np.unique(classes, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(np.argsort(first))[own]
+    # sorted by class they are dealt out in turn, then the first of a class go to its first fold
+    folds = np.empty(len(classes), np.int64)
+    folds[np.argsort(by_appearance, kind="stable")] = np.arange(len(classes)) % n_folds
+    for k in range(len(first)):
+        folds[own == k] = np.sort(folds[own == k])
+    return folds
+
+
+# --- training and held-out rows ---------------------------------------------------------------
+
+
+class Split(NamedTuple):
+    """Rows of documents to learn from, and rows held out from learning."""
+
+    train: Ints
+    held_out: Ints
+
+    @classmethod
+    def of(cls, is_held_out: Flags) -> "Split":
+        """Make a split from one flag per document."""
+        return cls(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))
+
+
+def fold_splits(folds: Ints) -> list[Split]:
+    """Return one split per fold that has documents: its rows are held out, all others train.
+
+    Documents with a negative fold number are in no split.
+    """
+    splits = []
+    for fold in np.unique(folds[folds >= 0]):
+        train = np.flatnonzero((folds != fold) & (folds >= 0))
+        splits.append(Split(train, np.flatnonzero(folds == fold)))
+    return splits
+
+
+def paper_split(n_texts: int, seed: int) -> Split:
+    """Return the training and validation rows of the paper's protocol.
+
+    They depend on nothing but number and seed, so that all classifiers share them.
+    """
+    order = np.random.default_rng(int(seed) % 2**64).permutation(n_texts)
+    n_folds = _n_validation_folds(n_texts)
+    n_validated = n_texts // n_folds if n_folds else 0
+    return Split(order[n_validated:], order[:n_validated])
+
+
+def validation_split(texts: Sequence[str], Y: Sparse, seed: int) -> Split:
+    """Hold out as many rows as the paper does, the same share of every class.
+
+    Nothing is held out if there are fewer than 10 texts, or if all of them are copies of one.
+    """
+    is_held_out: Flags = np.zeros(len(texts), np.bool_)
+    if n_folds := _n_validation_folds(len(texts)):
+        is_held_out = stratified_folds(texts, Y, n_folds, seed) == 0
+    if is_held_out.all():
+        is_held_out = np.zeros(len(texts), np.bool_)
+    return Split.of(is_held_out)
+
+
+def share_split(texts: Sequence[str], Y: Sparse, share: float, seed: int) -> Split:
+    """Hold out about this share of every class.
+
+    The share is rounded to a multiple of 1/20 or of a larger fold, and is at least 1/20. Equal
+    texts are on the same side. A class without a training document gets all of its documents back.
+
+    Raises
+    ------
+    InputError
+        The share is not between 0 and 1, or there are too few documents to hold any out.
+    """
+    check_number("validation", share, above=0.0, below=1.0)
+    lowest = Fraction(1, _MAX_SHARE_FOLDS)
+    fraction = Fraction(share).limit_denominator(_MAX_SHARE_FOLDS)
+    fraction = min(max(fraction, lowest), 1 - lowest)
+    n_held_out, n_folds = fraction.numerator, fraction.denominator
+    folds = stratified_folds(texts, Y, n_folds, seed)
+    held_out_folds = [k * n_folds // n_held_out for k in range(n_held_out)]  # spread over a class
+    is_held_out = np.isin(folds, held_out_folds)
+    n_training_docs = np.asarray(Y[np.flatnonzero(~is_held_out)].sum(axis=0)).ravel()
+    is_lost = (n_training_docs == 0).astype(float)  # (m,)
+    needed = {texts[row] for row in np.flatnonzero((Y @ is_lost > 0) & is_held_out).tolist()}
+    is_held_out &= [text not in needed for text in texts]
+    if not is_held_out.any():
+        raise InputError(f"{len(texts)} documents are too few to validate with some")
+    return Split.of(is_held_out)
+
+
+def _n_validation_folds(n_texts: int) -> int:
+    """Return the number of equal folds of which one validates; 0: no text can be spared.
+
+    A fifth as in the paper, of at most 20,000 texts.
+    """
+    if n_texts < _MIN_TEXTS_TO_VALIDATE:
+        return 0
+    return max(_N_VALIDATION_FOLDS, -(-n_texts // _MAX_VALIDATION_TEXTS))
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Which documents are kept aside to measure a model.
+
+    Parameters
+    ----------
+    share : float
+        Of all documents, about; more than 0 and less than 1.
+    seed : int, default=0
+        Another seed keeps other documents aside.
+    """
+
+    share: float
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("holdout", self.share, above=0.0, below=1.0)
+        check_int("seed", self.seed)
+        seed_key(self.seed)  # refuses a number that is too large
+
+    def contains(self, texts: Iterable[str]) -> Flags:
+        """Tell for each text whether it is kept aside."""
+        limit = self.share * 2.0**64
+        key = f"holdout {self.seed}".encode()
+        return np.fromiter((hash_text(text, key) < limit for text in texts), np.bool_)
+
+
+# --- cross-fitting ----------------------------------------------------------------------------
+
+
+class HeldOutScores(NamedTuple):
+    """Rows of documents (k,), and the scores (..., k, m) that models without them give."""
+
+    rows: Ints
+    scores: Floats32
+
+
+def cross_fit(
+    splits: Sequence[Split],
+    fit_and_score: Callable[[Split], Floats | Floats32],
+    *,
+    n_docs: int | None = None,
+    step: str | None = None,
+) -> HeldOutScores:
+    """Score the held-out rows of every split by what is learned from its training rows.
+
+    Every learner that needs scores which have not seen a document's own labels calls this.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        Their held-out rows do not overlap.
+    fit_and_score : callable
+        Learns from the training rows of a split, and returns scores (..., k, m) of its k held-out
+        rows.
+    n_docs : int, optional
+        Return the scores of all documents in their order, with zeros for rows that no split holds
+        out. By default, only held-out rows are returned, split after split.
+    step : str, optional
+        Report progress under this name.
+
+    Examples
+    --------
+    >>> Y = np.array([[1.0], [0.0], [5.0]])
+    >>> splits = fold_splits(np.array([0, 1, 1]))
+    >>> def mean_of_others(split):
+    ...     return np.full((len(split.held_out), 1), Y[split.train].mean())
+    >>> cross_fit(splits, mean_of_others, n_docs=3).scores.ravel().tolist()
+    [2.5, 1.0, 1.0]
+    """
+    no_rows = np.zeros(0, np.int64)
+    rows = np.concatenate([no_rows, *(split.held_out for split in splits)])
+    places = np.arange(len(rows)) if n_docs is None else rows
+    if n_docs is not None:
+        rows = np.arange(n_docs)
+    all_scores: Floats32 = np.zeros((len(rows), 0), np.float32)
+    start = 0
+    for split in splits if step is None else progress.over(splits, step):
+        scores = fit_and_score(split)
+        if not start:
+            shape = (*scores.shape[:-2], len(rows), scores.shape[-1])
+            all_scores = np.zeros(shape, np.float32)
+        stop = start + len(split.held_out)
+        all_scores[..., places[start:stop], :] = scores
+        start = stop
+    return HeldOutScores(rows, all_scores)
+
+
+# --- orders and keys that do not depend on names ----------------------------------------------
+
+
+def document_order(
+    fingerprints: NDArray[np.uint64], Y: Sparse, weights: Floats | None = None
+) -> Ints:
+    """Return the rows of documents in an order that follows from the documents alone.
+
+    Learners that take the documents in this order give the same result for any order in which they
+    came, and for any names of the classes.
+
+    Parameters
+    ----------
+    fingerprints : array of shape (n,)
+        The hash of each text.
+    Y : sparse matrix of shape (n, m)
+        Labels.
+    weights : array of shape (n,), optional
+        How much each document counts; this orders copies of a text with the same labels.
+    """
+    by_label = _label_keys(fingerprints, Y)
+    keys = by_label if weights is None else (by_label[0], weights, by_label[1])
+    order: Ints = np.lexsort((*keys, fingerprints))
+    return order
+
+
+def reordered(texts: Sequence[str], order: Ints) -> Sequence[str]:
+    """Return texts in another order; texts on disk bring a method for this, and stay there."""
+    if hasattr(texts, "reordered"):
+        on_disk: Sequence[str] = texts.reordered(order)
+        return on_disk
+    return [texts[k] for k in order.tolist()]
+
+
+def class_order(hashes: NDArray[np.uint64], Y: Sparse) -> Ints:
+    """Return the columns of Y (n, m) from the smallest class to the largest.
+
+    Classes of equal size are ordered by the hashes (n,) of their texts, not by their names.
+    """
+    n_members = np.asarray(Y.sum(axis=0)).ravel()
+    order: Ints = np.lexsort((_class_keys(hashes, Y), n_members))
+    return order
+
+
+def _rank_of_smallest_class(by_size: Ints, Y: Sparse) -> Ints:
+    """Return the rank (n,) by size of each document's smallest class, or m without labels."""
+    n_docs, n_classes = Y.shape
+    rank_of_class = np.argsort(by_size)
+    ranks = np.full(n_docs, n_classes)
+    rows, columns = Y.nonzero()
+    np.minimum.at(ranks, rows, rank_of_class[columns])
+    return ranks
+
+
+def _label_keys(
+    hashes: NDArray[np.uint64], Y: Sparse
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return two numbers (n,) per document that tell apart documents with different labels.
+
+    The second, which counts first in `np.lexsort`, does not depend on the names of the classes. It
+    is equal for classes with the same texts, which only the first tells apart.
+    """
+    columns = np.arange(1, Y.shape[1] + 1, dtype=np.uint64)
+    return _sum_over_labels(_mixed(columns), Y), _sum_over_labels(_class_keys(hashes, Y), Y)
+
+
+def _class_keys(hashes: NDArray[np.uint64], Y: Sparse) -> NDArray[np.uint64]:
+    """Return a hash (m,) of the texts of each class that does not depend on their order."""
+    return _mixed(_sum_over_labels(_mixed(hashes), Y.T.tocsr()))
+
+
+def _sum_over_labels(numbers: NDArray[np.uint64], Y: Sparse) -> NDArray[np.uint64]:
+    """Return for each row of Y (n, m) the sum of the numbers (m,) of its labels, modulo 2**64."""
+    sums = np.zeros(Y.shape[0], np.uint64)
+    rows, columns = Y.nonzero()
+    np.add.at(sums, rows, numbers[columns])
+    return sums
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return hashes of 64-bit numbers (SplitMix64), so that sums of them do not collide."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

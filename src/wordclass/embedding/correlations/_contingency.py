@@ -1,0 +1,40 @@
+"""The four cells of the table "term present or absent" by "class yes or no", for all pairs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordclass.arrays import Floats
+from wordclass.embedding.counts import WordClassCounts
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """Numbers of documents, each (v, m): with and without the term, in and outside the class."""
+
+    tp: Floats  # with the term, in the class
+    fp: Floats  # with the term, outside it
+    fn: Floats  # without the term, in the class
+    tn: Floats  # without the term, outside it
+    n_docs: float
+
+    @classmethod
+    def of(cls, counts: WordClassCounts) -> "Contingency":
+        """Derive the four cells from the joint counts and the margins."""
+        tp = counts.joint_docs
+        fp = counts.term_docs[:, None] - tp
+        fn = counts.class_docs[None, :] - tp
+        tn = counts.n_docs - tp - fp - fn
+        return cls(tp, fp, fn, tn, counts.n_docs)
+
+    @property
+    def covariance(self) -> Floats:
+        """p(tp) p(tn) - p(fp) p(fn): by how much the two events occur together beyond chance."""
+        difference = self.tp * self.tn - self.fp * self.fn
+        return difference / max(self.n_docs, 1.0) ** 2
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; where the denominator is 0 the result is 0."""
+    out = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
+    return np.divide(numerator, denominator, out=out, where=denominator != 0)

@@ -1,0 +1,28 @@
+"""Log odds ratio: how the odds of meeting a term differ inside and outside a class."""
+
+import numpy as np
+
+from wordclass.arrays import Floats
+from wordclass.embedding.correlations._contingency import Contingency
+from wordclass.embedding.counts import WordClassCounts
+
+NEEDS = frozenset({"joint_docs"})
+
+
+def correlate(counts: WordClassCounts) -> Floats:
+    """Return ln (tp + 1/2)(tn + 1/2) / ((fp + 1/2)(fn + 1/2)), from numbers of documents.
+
+    Returns
+    -------
+    A : array of shape (v, m)
+        Half a document in every cell (Haldane and Anscombe) keeps it finite where a cell is
+        empty; without it most pairs of a sparse corpus would be ln 0 or a division by 0.
+
+    Examples
+    --------
+    >>> correlate(WordClassCounts.of([[3.0], [0.0]], [[1, 0], [0, 1]])).round(3)
+    array([[ 2.197, -2.197]])
+    """
+    cells = Contingency.of(counts)
+    odds = (cells.tp + 0.5) * (cells.tn + 0.5)
+    return np.log(odds / ((cells.fp + 0.5) * (cells.fn + 0.5)))

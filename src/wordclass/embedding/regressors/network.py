@@ -1,0 +1,128 @@
+"""The paper's regressor: one hidden layer with dropout, stopped when terms kept aside say so.
+
+torch trains it and is imported then; numpy predicts.
+"""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wordclass import catalogue, progress
+from wordclass.arrays import Floats, Floats32
+from wordclass.embedding.regressors._rows import checked_pairs, predicted
+from wordclass.errors import InputError
+from wordclass.options import check_int, check_number
+
+_ASIDE = 0.1  # of the terms, to see when to stop
+
+
+@dataclass
+class NetworkRegressor:
+    """Two layers: relu(u W + b) W' + b', trained by Adam on the mean squared error.
+
+    U and S are each divided by one number, their root mean square, so that it does not matter in
+    which units they come.
+
+    Parameters
+    ----------
+    hidden, dropout : int, default=64, float, default=0.5
+        Units of the hidden layer, and the rate at which training drops them: as in the paper.
+    learning_rate, batch_size : float, default=1e-3, int, default=100
+        Of the training; terms in a batch.
+    max_epochs, patience : int, default=500, int, default=10
+        Training ends after `max_epochs`, or when the error on a tenth of the terms, which is kept
+        aside, has not fallen for `patience` epochs; the weights of the best epoch stay.
+    seed : int, default=0
+        Of first weights, batches, dropout, and the terms kept aside. The numbers that all of torch
+        shares are left alone.
+
+    Attributes
+    ----------
+    n_epochs_ : int
+        How many epochs the weights were trained for; 0 where the first weights were best.
+    """
+
+    hidden: int = 64
+    dropout: float = 0.5
+    learning_rate: float = 1e-3
+    batch_size: int = 100
+    max_epochs: int = 500
+    patience: int = 10
+    seed: int = 0
+    n_epochs_: int = field(init=False, repr=False)
+    layers_: list[tuple[Floats, Floats]] = field(init=False, repr=False)  # weights and biases
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "batch_size", "max_epochs", "patience"):
+            check_int(name, getattr(self, name), 1)
+        check_int("seed", self.seed, 0)
+        check_number("dropout", self.dropout, below=1)
+        check_number("learning_rate", self.learning_rate, above=0)
+        catalogue.extra("torch", "for the regressor 'network'")
+
+    def fit(self, U: ArrayLike, S: ArrayLike) -> Self:
+        """Learn from the vectors U (v, q) and S (v, r) of the same terms."""
+        rows, targets = checked_pairs(U, S)
+        catalogue.extra("torch", "for the regressor 'network'")
+        scale, target_scale = _size(rows), _size(targets)
+        (W, b, W_out, b_out), self.n_epochs_ = self._trained(
+            (rows / scale).astype(np.float32), (targets / target_scale).astype(np.float32)
+        )
+        self.layers_ = [(W / scale, b), (W_out * target_scale, b_out * target_scale)]
+        return self
+
+    def _trained(self, U: Floats32, S: Floats32) -> tuple[list[Floats], int]:
+        """Return weights and biases of both layers at their best epoch, and this epoch."""
+        import torch
+        from torch import Tensor, nn
+
+        def error(part: Tensor, kept: float | Tensor = 1.0) -> Tensor:
+            W, b, W_out, b_out = weights
+            units = torch.relu(rows[part] @ W + b) * kept  # (batch, hidden)
+            return nn.functional.mse_loss(units @ W_out + b_out, targets[part])
+
+        # not the numbers that all of torch shares
+        generator = torch.Generator().manual_seed(int(self.seed))
+        rows, targets = torch.from_numpy(U), torch.from_numpy(S)
+        order = torch.randperm(len(rows), generator=generator)
+        n_aside = max(1, round(_ASIDE * len(rows)))
+        aside, learned = order[:n_aside], order[n_aside:]
+        weights: list[Tensor] = []
+        for size in ((U.shape[1], self.hidden), (self.hidden, S.shape[1])):
+            weight = nn.init.xavier_uniform_(torch.empty(size), generator=generator)
+            weights += [weight.requires_grad_(), torch.zeros(size[1]).requires_grad_()]
+        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
+        lowest, best_epoch = float(error(aside).detach()), 0
+        best = [weight.detach().clone() for weight in weights]
+        for epoch in range(1, self.max_epochs + 1):
+            shuffled = learned[torch.randperm(len(learned), generator=generator)]
+            for batch in torch.split(shuffled, self.batch_size):
+                kept = torch.rand(len(batch), self.hidden, generator=generator) >= self.dropout
+                optimizer.zero_grad()
+                with torch.enable_grad():  # whatever the caller has switched off
+                    error(batch, kept / (1 - self.dropout)).backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            if (found := float(error(aside).detach())) < lowest:
+                lowest, best_epoch = found, epoch
+                best = [weight.detach().clone() for weight in weights]
+            progress.report("training the network", epoch, self.max_epochs)
+            if epoch - best_epoch >= self.patience:
+                break
+        return [weight.numpy().astype(np.float64) for weight in best], best_epoch
+
+    def predict(self, U: ArrayLike) -> Floats32:
+        """Return word-class vectors (k, r) for pretrained vectors (k, q)."""
+        if not hasattr(self, "layers_"):
+            raise InputError("this regressor has learned nothing yet: fit(U, S) comes first")
+        (W, b), (W2, b2) = self.layers_
+        return predicted(U, len(W), len(b2), lambda rows: np.maximum(rows @ W + b, 0) @ W2 + b2)
+
+
+make = NetworkRegressor
+
+
+def _size(rows: Floats32) -> float:
+    """Return the root mean square of all numbers; 1 where they are all 0."""
+    return float(np.sqrt(np.square(rows, dtype=np.float64).mean())) or 1.0

@@ -1,0 +1,469 @@
+"""The choice of settings: those of `linear` inside `fit`, and those of any classifier by `tune`."""
+
+import json
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from wordclass import progress
+from wordclass.arrays import Floats, Ints
+from wordclass.corpus.labels import EncodedLabels
+from wordclass.corpus.splits import class_order, fingerprint_texts, stratified_folds
+from wordclass.decision.measures import Target
+from wordclass.storage.metadata import restored, storable
+from wordclass.storage.migrations import migrate_settings
+
+Settings = dict[str, Any]
+
+N_FOLDS = 10  # of the documents of `linear`
+_MAX_RANDOM_TRIALS = 100_000  # nobody waits for more
+_MAX_SEARCH_DOCS = 20_000  # of more documents, the settings of `linear` are chosen on a sample
+_SAMPLE_DOCS = 10_000
+_MAX_SEARCH_CLASSES = 1_000  # of more classes of a multilabel task, too
+# settings of `linear` that are varied one after the other
+_WORD_SETTINGS = (
+    "ngrams",
+    "vector_weight",
+    "other_weight",
+    "encoder_weight",
+    "block_weight",
+    "shrinkage",
+)
+_WIDER_C = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried if the best C is at an end
+# characters are chosen if they lose no more than this: they can read words with mistakes
+_CHARACTER_TOLERANCE = 0.002
+
+
+# --- documents ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Texts, their labels, and maybe how much each of them counts (n,)."""
+
+    texts: list[str]
+    labels: EncodedLabels
+    weights: Floats | None = None
+
+    def part(self, rows: Ints) -> "Documents":
+        """Return some of them, over the same codeframe."""
+        weights = None if self.weights is None else self.weights[rows]
+        labels = EncodedLabels(self.labels.codeframe, self.labels.Y[rows])
+        return Documents([self.texts[k] for k in rows], labels, weights)
+
+    def of_classes(self, one_of: int) -> "Documents":
+        """Return all of them with one of so many classes, from the largest to the smallest."""
+        Y = self.labels.Y
+        from_largest = class_order(fingerprint_texts(self.texts), Y)[::-1]
+        columns = np.sort(from_largest[one_of // 2 :: one_of])
+        is_dropped = ~np.isin(np.arange(Y.shape[1]), columns)
+        codeframe = self.labels.codeframe.without(is_dropped)
+        return replace(self, labels=EncodedLabels(codeframe, Y[:, columns]))
+
+
+# --- the settings of `linear` ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LinearSettings:
+    """One value for each setting of `linear`; `LinearClassifier` describes them."""
+
+    ngrams: tuple[int, int]
+    vector_weight: float
+    other_weight: float
+    encoder_weight: float
+    block_weight: float
+    shrinkage: float
+    characters: tuple[int, int] | None
+    C: float
+    loss: str
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "LinearSettings":
+        """Return settings from values by name; other names are ignored."""
+        return cls(**{name: settings[name] for name in cls.__dataclass_fields__})
+
+    def to_dict(self) -> Settings:
+        """Return the settings by name, as users and saved files have them."""
+        return {**vars(self)}
+
+
+def restore_settings(stored: Mapping[str, Any]) -> Settings:
+    """Return stored settings, or those of a stored trial, with all names of this version."""
+    settings = migrate_settings(stored)
+    settings.setdefault("encoder_weight", 0.0)
+    settings.setdefault("other_weight", 0.0)
+    settings.setdefault("characters", None)
+    settings.setdefault("loss", "squared_hinge")
+    for name in ("ngrams", "characters"):
+        settings[name] = None if settings[name] is None else tuple(settings[name])
+    return settings
+
+
+@dataclass(frozen=True)
+class LinearChoices:
+    """The values of each setting that the search of `linear` tries.
+
+    One setting after the other is varied, in this order, beginning with the first value of each;
+    all values of C are tried with each of the others.
+    """
+
+    ngrams: tuple[tuple[int, int], ...] = ((1, 1), (1, 2))
+    vector_weight: tuple[float, ...] = (0.5, 0.0)
+    other_weight: tuple[float, ...] = (0.5, 0.0)
+    encoder_weight: tuple[float, ...] = (2.0, 0.5, 0.0)
+    block_weight: tuple[float, ...] = (0.1, 0.03, 0.0)
+    shrinkage: tuple[float, ...] = (5.0, 1.0, 20.0)
+    characters: tuple[tuple[int, int] | None, ...] = (None, (2, 5))
+    C: tuple[float, ...] = (0.1, 0.3, 1.0)
+    loss: tuple[str, ...] = ("squared_hinge",)
+
+    @property
+    def first(self) -> LinearSettings:
+        """The settings with which a search begins."""
+        first_values = {name: values[0] for name, values in vars(self).items()}
+        return LinearSettings(**{**first_values, "C": self.C[-1]})
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is nothing to choose."""
+        return all(len(values) == 1 for values in vars(self).values())
+
+
+class LinearTrial(NamedTuple):
+    """Settings of `linear`, and how good they are on held-out documents."""
+
+    settings: LinearSettings
+    macro_f1: float
+    micro_f1: float
+    quality: float  # the target of the search
+
+    def to_dict(self) -> Settings:
+        """Return settings and scores by name, as users and saved files have them."""
+        return {**vars(self.settings), "macro_f1": self.macro_f1, "micro_f1": self.micro_f1}
+
+
+class Candidate(Protocol):
+    """The documents as settings with the same terms see them."""
+
+    n_terms: int
+
+    def trials(
+        self, settings: LinearSettings, penalties: Sequence[float], target: Target
+    ) -> list[LinearTrial]:
+        """Score settings with several values of C on held-out documents."""
+
+
+class Candidates(Protocol):
+    """What a search scores settings with."""
+
+    def features(self, settings: LinearSettings) -> Candidate:
+        """Return the documents with the terms of these settings."""
+
+    def keep(self, settings: LinearSettings) -> None:
+        """Forget what was made for other settings."""
+
+
+@dataclass(eq=False)
+class SettingsSearch:
+    """Choose the settings of `linear` by their scores on held-out documents.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        Scores settings.
+    choices : LinearChoices
+        The values to try.
+    target : str
+        The measure to maximize: see `Scores.of`.
+    max_terms : int
+        Settings with more terms than this are not tried, except the first.
+    trials : list of LinearTrial, default=[]
+        The trials so far.
+    """
+
+    candidates: Candidates
+    choices: LinearChoices
+    target: Target
+    max_terms: int
+    trials: list[LinearTrial] = field(default_factory=list)
+
+    @property
+    def best(self) -> LinearTrial:
+        """The first of the trials with the highest quality."""
+        return max(self.trials, key=lambda trial: trial.quality)
+
+    def run(self) -> LinearSettings:
+        """Try the choices, and return the best settings.
+
+        First words: one setting after the other. Then values of C beyond the end that is best. Then
+        characters beside the best words, which are chosen if they are about as good.
+        """
+        n_steps = len(self.choices.characters)
+        n_steps += sum(len(getattr(self.choices, name)) - 1 for name in _WORD_SETTINGS)
+        for step, settings in enumerate(self._propose_words()):
+            progress.report("choosing settings", step, n_steps)
+            features = self.candidates.features(settings)
+            if not self.trials or features.n_terms <= self.max_terms:
+                self.trials += features.trials(settings, self.choices.C, self.target)
+                self.candidates.keep(self.best.settings)
+        for settings in self._propose_wider_penalties():
+            features = self.candidates.features(settings)
+            self.trials += features.trials(settings, [settings.C], self.target)
+        best = chosen = self.best
+        for settings, penalties in self._propose_characters():
+            features = self.candidates.features(settings)
+            if features.n_terms > self.max_terms:
+                continue
+            trials = features.trials(settings, penalties, self.target)
+            self.trials += trials
+            winner = max(trials, key=lambda trial: trial.quality)
+            tolerance = _CHARACTER_TOLERANCE if chosen is best else 0.0
+            if winner.quality >= chosen.quality - tolerance:
+                chosen = winner
+        self.candidates.keep(chosen.settings)
+        progress.report("choosing settings", n_steps, n_steps)
+        return chosen.settings
+
+    def _propose_words(self) -> Iterator[LinearSettings]:
+        """Yield the first settings, then those that differ in one value from the best so far."""
+        first = self.choices.first
+        yield first
+        for name in _WORD_SETTINGS:
+            for value in getattr(self.choices, name):
+                best = self.best.settings
+                settings = replace(best, **{name: value})
+                # without word-class scores, shrinkage changes nothing
+                is_redundant = not settings.block_weight and settings.shrinkage != first.shrinkage
+                if settings != best and not is_redundant:
+                    yield settings
+
+    def _propose_wider_penalties(self) -> Iterator[LinearSettings]:
+        """Yield the best settings with a C beyond the values tried, as long as that is best."""
+        while len(self.choices.C) > 1:
+            best = self.best.settings
+            C = _WIDER_C.get(best.C)
+            if C is None or any(trial.settings.C == C for trial in self.trials):
+                return
+            yield replace(best, C=C)
+
+    def _propose_characters(self) -> Iterator[tuple[LinearSettings, Sequence[float]]]:
+        """Yield the best settings with characters, and the values of C to try with them.
+
+        Pairs of words help beside characters, even if they do not alone. Word-class scores may
+        not, so they are left out too; if they hardly help without characters, only that is tried.
+        """
+        best = self.best
+        plain = [trial for trial in self.trials if not trial.settings.block_weight]
+        is_level = any(trial.quality >= best.quality - _CHARACTER_TOLERANCE for trial in plain)
+        block_weights = {self.choices.block_weight[-1]}
+        if not is_level:
+            block_weights.add(best.settings.block_weight)
+        for characters in self.choices.characters[1:]:
+            for block_weight in sorted(block_weights):
+                # without word-class scores, another C may be best
+                other_C = () if block_weight else self.choices.C
+                settings = replace(
+                    best.settings,
+                    ngrams=self.choices.ngrams[-1],
+                    characters=characters,
+                    block_weight=block_weight,
+                )
+                yield settings, sorted({best.settings.C, *other_C})
+
+
+def sample_documents(
+    documents: Documents, folds: Ints, seed: int, *, may_drop_classes: bool
+) -> tuple[Documents, Ints]:
+    """Return the documents on which settings are chosen, and their folds.
+
+    Of more than 20,000 documents, 10,000 are drawn evenly from the classes; of more than 1,000
+    classes of a multilabel task, if they may be dropped, an even choice from large to small.
+    """
+    n_docs, n_classes = documents.labels.Y.shape
+    is_multilabel = documents.labels.codeframe.is_multilabel
+    if n_classes > _MAX_SEARCH_CLASSES and is_multilabel and may_drop_classes:
+        documents = documents.of_classes(-(-n_classes // _MAX_SEARCH_CLASSES))
+    if n_docs <= _MAX_SEARCH_DOCS:
+        return documents, folds
+    n_samples = -(-n_docs // _SAMPLE_DOCS)
+    sample_folds = stratified_folds(documents.texts, documents.labels.Y, n_samples * N_FOLDS, seed)
+    rows = np.flatnonzero(sample_folds < N_FOLDS)
+    return documents.part(rows), sample_folds[rows]
+
+
+# --- the trials of `tune` -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was tried, and how good it was on documents held out.
+
+    Parameters
+    ----------
+    settings : dict
+        The options that vary between the trials.
+    seconds : float, default=0.0
+        For learning and predicting.
+    macro_f1, micro_f1, accuracy : float, default=nan
+        On the documents held out.
+    message : str, default=""
+        Why the trial failed; there are no scores then.
+    chosen : dict, default={}
+        What the classifier chose by itself, where it tells (its `settings_`), as JSON can hold it.
+    is_resumed : bool, default=False
+        It was read from a journal.
+    """
+
+    settings: Settings
+    seconds: float = 0.0
+    macro_f1: float = math.nan
+    micro_f1: float = math.nan
+    accuracy: float = math.nan
+    message: str = ""
+    chosen: dict[str, Any] = field(default_factory=dict)
+    is_resumed: bool = False
+
+    @property
+    def status(self) -> str:
+        """Either "done", or "failed": there are no scores then, and the message says why."""
+        return "failed" if self.message else "done"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there are scores."""
+        return not self.message
+
+    @property
+    def resolved(self) -> Settings:
+        """The settings, with what the classifier chose in the place of what was left to it."""
+        if not self.chosen:
+            return self.settings
+        chosen = restored("", self.chosen, {})
+        return {name: chosen.get(name, value) for name, value in self.settings.items()}
+
+    def score(self, target: str) -> float:
+        """Return how good it is: "macro_f1", "micro_f1", "both" (their mean) or "accuracy"."""
+        if not self.is_done:
+            return -math.inf
+        if target == "both":
+            return (self.macro_f1 + self.micro_f1) / 2
+        return float(getattr(self, target))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that is worth keeping, as JSON can hold it."""
+        names = ("macro_f1", "micro_f1", "accuracy") if self.is_done else ("message",)
+        found: dict[str, Any] = {
+            "settings": storable(self.settings),
+            "status": self.status,
+            **{name: getattr(self, name) for name in names},
+            "seconds": round(self.seconds, 3),
+        }
+        return found | ({"chosen": self.chosen} if self.chosen else {})
+
+    @classmethod
+    def resumed(cls, settings: Settings, kept: Mapping[str, Any]) -> "Trial":
+        """Return the trial of some settings as `to_dict` wrote it."""
+        names = ("seconds", "macro_f1", "micro_f1", "accuracy", "message", "chosen")
+        return cls(
+            settings, **{name: kept[name] for name in names if name in kept}, is_resumed=True
+        )
+
+
+# --- what to try next -----------------------------------------------------------------------
+
+
+@dataclass
+class Search:
+    """The trials so far, and what to try next: what is likely to be good comes soon.
+
+    Parameters
+    ----------
+    values : dict
+        For each setting, what it may be. The settings that matter most come first.
+    start : dict
+        The settings to begin with, which need not be among the values.
+    target : str
+        What is to be high: see `Trial.score`.
+    seed : int, optional
+        Of the random order, when all that is near the best was tried. By default the search ends
+        after one pass over the settings.
+    trials : list of Trial, default=[]
+        Whoever searches appends them.
+    """
+
+    values: Mapping[str, Sequence[Any]]
+    start: Settings
+    target: str
+    seed: int | None = None
+    trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def best(self) -> Trial:
+        """The first of the trials with the highest score."""
+        return max(self.trials, key=lambda trial: trial.score(self.target))
+
+    def proposals(self) -> Iterator[Settings]:
+        """Give settings to try, until there are none left, never the same twice.
+
+        First the start; then all that differ in one value from the best so far, which moves as
+        better ones are found, one setting after the other; then, with a seed, any in random order,
+        until one of them is the best so far, and so on. What comes depends on the seed and on the
+        trials, so a search can be repeated exactly.
+        """
+        seen = {_identity(self.start)}
+        yield self.start
+        turn, others = 0, ((0, each) for each in self._at_random())
+        while True:
+            # what a classifier chose by itself need not have been proposed, and is not
+            center = {name: self.best.resolved[name] for name in self.values}
+            seen.add(_identity(center))
+            found = _first_new(self._around(center, turn), seen) or _first_new(others, seen)
+            if found is None:
+                return
+            turn, proposed = found
+            seen.add(_identity(proposed))
+            yield proposed
+
+    def _around(self, center: Settings, turn: int) -> Iterator[tuple[int, Settings]]:
+        """Give the settings that differ in one value, from this one on in turn, with whose it is.
+
+        After all values of one setting come those of the next, so that each gets its turn however
+        often the best moves.
+        """
+        names = list(self.values)
+        again = range(turn) if self.seed is not None else ()
+        for number in (*range(turn, len(names)), *again):
+            for value in self.values[names[number]]:
+                yield number, {**center, names[number]: value}
+
+    def _at_random(self) -> Iterator[Settings]:
+        """Give all combinations of values, in an order that depends on the seed alone."""
+        if self.seed is None:
+            return
+        n_all = math.prod(map(len, self.values.values()))
+        for number in random.Random(self.seed).sample(range(n_all), min(n_all, _MAX_RANDOM_TRIALS)):
+            settings, rest = {}, number
+            for name, choices in self.values.items():
+                rest, place = divmod(rest, len(choices))
+                settings[name] = choices[place]
+            yield settings
+
+
+def _first_new(
+    candidates: Iterator[tuple[int, Settings]], seen: set[str]
+) -> tuple[int, Settings] | None:
+    return next((each for each in candidates if _identity(each[1]) not in seen), None)
+
+
+def _identity(settings: Settings) -> str:
+    """Return a text that is the same for equal settings; 1 and 1.0 may mean different things."""
+    return json.dumps(settings, sort_keys=True, default=_plain)
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else repr(value)

@@ -1,0 +1,64 @@
+// Weights by tf-idf and sums over documents whose counts or weights are known already.
+
+#include "class_sums.h"
+
+#include "occurrence_rows.h"
+
+namespace engine {
+
+namespace {
+
+// Sublinear tf-idf with rows of length 1, in the order of additions of weightings/_unit_rows.py.
+Array<double> tfidf(Vector<int32_t> counts, Vector<int32_t> columns, Vector<int64_t> ends,
+                    Vector<double> idf, Vector<double> damped) {
+    check(counts.size() == columns.size(), "expected one count per column index");
+    check_csr(ends, columns, idf.size());
+    check_indices(counts, damped.size());
+    const Tfidf weighting(idf, damped);
+    Output<double> weights(counts.size());
+    {
+        nb::gil_scoped_release no_gil;
+        Watch watch;
+        for (size_t row = 0; row + 1 < ends.size(); ++row) {
+            const auto start = size_t(ends.data()[row]);
+            const auto end = size_t(ends.data()[row + 1]);
+            watch.add_steps(2 * (end - start) + 1);
+            for (size_t place = start; place < end; ++place)
+                weights.data()[place] =
+                    weighting(size_t(columns.data()[place]), uint32_t(counts.data()[place]));
+            weighting.finish_row(weights.data() + start, end - start);
+        }
+    }
+    return weights.to_numpy();
+}
+
+// Sums over documents whose weights are there already: X and Y as CSR without the values of Y.
+nb::tuple sum_documents(Vector<double> weights, Vector<int32_t> columns, Vector<int64_t> ends,
+                        Vector<int32_t> classes, Vector<int64_t> class_ends, size_t n_terms,
+                        size_t n_classes, bool of_weights, bool of_documents) {
+    check(ends.size() == class_ends.size() && columns.size() == weights.size(),
+          "weights and labels of different documents");
+    check_csr(ends, columns, n_terms);
+    check_csr(class_ends, classes, n_classes);
+    ClassSums sums(n_terms, n_classes, of_weights, of_documents);
+    {
+        nb::gil_scoped_release no_gil;
+        Watch watch;
+        for (size_t row = 0; row + 1 < ends.size(); ++row) {
+            const int64_t start = ends.data()[row], label = class_ends.data()[row];
+            sums.add(columns.data() + start, weights.data() + start,
+                     size_t(ends.data()[row + 1] - start), classes.data() + label,
+                     size_t(class_ends.data()[row + 1] - label), watch);
+        }
+    }
+    return sums.to_numpy();
+}
+
+}  // namespace
+
+void bind_class_sums(nb::module_ module) {
+    module.def("tfidf", &tfidf);
+    module.def("sum_documents", &sum_documents);
+}
+
+}  // namespace engine

@@ -1,0 +1,134 @@
+"""The scorer of a trained network."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordclass import progress
+from wordclass.arrays import Floats32
+from wordclass.decision.explanation import Contributions
+from wordclass.decision.scorers import Scorer
+from wordclass.embedding.matrix import EmbeddingMatrix
+from wordclass.network import machine
+from wordclass.network.text_network import TextNetwork
+from wordclass.options import list_texts, n_threads
+from wordclass.sentence.encoder import SentenceEncoder
+from wordclass.sentence.tokens import Halves, token_vectors
+from wordclass.storage.state import Parts
+from wordclass.text.analyzer import Analyze
+from wordclass.text.sequences import Sequences, Side
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NetworkScorer(Scorer):
+    """Scores texts by a network that is not trained any more: the scores are its logits.
+
+    Parameters
+    ----------
+    network
+        Reads ids of tokens.
+    embedding
+        Turns texts into ids.
+    context
+        Makes vectors of tokens in context, if the network reads these.
+    max_length
+        The number of tokens of a text that are read.
+    pad
+        The side of padding.
+    n_jobs
+        Number of threads; None is one, -1 all cores.
+    """
+
+    network: TextNetwork
+    embedding: EmbeddingMatrix
+    context: SentenceEncoder | None
+    max_length: int
+    pad: Side
+    n_jobs: int | None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.network.head.out_features)
+
+    @property
+    def reads_every_text(self) -> bool:
+        """True: a network has logits for any text."""
+        return True
+
+    @property
+    def is_additive(self) -> bool:
+        """False: logits are no sums over words."""
+        return False
+
+    @property
+    def analyze(self) -> Analyze:
+        """The analyzer of the embedding matrix."""
+        return self.embedding.analyze
+
+    @property
+    def terms(self) -> Sequence[str]:
+        """The words of the training texts that have a vector."""
+        return self.embedding.terms
+
+    def scores(self, texts: Iterable[str]) -> Floats32:
+        """Return the logits (n, m) of texts."""
+        listed = list_texts(texts)
+        with machine.threads(n_threads(self.n_jobs)):
+            return self._logits(listed)
+
+    def _logits(self, texts: list[str]) -> Floats32:
+        E = self.embedding
+        ids = E.sequences(texts, self.max_length, n_jobs=self.n_jobs)
+        if self.context is None:
+            return self.network.scores(ids, padding=E.padding, pad=self.pad)
+        logits = np.zeros((len(texts), self.n_classes), np.float32)
+        n_done = 0
+        for vectors in token_vectors(self.context, E.analyze, texts, self.max_length, self.n_jobs):
+            rows = np.arange(n_done, n_done + len(vectors))
+            with progress.on_progress(progress.nobody):  # the encoder reports the progress of both
+                logits[rows] = self.network.scores(
+                    ids.part(rows), padding=E.padding, pad=self.pad, context=vectors
+                )
+            n_done += len(vectors)
+        return logits
+
+    def contributions(self, text: str) -> Contributions:
+        """Return, for each word, the drop in the scores when the word is masked.
+
+        The intercept is what is left of the scores; with words that only count together it may be
+        large, as logits are no sums. Vectors in context are not made again, so those of the other
+        words still depend on the masked word.
+        """
+        E = self.embedding
+        words = list(E.analyze(text))[: self.max_length]
+        ids = np.array([E.row(word) for word in words], np.int64)
+        context = self._context_of(text)
+        distinct = sorted({word for word in words if context or E.row(word) != E.unknown})
+        variants = np.tile(ids, (len(distinct) + 1, 1))
+        for number, word in enumerate(distinct, start=1):
+            variants[number, np.array(words) == word] = E.padding
+        ends = np.arange(len(variants) + 1) * len(ids)
+        with machine.threads(n_threads(self.n_jobs)):
+            logits = self.network.scores(
+                Sequences(variants.ravel(), ends),
+                padding=E.padding,
+                pad=self.pad,
+                context=context and context * len(variants),
+            )
+        added = logits[0] - logits[1:]
+        return Contributions.of_table(distinct, added, logits[0] - added.sum(axis=0))
+
+    def _context_of(self, text: str) -> list[Halves] | None:
+        """Return the vectors (t, d) of the tokens of a text in context, in a list of one."""
+        if self.context is None:
+            return None
+        analyze = self.embedding.analyze
+        blocks = token_vectors(self.context, analyze, [text], self.max_length, self.n_jobs)
+        return [vectors for block in blocks for vectors in block]
+
+    def to_state(self) -> Parts:
+        """Return the vectors, the weights and the identity of the encoder."""
+        metadata = {} if self.context is None else {"context": self.context.facts()}
+        return self.embedding.to_parts() | Parts.of(metadata, **self.network.packed())

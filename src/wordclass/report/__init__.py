@@ -1,1 +1,0 @@
-"""Pages, pictures and tables for people."""

@@ -1,0 +1,1 @@
+"""The paper's experiments: plans, runs, tables, figures, claims, and the rivals it names."""

@@ -1,0 +1,1 @@
+"""Methods of other authors, built on the public API to compare word-class embeddings with them."""

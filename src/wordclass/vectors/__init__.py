@@ -1,0 +1,1 @@
+"""Pretrained word vectors: the type, its file formats, and its cache."""

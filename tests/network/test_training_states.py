@@ -1,0 +1,102 @@
+"""The training of LSTM and attention, against a plain PyTorch loop over packed sequences."""
+
+import ctypes
+import resource
+
+import numpy as np
+import pytest
+from network.small_trainings import E, documents, honest, torch
+from torch import nn
+from torch.nn.utils import rnn
+
+from wordclass.network.embedding_layer import EmbeddingLayer
+from wordclass.network.machine import freed_memory_kept
+from wordclass.network.modules import encoder
+from wordclass.network.text_network import TextNetwork
+from wordclass.network.training import Schedule, Training, shuffled
+
+N_EPOCHS = 3
+SCHEDULE = Schedule(lr=0.01, batch_size=8, max_epochs=N_EPOCHS)
+SEED = 5
+
+
+class PlainNetwork(nn.Module):
+    """nn.Embedding, nn.LSTM over packed sequences and nn.Linear, with the first weights of ours."""
+
+    def __init__(self, name, ours):
+        super().__init__()
+        self.is_attention = name == "attention"
+        self.vectors = nn.Embedding.from_pretrained(torch.tensor(E.matrix), freeze=True)
+        lstm = ours.encoder.states.lstm
+        self.lstm = nn.LSTM(lstm.input_size, lstm.hidden_size, batch_first=True)
+        self.lstm.load_state_dict(lstm.state_dict())
+        self.head = nn.Linear(lstm.hidden_size, 3)
+        self.head.load_state_dict(ours.head.state_dict())
+
+    def forward(self, texts):
+        lengths = torch.tensor([len(text) for text in texts])
+        ids = rnn.pad_sequence([torch.tensor(text) for text in texts], batch_first=True)
+        packed = rnn.pack_padded_sequence(
+            self.vectors(ids), lengths, batch_first=True, enforce_sorted=False
+        )
+        states, (last, _) = self.lstm(packed)
+        if not self.is_attention:
+            return self.head(last[0])
+        states, _ = rnn.pad_packed_sequence(states, batch_first=True)
+        sums = []
+        for own, final, length in zip(states, last[0], lengths, strict=True):
+            weights = (own[:length] @ final).softmax(dim=0)
+            sums.append(weights @ own[:length])
+        return self.head(torch.stack(sums))
+
+
+@pytest.mark.parametrize("name", ["lstm", "attention"])
+def test_the_trained_weights_equal_those_of_plain_pytorch(name):
+    texts = documents()
+    layer = EmbeddingLayer(E, False, None)
+    network = TextNetwork(layer, encoder(name, E.n_dims, hidden=6, seed=1), 3, dropout=0.0, seed=2)
+    plain = PlainNetwork(name, network)
+    first = network.head.weight.detach().clone()
+
+    Training(network, texts, None, SCHEDULE, honest, SEED).run()
+
+    rows = np.split(texts.texts.ids, np.cumsum(texts.texts.lengths)[:-1])
+    labels = torch.tensor(texts.Y.toarray().argmax(axis=1))
+    weights = [weight for weight in plain.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(weights, lr=SCHEDULE.lr)
+    for epoch in range(N_EPOCHS):
+        for batch in shuffled(texts.texts.lengths, SCHEDULE.batch_size, SEED, epoch):
+            optimizer.zero_grad()
+            logits = plain([rows[k] for k in batch])
+            nn.functional.cross_entropy(logits, labels[torch.from_numpy(batch)]).backward()
+            nn.utils.clip_grad_value_(weights, SCHEDULE.clip)
+            optimizer.step()
+    trained = {**network.encoder.states.lstm.state_dict(), **network.head.state_dict()}
+    expected = {**plain.lstm.state_dict(), **plain.head.state_dict()}
+    assert trained.keys() == expected.keys()
+    for name_of_weight, weight in expected.items():
+        torch.testing.assert_close(trained[name_of_weight], weight, atol=1e-4, rtol=0)
+    assert (trained["weight"] - first).abs().max() > 1e-2  # the weights did move
+
+
+def test_frozen_rows_have_no_gradient():
+    layer = EmbeddingLayer(E, False, None)
+    network = TextNetwork(layer, encoder("lstm", E.n_dims, hidden=4), 3)
+    assert not any(name.startswith("layer.") for name, _ in network.named_parameters())
+    assert not layer(E.index(["moon the rose"]).ids).requires_grad
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="needs glibc")
+def test_large_freed_blocks_are_used_again_without_new_pages():
+    def new_pages():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(20):
+            torch.ones(10_000_000)  # 40 MB, more than glibc keeps by itself
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    outside = new_pages()
+    with freed_memory_kept():
+        new_pages()
+        inside = new_pages()
+    assert inside < outside / 4
+    assert new_pages() > outside / 4

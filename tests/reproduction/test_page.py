@@ -1,0 +1,35 @@
+import re
+
+import pytest
+
+from wordclass.reproduction.page import fill, join, static, tag
+
+
+def test_text_and_attributes_are_escaped():
+    made = tag("p", '<b>&"', title='"><i>')
+    assert made == '<p title="&quot;&gt;&lt;i&gt;">&lt;b&gt;&amp;&quot;</p>'
+
+
+def test_markup_is_not_escaped_twice():
+    assert tag("p", tag("b", "<"), [tag("i"), None, 3]) == "<p><b>&lt;</b><i></i>3</p>"
+
+
+def test_attributes_may_be_left_out_or_have_no_value():
+    assert tag("input", disabled=True, hidden=False, id=None, aria_label="x") == (
+        '<input disabled aria-label="x">'
+    )
+
+
+def test_joining_nothing_is_empty():
+    assert join() == ""
+
+
+def test_the_parts_of_a_page_are_escaped_where_they_are_no_markup():
+    names = re.findall(r"\$(\w+)", static("experiment.html"))
+    first, *others = dict.fromkeys(names)
+    parts = {name: "<i>$seed" for name in others}
+    page = fill("experiment.html", **parts, **{first: tag("b", "&")})
+    assert page.count("&lt;i&gt;$seed") == sum(name != first for name in names)
+    assert "<b>&amp;</b>" in page
+    with pytest.raises(KeyError, match=first):
+        fill("experiment.html")

@@ -1,0 +1,370 @@
+import copy
+import multiprocessing
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from small_encoders import N_DIMS, static_folder
+
+from wordclass import progress
+from wordclass.errors import FormatError, InputError, MissingDataError, MissingExtraError
+from wordclass.sentence import cache as sentence_cache
+from wordclass.sentence import encoder as sentence_vectors
+from wordclass.sentence.cache import CacheWarning, SentenceCache
+from wordclass.sentence.encoder import SentenceEncoder
+from wordclass.sentence.kinds import static
+
+MANY = [f"moon {'rose ' * (k % 7)}{'abcdefghij'[k % 10]} {k}" for k in range(600)]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return static_folder(tmp_path / "model")
+
+
+@pytest.fixture
+def heard(monkeypatch):
+    """The texts that the model encoded, call by call."""
+    calls, encode = [], static.StaticEncoder.encode
+
+    def listening(self, texts, n_threads):
+        calls.append(texts)
+        return encode(self, texts, n_threads)
+
+    monkeypatch.setattr(static.StaticEncoder, "encode", listening)
+    return calls
+
+
+def letters(texts):
+    return [[text.count("a"), len(text), 1] for text in texts]
+
+
+def test_a_function_is_an_encoder_and_its_vectors_get_length_one():
+    encoder = SentenceEncoder.of(letters)
+    vectors = encoder.vectors(["a", "banana"])
+    expected = np.array([[1, 1, 1], [3, 6, 1]]) / np.sqrt([[3], [46]])
+    np.testing.assert_allclose(vectors, expected, rtol=1e-6)
+    assert vectors.dtype == np.float32
+    assert (encoder.kind, encoder.n_dims, encoder.fingerprint) == ("function", 3, "")
+    assert encoder.name == "letters"
+
+
+def test_an_object_that_encodes_is_one_too():
+    class Model:
+        def encode(self, texts):
+            return np.array(letters(texts), np.float64)
+
+    assert SentenceEncoder.of(Model()).vectors(["a"]).shape == (1, 3)
+
+
+def test_zeros_stay_zeros_and_small_or_large_numbers_are_no_problem():
+    numbers = {"zero": [0, 0], "small": [3e-30, 4e-30], "large": [3e30, 4e30]}
+    encoder = SentenceEncoder.of(lambda texts: [numbers[text] for text in texts])
+    vectors = encoder.vectors([*numbers])
+    np.testing.assert_allclose(vectors, [[0, 0], [0.6, 0.8], [0.6, 0.8]], rtol=1e-6)
+
+
+def test_no_texts_have_no_vectors():
+    encoder = SentenceEncoder.of(letters)
+    assert encoder.vectors([]).shape == (0, 0)
+    encoder.vectors(["a"])
+    assert encoder.vectors(iter([])).shape == (0, 3)
+
+
+def test_each_text_is_encoded_once_and_all_keep_their_places(folder, heard):
+    encoder = SentenceEncoder.of(folder)
+    order = np.random.default_rng(0).integers(0, 600, 900)
+    vectors = encoder.vectors([MANY[k] for k in order])
+    encoded = [text for texts in heard for text in texts]
+    assert len(encoded) == len(set(encoded)) == len(set(order))
+    assert [len(text) for text in encoded] == sorted(map(len, encoded), reverse=True)
+    alone = np.concatenate([encoder.vectors([text]) for text in MANY])
+    np.testing.assert_allclose(vectors, alone[order], atol=1e-6)
+
+
+def test_the_function_is_given_texts_without_lone_surrogates():
+    given = []
+    SentenceEncoder.of(lambda texts: given.extend(texts) or [[1.0]] * len(texts)).vectors(
+        ["\ud800"]
+    )
+    assert given == ["\ufffd"]
+
+
+NOT_VECTORS = {
+    "nothing": (lambda texts: None, "a NoneType that is no table"),
+    "strings": (lambda texts: [["a", "b"] for _ in texts], "a list that is no table"),
+    "a string": (lambda texts: "vectors", "a str that is no table"),
+    "flags": (lambda texts: np.ones((len(texts), 2), bool), "a ndarray that is no table"),
+    "objects": (lambda texts: [[None, 1] for _ in texts], "a list that is no table"),
+    "one dimension": (lambda texts: np.ones(len(texts)), r"an array \(2,\)"),
+    "three dimensions": (lambda texts: np.ones((len(texts), 2, 2)), r"an array \(2, 2, 2\)"),
+    "no columns": (lambda texts: np.ones((len(texts), 0)), r"an array \(2, 0\)"),
+    "too few": (lambda texts: np.ones((1, 3)), r"an array \(1, 3\) for 2 texts"),
+    "too many": (lambda texts: np.ones((5, 3)), r"expected an array of numbers \(2, 3\)"),
+    "unequal rows": (lambda texts: [[1.0], [1.0, 2.0]], "rows of unequal lengths"),
+    "NaN": (lambda texts: [[1.0], [np.nan]], "a NaN, an infinity or .* for the text 'b'"),
+    "too large": (lambda texts: [[1.0], [1e300]], "a number too large for float32"),
+}
+
+
+@pytest.mark.parametrize(("encode", "told"), NOT_VECTORS.values(), ids=NOT_VECTORS)
+def test_what_is_no_table_of_vectors_is_refused(encode, told):
+    with pytest.raises(InputError, match=told) as caught:
+        SentenceEncoder.of(encode).vectors(["aa", "b"])
+    assert "\n" not in str(caught.value)
+
+
+def test_all_vectors_have_as_many_numbers():
+    sizes = iter([3, 4])
+    encoder = SentenceEncoder.of(lambda texts: np.ones((len(texts), next(sizes))))
+    encoder.vectors(["a"])
+    with pytest.raises(InputError, match=r"returned an array \(1, 4\) .* expected .* \(1, 3\)"):
+        encoder.vectors(["b"])
+
+
+def test_an_error_of_the_users_function_is_theirs():
+    with pytest.raises(ZeroDivisionError):
+        SentenceEncoder.of(lambda texts: 1 / 0).vectors(["a"])
+
+
+@pytest.mark.parametrize("given", [5, 0.5, ["minilm"], np.ones(3)])
+def test_what_is_no_encoder_is_refused(given):
+    with pytest.raises(
+        InputError, match=r"encoder is .*; expected 'minilm', the folder of a model"
+    ):
+        SentenceEncoder.of(given)
+
+
+def test_a_place_without_an_encoder_is_told(tmp_path):
+    with pytest.raises(MissingDataError, match=r"no such encoder; expected 'minilm', 'wordllama'"):
+        SentenceEncoder.of(tmp_path / "nothing")
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "empty").mkdir()
+    for place in (tmp_path / "empty", tmp_path, tmp_path / "notes.txt"):
+        with pytest.raises(InputError, match="holds no encoder; expected a folder of sentence-tr"):
+            SentenceEncoder.of(place)
+
+
+def test_a_pipe_among_the_files_is_refused(folder):
+    (folder / "tokenizer.json").unlink()
+    os.mkfifo(folder / "tokenizer.json")
+    with pytest.raises(FormatError, match="a pipe or a device"):
+        SentenceEncoder.of(folder)
+
+
+def test_a_folder_with_the_name_of_a_packaged_model_is_given_as_a_path(folder, monkeypatch):
+    monkeypatch.setattr(sentence_vectors, "find_spec", lambda name: None)
+    monkeypatch.chdir(folder.parent)
+    folder.rename("minilm")
+    assert SentenceEncoder.of("./minilm").kind == "static"
+    with pytest.raises(MissingExtraError):
+        SentenceEncoder.of("minilm")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
+def test_a_name_that_cannot_be_is_told(name):
+    with pytest.raises(InputError, match=r"no such encoder|name too long"):
+        SentenceEncoder.of(name)
+
+
+def test_a_packaged_model_that_is_missing_names_the_extra(monkeypatch):
+    monkeypatch.setattr(sentence_vectors, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"'minilm' is not installed: pip install 'wordcl"):
+        SentenceEncoder.of("minilm")
+
+
+@pytest.mark.parametrize("texts", ["one text", None, [None], [b"bytes"], {"a": 1}])
+def test_texts_are_checked(texts):
+    with pytest.raises(InputError, match="text"):
+        SentenceEncoder.of(letters).vectors(texts)
+
+
+@pytest.mark.parametrize("n_jobs", [0, "two", 1.5, True])
+def test_the_number_of_threads_is_checked_before_any_work(n_jobs):
+    with pytest.raises(InputError, match="n_jobs"):
+        SentenceEncoder.of(lambda texts: 1 / 0).vectors(["a"], n_jobs)
+
+
+def test_progress_is_told():
+    told = []
+    with progress.on_progress(lambda step, done, total: told.append((step, done, total))):
+        SentenceEncoder.of(letters).vectors(MANY)
+    assert told == [("encoding texts", done, 600) for done in (0, 256, 512, 600)]
+
+
+# --- copies, threads and processes --------------------------------------------------------------
+
+
+def test_a_pickle_holds_the_place_of_the_model_and_not_the_model(folder):
+    encoder = SentenceEncoder.of(folder)
+    expected = encoder.vectors(["moon"])
+    written = pickle.dumps(encoder)
+    assert len(written) < 1000
+    again = pickle.loads(written)
+    np.testing.assert_array_equal(again.vectors(["moon"]), expected)
+    assert again.facts() == encoder.facts()
+
+
+def test_a_function_of_a_module_can_be_pickled_too():
+    again = pickle.loads(pickle.dumps(SentenceEncoder.of(np.atleast_2d)))
+    assert again.kind == "function"
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy])
+def test_copies_share_the_model(folder, make):
+    encoder = SentenceEncoder.of(folder)
+    encoder.vectors(["moon"])
+    copied = make(encoder)
+    assert copied is not encoder
+    assert copied._model is encoder._model
+
+
+def test_threads_give_the_same_and_read_the_model_once(folder, monkeypatch):
+    made, make = [], static.make
+    monkeypatch.setattr(static, "make", lambda path: made.append(path) or make(path))
+    encoder = SentenceEncoder.of(folder)
+    with ThreadPoolExecutor(8) as pool:
+        vectors = [*pool.map(encoder.vectors, [MANY] * 16)]
+    assert len(made) == 1
+    for each in vectors:
+        np.testing.assert_allclose(each, vectors[0], atol=1e-6)
+
+
+ENCODE = """
+import sys
+import numpy as np
+from wordclass.sentence.encoder import SentenceEncoder
+texts = [f"moon {k}" for k in range(2000)]
+np.save(sys.argv[2], SentenceEncoder.of(sys.argv[1]).vectors(texts))
+"""
+
+
+def test_two_processes_may_encode_the_same_texts_at_once(folder, tmp_path):
+    outputs = [tmp_path / f"{k}.npy" for k in range(2)]
+    commands = [[sys.executable, "-W", "error", "-c", ENCODE, folder, path] for path in outputs]
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE) for command in commands]
+    assert [process.communicate(timeout=120)[1] for process in started] == [b"", b""]
+    one, other = map(np.load, outputs)
+    np.testing.assert_array_equal(one, other)
+    assert len(SentenceCache(SentenceEncoder.of(folder).fingerprint)) == 2000
+
+
+def _child(encoder, queue):
+    queue.put(encoder.vectors(MANY))
+
+
+def test_a_forked_process_may_go_on(folder, capfd):
+    encoder = SentenceEncoder.of(folder)
+    expected = encoder.vectors(MANY)
+    sentence_cache.clear()
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=_child, args=(encoder, queue))
+    process.start()
+    np.testing.assert_allclose(queue.get(timeout=60), expected, atol=1e-6)
+    process.join()
+    assert capfd.readouterr().err == ""
+
+
+# --- the cache ----------------------------------------------------------------------------------
+
+
+def test_texts_that_were_encoded_before_come_from_the_cache(folder, heard):
+    first = SentenceEncoder.of(folder).vectors(MANY[:300])
+    again = SentenceEncoder.of(folder)
+    both = again.vectors(MANY)
+    assert sum(map(len, heard)) == 600
+    np.testing.assert_array_equal(both[:300], first)
+    np.testing.assert_array_equal(again.vectors(MANY), both)
+    assert sum(map(len, heard)) == 600
+    assert sentence_cache.described()[0]["encoder"] == str(folder)
+
+
+def test_a_few_texts_and_functions_leave_the_cache_alone(folder):
+    SentenceEncoder.of(folder).vectors(MANY[:31])
+    SentenceEncoder.of(letters).vectors(MANY)
+    assert sentence_cache.files() == []
+
+
+def test_another_model_has_a_cache_of_its_own(folder, tmp_path):
+    other = static_folder(tmp_path / "other", seed=1)
+    vectors = [SentenceEncoder.of(path).vectors(MANY) for path in (folder, other)]
+    assert not np.allclose(*vectors)
+    assert len(sentence_cache.files()) == 2
+
+
+def test_a_copy_of_the_folder_is_the_same_model(folder, tmp_path, heard):
+    SentenceEncoder.of(folder).vectors(MANY)
+    heard.clear()
+    SentenceEncoder.of(shutil.copytree(folder, tmp_path / "copy")).vectors(MANY)
+    assert heard == []
+
+
+def test_vectors_of_another_length_in_the_cache_are_made_again(folder, heard):
+    encoder = SentenceEncoder.of(folder)
+    expected = encoder.vectors(MANY[:40])
+    cache = SentenceCache(encoder.fingerprint)
+    keys = [sentence_cache.key_of(text) for text in MANY[:20]]
+    cache.keep(keys, np.ones((20, N_DIMS - 1), np.float32))
+    heard.clear()
+    np.testing.assert_array_equal(encoder.vectors(MANY[:40]), expected)
+    assert {*heard[0]} == {*MANY[:20]}
+
+
+def test_a_cache_that_cannot_be_written_is_told_once(folder, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "cache").write_text("a file")
+    with pytest.warns(CacheWarning) as caught:
+        assert SentenceEncoder.of(folder).vectors(MANY).shape == (600, N_DIMS)
+    assert len(caught) == 1
+
+
+# --- what a saved model knows of it -------------------------------------------------------------
+
+
+def test_the_encoder_of_a_saved_model_must_be_the_same(folder, tmp_path):
+    encoder = SentenceEncoder.of(folder)
+    encoder.vectors(["moon"])
+    facts = encoder.facts()
+    assert SentenceEncoder.found_again(folder, facts, "encoder").n_dims == N_DIMS
+    assert SentenceEncoder.found_again(None, facts, "encoder").fingerprint == encoder.fingerprint
+    other = static_folder(tmp_path / "other", seed=1)
+    with pytest.raises(InputError, match=r"made with another encoder than .*other"):
+        SentenceEncoder.found_again(other, facts, "encoder")
+    with pytest.raises(InputError, match="not a function"):
+        SentenceEncoder.found_again(letters, facts, "encoder")
+
+
+def test_a_relative_folder_is_found_again_from_elsewhere(tmp_path, monkeypatch):
+    place = static_folder(tmp_path / "here" / "model")
+    monkeypatch.chdir(tmp_path / "here")
+    facts = SentenceEncoder.of("model").facts()
+    monkeypatch.chdir(tmp_path)
+    found = SentenceEncoder.found_again("model", facts, "encoder")
+    np.testing.assert_array_equal(
+        found.vectors(["moon"]), SentenceEncoder.of(place).vectors(["moon"])
+    )
+    place.rename(tmp_path / "moved")
+    told = r"the encoder '.*here/model', which is not here \(model: no such encoder.*context=FOLDER"
+    with pytest.raises(MissingDataError, match=told):
+        SentenceEncoder.found_again("model", facts, "context")
+
+
+def test_files_that_change_before_they_are_read_are_refused(tmp_path):
+    place = static_folder(tmp_path / "model")
+    encoder = SentenceEncoder.of(place)
+    shutil.rmtree(place)
+    static_folder(place, seed=1)
+    with pytest.raises(InputError, match=r"files of the encoder .* have changed"):
+        encoder.vectors(MANY)
+    assert len(SentenceCache(encoder.fingerprint)) == 0

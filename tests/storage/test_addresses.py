@@ -1,0 +1,94 @@
+"""Addresses on a web server of this machine that is silent, refuses, or breaks off."""
+
+import socket
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from wordclass.corpus.shards import CorpusParts
+from wordclass.errors import MissingDataError, StorageError
+from wordclass.storage import addresses, files
+from wordclass.storage.files import Address
+
+pytest.importorskip("aiohttp")
+
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+BEGUN = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nthe first bytes"
+
+
+@contextmanager
+def server_that_sends(answer):
+    """Give the address of a file, and a list of connections: each gets this, and stays open."""
+    connections = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                    connections.append(connection)
+                    connection.recv(1 << 16)
+                    connection.sendall(answer)
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}/docs.jsonl", connections
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            for connection in connections:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+            thread.join(60)
+            for connection in connections:
+                connection.close()
+
+
+USES = {
+    "exists": Address.exists,
+    "is_file": Address.is_file,
+    "is_dir": Address.is_dir,
+    "state": Address.state,
+    "size": lambda address: address.size,
+    "files": Address.files,
+    "content": files.content_of,
+    "corpus": lambda address: CorpusParts.of([address.url]),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_server_that_never_answers_is_asked_twice_at_most(monkeypatch, use):
+    monkeypatch.setattr(addresses, "_MAX_SILENCE_SECONDS", 0.2)
+    with (
+        server_that_sends(b"") as (url, connections),
+        pytest.raises(StorageError, match=rf"{url}: cannot be read: no answer within 0\.2 seconds"),
+    ):
+        use(Address(url))
+    assert 1 <= len(connections) <= 2
+
+
+def test_two_silences_are_less_than_a_minute():
+    assert 2 * addresses._MAX_SILENCE_SECONDS < 60
+
+
+def test_a_server_that_breaks_off_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(addresses, "_MAX_SILENCE_SECONDS", 0.2)
+    with (
+        server_that_sends(BEGUN) as (url, _),
+        pytest.raises(StorageError, match=r"cannot be read: no answer within 0\.2 seconds"),
+    ):
+        files.content_of(Address(url))
+
+
+@pytest.mark.parametrize("name", ["exists", "is_file"])
+def test_a_file_that_is_not_there_is_no_error_and_a_server_that_is_not_there_is(name):
+    with server_that_sends(NOT_FOUND) as (url, _):
+        assert USES[name](Address(url)) is False
+        assert Address(url).state() is None
+        with pytest.raises(MissingDataError, match="no such file"):
+            files.content_of(Address(url))
+    with pytest.raises(StorageError, match="cannot be read"):
+        USES[name](Address(url))

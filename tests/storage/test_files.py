@@ -1,0 +1,392 @@
+import errno
+import gzip
+import itertools
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from wordclass import catalogue
+from wordclass.errors import (
+    FormatError,
+    InputError,
+    MissingDataError,
+    MissingExtraError,
+    StorageError,
+)
+from wordclass.storage import files
+
+CONTENT = b"".join(b"line %d of some text\n" % k for k in range(20_000))
+ZSTD = zstandard.ZstdCompressor(write_checksum=True)
+
+
+def read(path):
+    with files.reading(path) as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.txt", CONTENT),
+        ("x.txt.gz", gzip.compress(CONTENT)),
+        ("X.TXT.GZ", gzip.compress(CONTENT)),
+        ("x.gz", gzip.compress(CONTENT[:7]) + gzip.compress(CONTENT[7:])),
+        ("x.zst", ZSTD.compress(CONTENT)),
+        ("x.zst", ZSTD.compress(CONTENT[:7]) + ZSTD.compress(b"") + ZSTD.compress(CONTENT[7:])),
+        ("x.zst", b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + ZSTD.compress(CONTENT)),
+    ],
+    ids=[
+        "plain",
+        "gzip",
+        "upper case",
+        "two gzip members",
+        "zstd",
+        "three frames",
+        "skippable frame",
+    ],
+)
+def test_files_are_read_as_they_are_compressed_or_not(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert read(tmp_path / name) == CONTENT
+
+
+def test_lines_can_be_iterated_over_frames_that_end_inside_a_line(tmp_path):
+    frames = [ZSTD.compress(CONTENT[k : k + 1001]) for k in range(0, len(CONTENT), 1001)]
+    (tmp_path / "x.zst").write_bytes(b"".join(frames))
+    with files.reading(tmp_path / "x.zst") as stream:
+        assert list(stream) == CONTENT.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_a_zstd_file_cut_short_anywhere_is_an_error_and_not_a_short_file(tmp_path, has_checksum):
+    compressor = zstandard.ZstdCompressor(write_checksum=has_checksum)
+    first, second = compressor.compress(CONTENT[:50]), compressor.compress(CONTENT[50:])
+    whole = first + second
+    path = tmp_path / "x.zst"
+    for end in [*range(1, len(first)), *range(len(first) + 1, len(whole), 97), len(whole) - 1]:
+        path.write_bytes(whole[:end])
+        with pytest.raises(FormatError, match="damaged or cut short") as caught:
+            read(path)
+        assert caught.value.path == path
+
+
+def test_a_gzip_file_cut_short_anywhere_is_an_error_and_not_a_short_file(tmp_path):
+    whole = gzip.compress(CONTENT)
+    path = tmp_path / "x.gz"
+    for end in [*range(1, 30), *range(30, len(whole), 997), len(whole) - 1]:
+        path.write_bytes(whole[:end])
+        with pytest.raises(FormatError, match="damaged or cut short"):
+            read(path)
+
+
+@pytest.mark.parametrize("name", ["x.gz", "x.zst"])
+@pytest.mark.parametrize("compress", [gzip.compress, ZSTD.compress, bytes])
+def test_damaged_or_other_data_is_an_error(tmp_path, name, compress):
+    content = bytearray(compress(CONTENT))
+    content[len(content) // 2] ^= 0x55
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError):
+        read(tmp_path / name)
+
+
+def test_garbage_after_the_last_frame_is_an_error(tmp_path):
+    (tmp_path / "x.zst").write_bytes(ZSTD.compress(b"x") + b"garbage")
+    with pytest.raises(FormatError):
+        read(tmp_path / "x.zst")
+
+
+def test_without_zstandard_the_pip_command_is_given(tmp_path, monkeypatch):
+    (tmp_path / "x.zst").write_bytes(ZSTD.compress(b"x"))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'wordclass\[zstandard\]'"):
+        read(tmp_path / "x.zst")
+    with (
+        pytest.raises(MissingExtraError, match=r"wordclass\[zstandard\]"),
+        files.writing(tmp_path / "y.zst"),
+    ):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["x.zst"]
+
+
+def test_a_missing_file_a_folder_and_an_impossible_name_have_errors_of_their_own(tmp_path):
+    with pytest.raises(MissingDataError, match=r"x\.gz: no such file"):
+        read(tmp_path / "x.gz")
+    with pytest.raises(StorageError, match="directory"):
+        read(tmp_path)
+    with pytest.raises(StorageError, match="too long"):
+        read(tmp_path / ("x" * 5000))
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
+)
+def test_a_file_that_may_not_be_read_is_a_storage_error(tmp_path):
+    (tmp_path / "x").write_bytes(b"x")
+    (tmp_path / "x").chmod(0)
+    with pytest.raises(StorageError, match="Permission denied"):
+        read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("error", [InputError, StorageError, MissingDataError])
+@pytest.mark.parametrize("opened", [files.reading, files.writing, files.replacing])
+def test_an_error_of_the_user_of_a_file_passes_unchanged(tmp_path, opened, error):
+    (tmp_path / "x").write_bytes(b"x")
+    with pytest.raises(error, match=r"^mine$"), opened(tmp_path / "x"):
+        raise error("mine")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"x"]
+
+
+@pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
+def test_what_is_written_is_read_again_and_is_the_same_file_at_any_time(
+    tmp_path, monkeypatch, name
+):
+    monkeypatch.setattr("time.time", itertools.count(1_000_000_000, step=1000).__next__)
+    path = tmp_path / name
+    written = []
+    for _ in range(2):
+        with files.writing(path) as stream:
+            stream.write(CONTENT)
+        written.append(path.read_bytes())
+    assert read(path) == CONTENT
+    assert written[0] == written[1]
+    assert (len(written[0]) < len(CONTENT) / 2) == (name != "x")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
+def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"old")
+    with suppress(KeyboardInterrupt), files.writing(path) as stream:
+        stream.write(CONTENT)
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
+@pytest.mark.parametrize("content", [b"small", os.urandom(1 << 20)], ids=["small", "large"])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, name, content):
+    path = tmp_path / name
+    path.write_bytes(b"old")
+    opened = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda self, mode: opened(Path("/dev/full") if mode == "wb" else self, mode)
+    )
+    with (
+        pytest.raises(StorageError, match=r"No space left.*nothing was changed"),
+        files.writing(path) as stream,
+    ):
+        stream.write(content)
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_fills_up_at_the_last_moment_leaves_the_old_file(tmp_path, monkeypatch):
+    def fail(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    (tmp_path / "x").write_bytes(b"old")
+    with (
+        pytest.raises(StorageError, match="No space left"),
+        files.replacing(tmp_path / "x") as path,
+    ):
+        path.write_bytes(b"new")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_a_file_does_not_replace_a_folder(tmp_path):
+    (tmp_path / "x").mkdir()
+    with pytest.raises(StorageError, match="cannot be written"), files.writing(tmp_path / "x"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_the_data_home_is_the_one_the_environment_names(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path))
+    assert files.data_home() == tmp_path
+    monkeypatch.delenv("WORDCLASS_HOME")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
+    assert files.data_home() == tmp_path / "xdg" / "wordclass"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert files.data_home().parts[-3:] == ("Library", "Application Support", "wordclass")
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert files.data_home() == tmp_path / "local" / "wordclass"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a.jsonl.zst", "a.jsonl"), ("a.CSV.GZ", "a.CSV"), ("a.jsonl", "a.jsonl"), ("b/a", "a")],
+)
+def test_the_ending_of_a_compression_is_taken_off_a_name(name, expected):
+    assert files.uncompressed_name(Path(name)) == expected
+
+
+def test_zstandard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch):
+    def fail(package, purpose):
+        raise AssertionError(package)
+
+    monkeypatch.setattr(catalogue, "extra", fail)
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"x"))
+    assert read(tmp_path / "x.gz") == b"x"
+
+
+@pytest.mark.parametrize("change", ["size", "time", "gone", "new"])
+def test_a_file_that_changes_inside_the_block_is_an_error(tmp_path, change):
+    path, beside = tmp_path / "x", tmp_path / "y"
+    path.write_bytes(b"ab")
+
+    def meddle():
+        if change == "size":
+            path.write_bytes(b"abc")
+        elif change == "time":
+            os.utime(path, ns=(1, 1))
+        elif change == "gone":
+            path.unlink()
+        else:
+            beside.touch()
+
+    with (
+        pytest.raises(StorageError, match="changed while it was read"),
+        files.unchanged(path, beside),
+    ):
+        meddle()
+
+
+def test_what_a_change_led_to_is_not_said_in_its_place(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"ab")
+
+    def stumble():
+        path.write_bytes(b"a")
+        raise FormatError(path, None, "cut short")
+
+    with pytest.raises(StorageError, match="changed") as caught, files.unchanged(path):
+        stumble()
+    assert isinstance(caught.value.__context__, FormatError)
+
+
+def test_errors_of_files_that_do_not_change_stay_as_they_are(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"ab")
+    with files.unchanged(path, tmp_path / "missing"):
+        assert read(path) == b"ab"
+    with pytest.raises(FormatError, match="cut short"), files.unchanged(path):
+        raise FormatError(path, None, "cut short")
+    with pytest.raises(MissingDataError), files.unchanged(tmp_path / "missing"):
+        read(tmp_path / "missing")
+
+
+def test_a_name_that_cannot_be_is_refused(tmp_path):
+    assert files.is_there(tmp_path)
+    assert not files.is_there(tmp_path / "nothing")
+    with pytest.raises(StorageError, match="File name too long"):
+        files.is_there(tmp_path / ("a" * 300))
+    with pytest.raises(StorageError, match="File name too long"):
+        files.check_folder(tmp_path / ("a" * 300), lambda _: None)
+
+
+def test_a_folder_that_cannot_be_written_is_told_by_its_own_name(tmp_path):
+    folder = tmp_path / "model"
+    with (
+        pytest.raises(StorageError, match=rf"^{folder}/part: cannot be written"),
+        files.replacing_folder(folder, lambda _: None) as temporary,
+        files.replacing(temporary / "part"),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert not any(tmp_path.iterdir())
+
+
+# --- before there is anything to write -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "folder_too"),
+    [("file/x", True), ("x" * 250, True), ("file/x/y", True), ("missing/x", False)],
+)
+def test_a_place_that_cannot_be_written_is_refused_before(tmp_path, place, folder_too):
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="cannot be written"):
+        files.check_writable(tmp_path / place)
+    if folder_too:
+        with pytest.raises(StorageError, match="cannot be written"):
+            files.check_writable(tmp_path / place, is_folder=True)
+    else:
+        files.check_writable(tmp_path / place, is_folder=True)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_file_system_that_takes_no_files_is_refused_before(is_folder):
+    with pytest.raises(StorageError, match="cannot be written"):
+        files.check_writable(Path("/proc/x"), is_folder=is_folder)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything"
+)
+def test_a_folder_that_may_not_be_written_is_refused_before(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(StorageError, match="cannot be written: Permission denied"):
+        files.check_writable(tmp_path / "x")
+    tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything"
+)
+def test_a_folder_that_is_read_only_is_not_replaced(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir(0o500)
+    with (
+        pytest.raises(StorageError, match="it is read-only"),
+        files.replacing_folder(folder, lambda _: None),
+    ):
+        pass
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_before(tmp_path):
+    with pytest.raises(InputError, match="is a folder; expected a file"):
+        files.check_writable(tmp_path)
+    files.check_writable(tmp_path, is_folder=True)
+
+
+def test_what_can_be_written_is_left_as_it_is(tmp_path):
+    (tmp_path / "file").write_bytes(b"old")
+    files.check_writable(tmp_path / "file")
+    files.check_writable(tmp_path / "new")
+    files.check_writable(tmp_path / "a" / "b" / "c", is_folder=True)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+# --- compressed data that grows -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [("x.zst", ZSTD.compress), ("x.gz", lambda content: gzip.compress(content, 1))],
+)
+def test_a_small_file_that_decompresses_to_much_is_refused_early(tmp_path, name, compress):
+    path = tmp_path / name
+    path.write_bytes(compress(bytes(400 << 20)))
+    assert path.stat().st_size < 2_000_000
+    pieces = []
+
+    def read_all():
+        with files.reading(path) as stream:
+            pieces.extend(iter(lambda: len(stream.read(1 << 20)), 0))
+
+    with pytest.raises(FormatError, match=rf"{name}: expands to more than 200 times its size"):
+        read_all()
+    assert sum(pieces) < 300 << 20

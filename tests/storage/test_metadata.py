@@ -1,0 +1,118 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import wordclass as wc
+from wordclass.storage.metadata import restored, shown, storable
+
+OPTIONS = {
+    "a": None,
+    "b": True,
+    "c": np.float32(0.5),
+    "d": "text",
+    "e": (1, 2.5, "x"),
+    "f": [1, [2, (3,)]],
+    "g": frozenset({"the", "and"}),
+    "h": {"word_class": 0.5, "list": [1]},
+    "i": math.inf,
+    "ngrams": (1, 2),
+    "j": np.array([1, 2]),
+}
+
+
+def test_options_come_back_as_they_were():
+    stored = json.loads(json.dumps(storable(OPTIONS), allow_nan=False))
+    assert restored("here", stored, {}) == {**OPTIONS, "c": 0.5, "j": [1, 2]}
+
+
+def test_options_are_shown_without_what_only_reading_needs():
+    told = {
+        **OPTIONS,
+        "k": wc.WordVectors.of(["moon"], np.zeros((1, 3), np.float32)),
+        "l": wc.WordClassEmbeddings(shrinkage=3),
+        "m": {1: 0.5, 2: (1,)},
+        "n": len,
+    }
+    found = {name: shown(stored) for name, stored in storable(told).items()}
+    assert "shrinkage=3" in found.pop("l")
+    assert found == {
+        "a": None, "b": True, "c": 0.5, "d": "text", "e": [1, 2.5, "x"], "f": [1, [2, [3]]],
+        "g": ["and", "the"], "h": {"word_class": 0.5, "list": [1]}, "i": "inf", "ngrams": [1, 2],
+        "j": [1, 2], "k": "1 terms by 3 dimensions", "m": {"1": 0.5, "2": [1]},
+        "n": "builtins.len",
+    }  # fmt: skip
+
+
+def test_a_number_of_processes_is_not_stored():
+    assert storable({"n_jobs": 4}) == {"n_jobs": None}
+    assert storable({}) == {}
+
+
+def test_a_number_of_processes_and_a_checkpoint_in_a_file_are_ignored():
+    stored = {"n_jobs": 10**9, "checkpoint": "/etc/passwd", "seed": 3}
+    assert restored("here", stored, {}) == {"n_jobs": None, "checkpoint": None, "seed": 3}
+
+
+def test_embeddings_of_other_tasks_are_described_and_come_back_as_none():
+    wce = wc.WordClassEmbeddings(min_docs=1).fit(["moon star", "rose"], ["up", "down"])
+    stored = storable({"other": {"news": wce}, "wce": wce})
+    assert stored["other"] == {"dict": {"news": {"vectors": {"n_terms": 3, "n_dims": 2}}}}
+    assert stored["wce"]["estimator"] == "WordClassEmbeddings"
+    assert shown(stored["other"]) == {"news": "3 terms by 2 dimensions"}
+    assert restored("here", {"other": stored["other"]}, {}) == {"other": {"news": None}}
+    assert storable({"other": None}) == {"other": None}
+    assert storable({"other": {}}) == {"other": {"dict": {}}}
+
+
+def test_word_vectors_are_described_and_come_back_as_none():
+    vectors = wc.WordVectors.of(["moon"], np.zeros((1, 3), np.float32))
+    stored = storable({"vectors": vectors})
+    assert stored == {"vectors": {"vectors": {"n_terms": 1, "n_dims": 3}}}
+    assert restored("here", stored, {}) == {"vectors": None}
+    assert restored("here", stored, {"vectors": vectors})["vectors"] is vectors
+
+
+def test_an_estimator_comes_back_with_its_options():
+    stored = storable({"wce": wc.WordClassEmbeddings(shrinkage=5.0, ngrams=(1, 2))})
+    known = {"WordClassEmbeddings": wc.WordClassEmbeddings}
+    (again,) = restored("here", json.loads(json.dumps(stored)), {}, known).values()
+    assert again.get_params() == wc.WordClassEmbeddings(shrinkage=5.0, ngrams=(1, 2)).get_params()
+    with pytest.raises(KeyError):
+        restored("here", {"wce": {"estimator": "os", "options": {}}}, {}, known)
+
+
+def test_a_function_must_be_given_again():
+    stored = storable({"analyzer": str.split})
+    with pytest.raises(wc.InputError, match=r"here was made with the analyzer .*split"):
+        restored("here", stored, {})
+    assert restored("here", stored, {"analyzer": str.split}) == {"analyzer": str.split}
+
+
+def test_weights_of_classes_that_are_numbers_keep_their_keys():
+    weights = {0: 2.0, 7: 0.5}
+    stored = json.loads(json.dumps(storable({"class_weight": weights})))
+    assert restored("here", stored, {}) == {"class_weight": weights}
+    assert restored("here", storable({"class_weight": {}}), {}) == {"class_weight": {}}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        wc.WordClassEmbeddings(correlation=len),
+        {"correlation": len, "min_docs": 1},
+        {1: (2, [len])},
+    ],
+)
+def test_a_function_inside_an_option_is_asked_for_by_the_name_of_the_option(option):
+    stored = json.loads(json.dumps(storable({"wce": option})))
+    with pytest.raises(wc.InputError, match=r"the wce builtins.len, .*load\(path, wce=\.\.\.\)"):
+        restored("here", stored, {}, {"WordClassEmbeddings": wc.WordClassEmbeddings})
+    assert restored("here", stored, {"wce": option}) == {"wce": option}
+
+
+def test_a_key_that_is_called_function_is_none():
+    options = {"a": {"function": "x", "estimator": "y"}, "b": {"function": {"function": "x"}}}
+    stored = json.loads(json.dumps(storable(options)))
+    assert restored("here", stored, {}) == options

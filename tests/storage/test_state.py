@@ -1,0 +1,241 @@
+import io
+import json
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from wordclass.errors import FormatError, StorageError
+from wordclass.storage.state import _SAFETENSORS_TYPES, Parts, digest, from_json
+
+MATRIX = sparse.csr_matrix(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+PARTS = Parts.of(
+    {"n_docs": 3}, terms=["moon", "été"], weights=np.ones((2, 3), np.float32), joint=MATRIX,
+    thresholds=None,
+)  # fmt: skip
+LAYOUT = {
+    "terms": "str terms",
+    "weights": "float32 terms classes",
+    "joint": "csr:float64 terms classes",
+    "thresholds": "float64? classes",
+    "docs": "int64? terms >=0 <=classes",
+    "bounds": "infinite:float64? terms",
+}
+
+
+def changed(**arrays):
+    """The same parts with some arrays exchanged; None takes one out."""
+    new = {**PARTS.arrays, **{name.replace("__", "."): each for name, each in arrays.items()}}
+    return Parts({}, {name: each for name, each in new.items() if each is not None})
+
+
+def test_what_was_put_in_is_taken_out():
+    found = PARTS.take(**LAYOUT)
+    assert found["terms"] == ["moon", "été"]
+    np.testing.assert_array_equal(found["weights"], np.ones((2, 3)))
+    np.testing.assert_array_equal(found["joint"].toarray(), MATRIX.toarray())
+    assert found["thresholds"] is None
+    assert PARTS.sizes == {"terms": 2, "classes": 3}
+
+
+@given(st.lists(st.text(st.characters(codec=None), max_size=4), max_size=5))
+def test_any_strings_come_back(strings):
+    assert Parts.of(words=strings).take(words="str words") == {"words": strings}
+
+
+def test_parts_are_put_together_and_the_later_ones_count():
+    both = PARTS | Parts.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
+    assert both.facts == {"n_docs": 4, "loss": "softmax"}
+    assert both.arrays.keys() == {*PARTS.arrays, "C"}
+    assert {name for name in both.arrays if name.startswith("joint.")} == {
+        "joint.data", "joint.indices", "joint.indptr", "joint.shape",
+    }  # fmt: skip
+
+
+def test_fields_are_those_of_the_layout():
+    assert Parts.of_fields(MATRIX, {"data": "float64 n"}).arrays["data"] is MATRIX.data
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"weights": None}, "weights is missing"),
+        ({"joint__indptr": None}, "joint.indptr is missing"),
+        ({"weights": np.ones((2, 3))}, "weights is float64 .* expected float32"),
+        ({"weights": np.ones(3, np.float32)}, r"weights is float32 \(3,\); expected float32"),
+        ({"weights": np.ones((3, 3), np.float32)}, r"expected float32 \(2, 3\): terms, classes"),
+        ({"thresholds": np.ones(4)}, r"thresholds is float64 \(4,\); expected float64 \(3,\)"),
+        ({"term_ends": np.array([4, 3])}, "does not cut terms"),
+        ({"term_ends": np.array([-1, 9])}, "does not cut terms"),
+        ({"term_ends": np.array([4, 99])}, "does not cut terms"),
+        ({"term_ends": np.array([5, 9], np.int32)}, "term_ends is int32"),
+        ({"terms": np.array([255] * 9, np.uint8)}, "codec can't decode"),
+        ({"joint__indices": np.array([1, 0, 3], np.int32)}, "joint.indices .* >=0 <=2"),
+        ({"joint__indices": np.array([1, 2, 2], np.int32)}, "joint has two values in one place"),
+        ({"joint__indices": np.array([1, 0, 2], np.int8)}, "joint.indices is int8"),
+        ({"joint__indptr": np.array([0, 1, 3], np.int8)}, "joint.indptr is int8"),
+        ({"joint__data": np.array([1, np.inf, 2])}, "joint.data holds numbers that are not finite"),
+        ({"weights": np.full((2, 3), np.nan, np.float32)}, "weights holds numbers that are not"),
+        ({"docs": np.array([1, -1])}, "docs holds numbers that are not finite >=0 <=classes"),
+        ({"docs": np.array([1, 4])}, "docs holds numbers that are not finite >=0 <=classes"),
+        ({"bounds": np.array([np.nan, 0])}, "bounds holds numbers"),
+        ({"joint__indices": np.array([1, -1, 2], np.int32)}, "indices"),
+        ({"joint__indices": np.array([1, 0], np.int32)}, "ind"),
+        ({"joint__indptr": np.array([0, 4, 3], np.int32)}, "ind"),
+        ({"joint__indptr": np.array([1, 2, 3], np.int32)}, "ind"),
+        ({"joint__data": np.ones(3, np.float32)}, "joint.data is float32"),
+        ({"joint__shape": np.array([2, 4])}, r"joint is float64 \(2, 4\); expected"),
+        ({"joint__shape": np.array([2])}, r"joint.shape is int64 \(1,\)"),
+    ],
+)
+def test_what_is_not_as_the_layout_says_is_refused(arrays, message):
+    with pytest.raises(ValueError, match=message):
+        changed(**arrays).take(**LAYOUT)
+
+
+def test_unsorted_indices_are_sorted():
+    swapped = {
+        "joint__indices": np.array([1, 2, 0], np.int32),
+        "joint__data": np.array([2.0, 3, 1]),
+    }
+    found = changed(**swapped).take(**LAYOUT)["joint"]
+    assert found.has_sorted_indices
+    np.testing.assert_array_equal(found.toarray(), MATRIX.toarray())
+
+
+def test_infinities_are_allowed_where_the_layout_says_so():
+    bounds = np.array([-np.inf, np.inf])
+    assert changed(bounds=bounds).take(**LAYOUT)["bounds"] is bounds
+
+
+def test_strings_may_have_to_be_distinct_or_sorted():
+    words = {"sorted": ["a", "b"], "unsorted": ["b", "a"], "twice": ["a", "a"]}
+    parts = Parts.of(**words)
+    assert parts.take(sorted="sorted:str n", unsorted="distinct:str n").keys() == {
+        "sorted", "unsorted",
+    }  # fmt: skip
+    for layout in (
+        {"unsorted": "sorted:str n"},
+        {"twice": "sorted:str n"},
+        {"twice": "distinct:str n"},
+    ):
+        with pytest.raises(ValueError, match="or some are there twice"):
+            parts.take(**layout)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        "[-Infinity]",
+        "1e999",
+        "9" * 400,
+        "9" * 5000,
+        "[" * 10**5,
+        '{"a":' * 10**5,
+        "",
+        b"\xff",
+    ],
+)
+def test_json_that_no_file_of_ours_holds_is_refused(text):
+    with pytest.raises((ValueError, RecursionError), match=r"finite|Expecting|codec|recursion"):
+        from_json(text)
+
+
+def test_other_json_is_parsed():
+    text = '{"a": [1, -2, 0.5, -1e3, null, true], "b": 18446744073709551616}'
+    assert from_json(text) == {"a": [1, -2, 0.5, -1000.0, None, True], "b": 2**64}
+    assert [type(each) for each in from_json(text)["a"][:4]] == [int, int, float, float]
+
+
+def test_a_size_may_be_a_number_or_known_before():
+    parts = Parts.of(calibration=np.ones((3, 2)))
+    assert parts.take(calibration="float64 classes 2")["calibration"].shape == (3, 2)
+    with pytest.raises(ValueError, match=r"\(3, 3\)"):
+        Parts({}, parts.arrays).take(calibration="float64 classes 3")
+    with pytest.raises(ValueError, match=r"expected float64 \(4, 2\)"):
+        Parts({}, parts.arrays, {"classes": 4}).take(calibration="float64 classes 2")
+
+
+def test_a_file_holds_the_same_and_is_the_same_every_time(tmp_path):
+    path = tmp_path / "x"
+    PARTS.write(path, "kind")
+    again = Parts.read(path, "kind")
+    assert again.facts == PARTS.facts
+    assert again.arrays.keys() == PARTS.arrays.keys()
+    for name, array in PARTS.arrays.items():
+        np.testing.assert_array_equal(again.arrays[name], array)
+        assert again.arrays[name].flags.writeable
+    shuffled = Parts(again.facts, dict(reversed(again.arrays.items())))
+    for k, parts in enumerate((again, shuffled)):
+        parts.save(tmp_path / f"{k}", "kind")
+        assert (tmp_path / f"{k}").read_bytes() == path.read_bytes()
+
+
+SHAPES = st.lists(st.integers(0, 3), max_size=3)
+ARRAYS = st.dictionaries(
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=4),
+    st.tuples(st.sampled_from(sorted(_SAFETENSORS_TYPES)), SHAPES, st.booleans()),
+    max_size=6,
+)
+
+
+@given(ARRAYS)
+def test_the_bytes_are_those_that_safetensors_writes(layouts):
+    arrays = {}
+    for name, (dtype, shape, is_transposed) in layouts.items():
+        array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+        arrays[name] = array.T if is_transposed else array
+    parts = Parts({"words": ["été", "\ud800"]}, arrays)
+    stream = io.BytesIO()
+    parts._write_to(stream, "kind")
+    content = stream.getvalue()
+    n_bytes = int.from_bytes(content[:8], "little")
+    metadata = json.loads(content[8 : 8 + n_bytes])["__metadata__"]
+    in_order = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    assert content == safetensors.numpy.save(in_order, metadata)
+
+
+def test_numbers_of_either_byte_order_are_the_same_file():
+    streams = io.BytesIO(), io.BytesIO()
+    for stream, order in zip(streams, "<>", strict=True):
+        array = np.arange(5, dtype=f"{order}i4")
+        Parts.of(numbers=array)._write_to(stream, "kind")
+    tails = [stream.getvalue()[-20:] for stream in streams]
+    assert tails[0] == tails[1] == np.arange(5, dtype="<i4").tobytes()
+
+
+def test_the_file_that_is_there_is_written_to_so_that_its_lock_holds(tmp_path):
+    path = tmp_path / "x"
+    path.touch()
+    path.chmod(0o640)
+    before = path.stat()
+    PARTS.save(path, "kind")
+    after = path.stat()
+    assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_what_cannot_be_written_is_told_in_one_line(tmp_path):
+    with pytest.raises(StorageError, match="cannot be written") as raised:
+        PARTS.save(tmp_path / "missing" / "x", "kind")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    PARTS.write(tmp_path / "x", "kind")
+    with pytest.raises(FormatError, match="holds 'kind'; expected 'other'"):
+        Parts.read(tmp_path / "x", "other")
+
+
+def test_a_checksum_is_of_content_types_and_shapes():
+    array = np.arange(6)
+    same = digest("a", b"b", array)
+    assert same == digest(b"ab", array.copy()) == digest("ab", np.asfortranarray(array))
+    assert digest(array[::2]) == digest(array[::2].copy())
+    others = (digest(array), digest("ab", array.reshape(2, 3)), digest("ab", array.view(np.uint64)))
+    assert len({same, *others}) == 4
+    assert digest(np.zeros((0, 3))) != digest(np.zeros((3, 0)))
+    assert len(digest("\ud800", size=32)) == 64
