@@ -54,7 +54,7 @@ def written(folder: Path, n_docs: int) -> Path:
 def fit(path: Path, engine: str) -> dict[str, float]:
     """Fit a file in parts, and tell what that took."""
     wc.WordClassEmbeddings(min_docs=1).fit(["aa bb", "bb cc"], ["x", "y"])  # everything is imported
-    corpus = wc.CorpusParts.of(path)
+    corpus = wc.ShardedCorpus.of(path)
     before = cpu_seconds()
     start = time.perf_counter()
     wce = wc.WordClassEmbeddings().fit_parts(corpus, engine=engine)
@@ -99,7 +99,7 @@ def processes(arguments: argparse.Namespace) -> None:
     """Compare two processes with one, on the largest of the sizes up to 400,000 documents."""
     n_docs = max([each for each in arguments.docs if each <= 400_000] or [min(arguments.docs)])
     path = written(arguments.folder, n_docs)
-    corpus = wc.CorpusParts.of(path, part_bytes=path.stat().st_size // 32)
+    corpus = wc.ShardedCorpus.of(path, part_bytes=path.stat().st_size // 32)
     engines = {n: wc.engine("processes", n_workers=n) for n in (1, 2)}
 
     def run(n_workers: int) -> wc.WordClassEmbeddings:

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.linear.one_vs_rest import OneVsRest
 from wordclass.linear.problem import Costs, Features, Problem
 
@@ -121,7 +121,7 @@ def compare_solvers(corpus: str | None, repeats: int) -> dict[str, object]:
     """Compare CPU seconds on the same X, C and costs, one thread."""
     train = measuring.training_corpus(corpus)
     X = wc.DocumentVectorizer().fit_transform(train.texts)
-    labels = encode(train.labels)
+    labels = encode_labels(train.labels)
     costs = Costs.equal(*labels.Y.shape)
     y = labels.Y.indices
     peer = LinearSVC(C=1.0)

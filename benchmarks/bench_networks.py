@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import wordclass as wc
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.network import word_by_word
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.network.encoders.cnn import CnnEncoder
@@ -112,7 +112,7 @@ def main() -> None:
     corpus = made_up() if is_made_up else real()
     E = matrix_of(corpus)
     batches = batches_of(E, corpus, arguments.batches)
-    networks = networks_of(E, encode(corpus.labels).Y.shape[1])
+    networks = networks_of(E, encode_labels(corpus.labels).Y.shape[1])
     difference = greatest_difference(networks, batches)
     training = measuring.best_seconds(
         {name: training_of(network, batches) for name, network in networks.items()},
@@ -172,7 +172,7 @@ def batches_of(
     E: wc.EmbeddingMatrix, corpus: wc.LabelledCorpus, n_batches: int, size: int = BATCH
 ) -> list[Batch]:
     """Return random batches, each padded to its longest text."""
-    classes = encode(corpus.labels).Y.indices
+    classes = encode_labels(corpus.labels).Y.indices
     order = np.random.default_rng(0).permutation(len(corpus.texts))
     made = []
     for start in range(0, min(n_batches * size, len(order)), size):

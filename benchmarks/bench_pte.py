@@ -14,7 +14,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 import wordclass as wc
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.native import extension
 from wordclass.reproduction.rivals.pte import PythonTraining, networks_of, training_arguments
 from wordclass.text.counting import index_texts
@@ -33,7 +33,7 @@ def main() -> None:
     vectorizer.choose_terms(vectorizer.count(train.texts))
     terms = vectorizer.vocabulary_.terms
     columns, ends = index_texts(train.texts, vectorizer.build_analyzer(), vectorizer.vocabulary_)
-    networks = networks_of(columns, ends, encode(train.labels).Y, len(terms), WINDOW)
+    networks = networks_of(columns, ends, encode_labels(train.labels).Y, len(terms), WINDOW)
     vectors = np.random.default_rng(0).random((len(terms), N_DIMS), np.float32) - np.float32(0.5)
     given = training_arguments(vectors / N_DIMS, networks, N_NEGATIVES, RATE, 10**9, 0)
     trainings = {"wordclass": extension.pte.Training(*given), "python": PythonTraining(*given)}

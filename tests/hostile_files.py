@@ -80,7 +80,7 @@ class Kind:
 
 
 class PartsKind(Kind):
-    """One file of `Parts.write`."""
+    """One file of `ModelState.write`."""
 
     def read(self, path):
         from safetensors import safe_open
@@ -93,12 +93,12 @@ class PartsKind(Kind):
         return Content(told, load(content))
 
     def write(self, path, content):
-        from wordclass.storage.state import Parts
+        from wordclass.storage.state import ModelState
 
         text = as_json(content.told, sort_keys=True)
         try:
             told = json.loads(text)
-            digest = Parts({}, content.arrays)._digest(told)
+            digest = ModelState({}, content.arrays)._digest(told)
             text = json.dumps({**told, "digest": digest}, sort_keys=True)
         except (ValueError, TypeError, RecursionError):
             digest = "not to be had"
@@ -119,10 +119,10 @@ class ModelKind(Kind):
 
     def write(self, path, content):
         from wordclass.storage.models import _KIND
-        from wordclass.storage.state import Parts, digest
+        from wordclass.storage.state import ModelState, digest
 
         path.mkdir(parents=True, exist_ok=True)
-        Parts({}, content.arrays).save(path / "model.safetensors", _KIND)
+        ModelState({}, content.arrays).save(path / "model.safetensors", _KIND)
         made = tampered(content, (path / "model.safetensors").read_bytes())
         told = content.told
         if isinstance(told, dict):

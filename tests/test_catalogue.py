@@ -49,12 +49,12 @@ def test_what_is_no_entry_cannot_be_imported_by_name(planets, name):
 
 
 def test_an_extra_that_is_installed_is_imported():
-    assert catalogue.extra("json.decoder", "to test").JSONDecodeError
+    assert catalogue.import_extra("json.decoder", "to test").JSONDecodeError
 
 
 def test_an_extra_that_is_missing_names_the_pip_command_and_the_purpose():
     with pytest.raises(MissingExtraError) as caught:
-        catalogue.extra("absent_package.part", "to fly")
+        catalogue.import_extra("absent_package.part", "to fly")
     assert str(caught.value) == (
         "absent_package is needed to fly: pip install 'wordclass[absent_package]'"
     )

@@ -8,7 +8,7 @@ from made_up import COMMON, WORDS
 
 import wordclass as wc
 from wordclass.classifiers.tuning import split
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.splits import class_order, document_order, fingerprint_texts, stratified_folds
 from wordclass.linear.search import Documents
 
@@ -137,7 +137,7 @@ def dealt(documents, n_folds):
     """Return how often each document, as text and labels, is in each fold."""
     texts = [text for text, _ in documents]
     folds = stratified_folds(
-        texts, encode([[*own] for _, own in documents] + [NAMES]).Y[:-1], n_folds, 0
+        texts, encode_labels([[*own] for _, own in documents] + [NAMES]).Y[:-1], n_folds, 0
     )
     return sorted(
         (text, sorted(own), fold)
@@ -168,7 +168,7 @@ def test_folds_do_not_depend_on_names(documents, data):
 
 def test_equal_classes_are_ordered_by_their_texts():
     texts = ["moon", "star", "rose", "soil", "song"]
-    Y = encode([["a"], ["a"], ["b"], ["b"], ["c"]]).Y
+    Y = encode_labels([["a"], ["a"], ["b"], ["b"], ["c"]]).Y
     hashes = fingerprint_texts(texts)
     order = class_order(hashes, Y)
     assert order[0] == 2  # the smallest first
@@ -178,7 +178,7 @@ def test_equal_classes_are_ordered_by_their_texts():
 
 def test_documents_are_sorted_by_text_then_labels_then_weight():
     texts = ["moon", "rose", "moon", "moon", "star"]
-    Y = encode(["a", "b", "b", "a", "a"]).Y
+    Y = encode_labels(["a", "b", "b", "a", "a"]).Y
     weights = np.array([2.0, 1.0, 1.0, 1.0, 1.0])
     order = document_order(fingerprint_texts(texts), Y, weights)
     assert sorted(order.tolist()) == [0, 1, 2, 3, 4]
@@ -194,7 +194,7 @@ def test_tuning_validates_with_the_same_texts(is_multilabel):
     texts, labels = drawn_corpus(0, is_multilabel=is_multilabel)
     order = np.random.default_rng(4).permutation(len(texts))
     names = random_names(5)
-    moved = [texts[k] for k in order], encode([renamed(labels, names)[k] for k in order])
-    parts = [split(Documents(*each), 0.2, 0) for each in ((texts, encode(labels)), moved)]
+    moved = [texts[k] for k in order], encode_labels([renamed(labels, names)[k] for k in order])
+    parts = [split(Documents(*each), 0.2, 0) for each in ((texts, encode_labels(labels)), moved)]
     for part, other in zip(*parts, strict=True):
         assert sorted(part.texts) == sorted(other.texts)

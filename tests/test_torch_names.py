@@ -59,4 +59,4 @@ def test_without_torch_the_error_names_the_pip_command_and_all_else_works():
 
 def test_the_extra_that_the_error_names_is_that_of_the_package():
     with pytest.raises(wc.MissingExtraError, match=r"pip install 'wordclass\[nothing\]'"):
-        catalogue.extra("nothing", "for this test")
+        catalogue.import_extra("nothing", "for this test")

@@ -17,7 +17,7 @@ def write(format, path, corpus):
             (path / label).mkdir(parents=True, exist_ok=True)
             (path / label / f"{k:05}.txt").write_bytes(text.encode())
     else:
-        with files.writing(path) as file:
+        with files.open_for_writing(path) as file:
             file.write(_CONTENT[format](corpus))
     return path
 

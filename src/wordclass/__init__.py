@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wordclass.corpus.reader import LabelledCorpus as LabelledCorpus
     from wordclass.corpus.reader import load_dataset as load_dataset
     from wordclass.corpus.reader import read_corpus as read_corpus
-    from wordclass.corpus.shards import CorpusParts as CorpusParts
+    from wordclass.corpus.shards import ShardedCorpus as ShardedCorpus
     from wordclass.decision.measures import evaluate as evaluate
     from wordclass.decision.measures import macro_f1 as macro_f1
     from wordclass.decision.measures import micro_f1 as micro_f1
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from wordclass.vectors.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
-    "CorpusParts": "corpus.shards",
     "Dataset": "corpus.reader",
     "DocumentVectorizer": "text.vectorizer",
     "EmbeddingMatrix": "embedding.matrix",
@@ -52,6 +51,7 @@ _HOMES = {
     "LabelledCorpus": "corpus.reader",
     "MissingDataError": "errors",
     "MissingExtraError": "errors",
+    "ShardedCorpus": "corpus.shards",
     "StorageError": "errors",
     "UnseenTerms": "embedding.unseen_terms",
     "WordClassEmbeddings": "embedding.estimator",
@@ -71,6 +71,9 @@ _HOMES = {
     "tune": "classifiers.tuning",
 }
 
+# earlier names, still accepted
+_ALIASES = {"CorpusParts": "ShardedCorpus"}
+
 _OF_EXTRAS = {"dask": "dask", "spark": "pyspark", "torch": "torch"}  # what they need
 
 __all__ = [*_HOMES]
@@ -83,10 +86,12 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
         return version("wordclass")
     if name in _OF_EXTRAS:
         # not in __all__: without the extra it is an error that names the pip command
-        from wordclass.catalogue import extra
+        from wordclass.catalogue import import_extra
 
-        extra(_OF_EXTRAS[name], f"for wordclass.{name}", name)
+        import_extra(_OF_EXTRAS[name], f"for wordclass.{name}", name)
         return importlib.import_module(f"wordclass.{name}")
+    if name in _ALIASES:
+        return __getattr__(_ALIASES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'wordclass' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"wordclass.{_HOMES[name]}"), name)

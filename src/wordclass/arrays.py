@@ -24,7 +24,7 @@ def to_sparse(matrix: Any) -> Sparse:  # noqa: ANN401 - whatever scipy turns int
     return sparse.csr_matrix(matrix, dtype=np.float64)
 
 
-def check_characters(array: NDArray[Any]) -> None:
+def check_code_points(array: NDArray[Any]) -> None:
     """Refuse text in which a number stands for no character: Python fails when it makes a str.
 
     Raises
@@ -39,24 +39,24 @@ def check_characters(array: NDArray[Any]) -> None:
         raise ValueError(f"its text holds {largest:#x}, which is no character")
 
 
-def rows_of(matrix: Sparse) -> NDArray[np.intp]:
+def row_numbers(matrix: Sparse) -> NDArray[np.intp]:
     """Return the row number of every stored value of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def unit(rows: Floats) -> Floats:
+def normalize_rows(rows: Floats) -> Floats:
     """Divide rows by their lengths; rows of zeros stay zeros."""
     lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
     units: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     return units
 
 
-def mean_length(rows: Floats | Floats32) -> float:
+def root_mean_square_length(rows: Floats | Floats32) -> float:
     """Return the root mean square length of rows; 1 where all are zeros."""
     return float(np.sqrt(np.mean(np.sum(np.asarray(rows) ** 2, axis=1)))) or 1.0
 
 
-def best_of_rows(found: Ints, scores: Any, k: int) -> tuple[Ints, Any]:  # noqa: ANN401 - floats
+def top_of_rows(found: Ints, scores: Any, k: int) -> tuple[Ints, Any]:  # noqa: ANN401 - floats
     """Return the k entries of each row with the highest scores, best first; of equals, the first.
 
     Parameters

@@ -62,12 +62,14 @@ def entry(catalogue: str, name: str) -> ModuleType:
         kind = catalogue.replace("_", " ").removesuffix("s")
         known = names(catalogue)
         if str(name) not in known:
-            raise unknown(kind, name, known)
-        _entries[key] = extra(f"{_package_name(catalogue)}.{name}", f"for the {kind} {name!r}")
+            raise unknown_name_error(kind, name, known)
+        _entries[key] = import_extra(
+            f"{_package_name(catalogue)}.{name}", f"for the {kind} {name!r}"
+        )
     return _entries[key]
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
+def unknown_name_error(kind: str, name: object, known: Iterable[str]) -> InputError:
     """Return the error that tells of a wrong name, of which was meant, and of those there are."""
     listed = sorted(known)
     close = difflib.get_close_matches(str(name), listed, n=1)
@@ -75,7 +77,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     return InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(listed)}")
 
 
-def extra(package: str, purpose: str, brought_by: str | None = None) -> ModuleType:
+def import_extra(package: str, purpose: str, brought_by: str | None = None) -> ModuleType:
     """Import a module that needs an optional package, or say which pip command installs it.
 
     Parameters

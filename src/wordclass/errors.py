@@ -1,42 +1,72 @@
-"""The errors a user can meet. The commands catch `WordClassError` and print its one line."""
+"""Errors that users meet. The commands catch `WordClassError` and print its message as one line."""
 
 from collections.abc import Collection
 from os import PathLike
 from typing import Self
 
-_MOST_NAMES, _MOST_CHARACTERS = 8, 60  # to be told in a message
+_MAX_NAMES_LISTED = 8
+_MAX_NAME_CHARACTERS = 60
 
 
 class WordClassError(Exception):
-    """Anything that went wrong and that the user can do something about."""
+    """Base class of all errors that a user can fix."""
 
 
 class InputError(WordClassError, ValueError):
-    """Something the user gave cannot be used; the message says what came and what to do."""
-
-
-class NoTermError(InputError):
-    """Documents have terms, but none that occurs in as many of them as it should."""
-
-
-class FormatError(InputError):
-    """A file does not hold what its format promises.
+    """An argument, option or file of the user cannot be used.
 
     Parameters
     ----------
-    path
+    problem : str
+        The invalid value, with the name of the option, file or line.
+    expected : str, optional
+        The values that are accepted. The message continues with "; expected ...".
+    hint : str, optional
+        The remedy. The message ends with it, after a semicolon.
+
+    Examples
+    --------
+    >>> raise InputError("n_jobs is 0", expected="an int (-1: all cores) or None")
+    Traceback (most recent call last):
+        ...
+    wordclass.errors.InputError: n_jobs is 0; expected an int (-1: all cores) or None
+    """
+
+    def __init__(
+        self, problem: object = "", *, expected: str | None = None, hint: str | None = None
+    ) -> None:
+        message = str(problem)
+        if expected:
+            message += f"; expected {expected}"
+        if hint:
+            message += f"; {hint}"
+        super().__init__(message)
+
+
+class NoTermError(InputError):
+    """No term of the documents occurs in at least `min_docs` of them."""
+
+
+class FormatError(InputError):
+    """The content of a file does not follow its format.
+
+    Parameters
+    ----------
+    path : str or path-like
         The file.
-    line
-        Where in it, counted from 1, or a name such as "row 5"; None where the format has no lines.
-    reason
-        What is wrong there, and what was expected.
+    line : int, str or None
+        Line number, counted from 1, or a name such as "row 5". None if the format has no lines.
+    reason : str
+        The problem and what was expected.
     """
 
     def __init__(self, path: str | PathLike[str], line: int | str | None, reason: str) -> None:
         if isinstance(line, str):
             line, reason = None, f"{line}: {reason}"
-        super().__init__(path, line, reason)
-        self.path, self.line, self.reason = path, line, reason
+        ValueError.__init__(self, path, line, reason)  # the arguments with which it is unpickled
+        self.path = path
+        self.line = line
+        self.reason = reason
 
     def __str__(self) -> str:
         place = f"{self.path}, line {self.line}" if self.line is not None else f"{self.path}"
@@ -44,18 +74,18 @@ class FormatError(InputError):
 
 
 class NoRecordsError(FormatError):
-    """A file holds no records: an error, unless it is one of many."""
+    """A file has no records. This is an error unless it is one of several shards."""
 
 
 class EngineError(WordClassError):
-    """An engine cannot be reached, or cannot do its work; the message says what to look at."""
+    """An engine cannot be reached or failed. The message says what to check."""
 
 
 class MissingDataError(InputError, FileNotFoundError):
-    """A file or corpus is not there; the message says how to get it and where to put it."""
+    """A file or corpus is missing. The message says how to get it and where to put it."""
 
     def __new__(cls, *args: object) -> Self:
-        """Make it as an OSError: tblib, with which Dask pickles errors, would not."""
+        """Create it as an OSError. tblib, which Dask uses to pickle errors, relies on this."""
         return OSError.__new__(cls, *args)
 
 
@@ -63,21 +93,21 @@ class StorageError(InputError, OSError):
     """A path cannot be read or written (a full disk, no permission, a folder for a file)."""
 
     def __new__(cls, *args: object) -> Self:
-        """Make it as an OSError; see `MissingDataError`."""
+        """Create it as an OSError. See `MissingDataError`."""
         return OSError.__new__(cls, *args)
 
 
 class MissingExtraError(WordClassError, ImportError):
-    """An optional package is needed; the message holds the pip command that brings it."""
+    """An optional package is missing. The message contains the pip command that installs it."""
 
 
-def some_of(names: Collection[object]) -> str:
-    """List names for a message: the first few, none longer than a line, and how many there are.
+def list_some(names: Collection[object]) -> str:
+    """Return the first few names as a list for a message, with their total number.
 
     Examples
     --------
-    >>> some_of(["text", "label"]), some_of(range(20_000))
+    >>> list_some(["text", "label"]), list_some(range(20_000))
     ("'text', 'label'", '0, 1, 2, 3, 4, 5, 6, 7, ... (20,000 in all)')
     """
-    first = ", ".join(f"{name!r:.{_MOST_CHARACTERS}}" for name in [*names][:_MOST_NAMES])
-    return first + (f", ... ({len(names):,} in all)" if len(names) > _MOST_NAMES else "")
+    first = ", ".join(f"{name!r:.{_MAX_NAME_CHARACTERS}}" for name in [*names][:_MAX_NAMES_LISTED])
+    return first + (f", ... ({len(names):,} in all)" if len(names) > _MAX_NAMES_LISTED else "")

@@ -118,7 +118,7 @@ def _described(value: object) -> str:
 
 
 @contextmanager
-def told_as_input_errors() -> Iterator[None]:
+def native_errors_as_input_errors() -> Iterator[None]:
     """Tell what native code refuses as a mistake in what the user gave."""
     try:
         yield
@@ -238,9 +238,9 @@ def check_scores(n_docs: int, n_classes: int, n_bytes: int, remedy: str) -> None
 
 
 def _describe_shortage(what: str, needed: int, free: int, remedy: str) -> str:
-    return f"{what} need {shown(needed)} of memory; {shown(free)} are free; {remedy}"
+    return f"{what} need {format_bytes(needed)} of memory; {format_bytes(free)} are free; {remedy}"
 
 
-def shown(n_bytes: int) -> str:
+def format_bytes(n_bytes: int) -> str:
     """Return a number of bytes as people write it."""
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:,.1f} MB"

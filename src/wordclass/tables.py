@@ -18,12 +18,12 @@ _UNSAFE = re.compile(
 )
 
 
-def escaped(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     r"""Return text with what must not be printed as \uXXXX, which in JSON means the same.
 
     Examples
     --------
-    >>> escaped("\x1b[31mred\n")
+    >>> escape_control_characters("\x1b[31mred\n")
     '\\u001b[31mred\n'
     """
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
@@ -31,32 +31,32 @@ def escaped(text: str) -> str:
 
 def one_line(value: object) -> str:
     """Return what is to be one line on a terminal: ends of lines escaped too, the rest cut off."""
-    line = escaped(str(value)).replace("\n", "\\n").replace("\t", "\\t")
+    line = escape_control_characters(str(value)).replace("\n", "\\n").replace("\t", "\\t")
     if len(line) <= _LONGEST:
         return line
     ending = f" ... ({len(line):,} characters)"
     return line[: _LONGEST - len(ending)] + ending
 
 
-def joined(lines: Iterable[object]) -> str:
+def join_lines(lines: Iterable[object]) -> str:
     """Return lines as they may be printed, each with its end."""
     return "".join(f"{one_line(line)}\n" for line in lines)
 
 
-def say(*lines: object) -> None:
+def print_to_stderr(*lines: object) -> None:
     """Write lines to standard error; where it is closed or full, there is nobody to tell."""
     with suppress(OSError):
         if sys.stderr is not None:
-            sys.stderr.write(joined(lines))
+            sys.stderr.write(join_lines(lines))
             sys.stderr.flush()
 
 
-def scored_lines(scored: Sequence[tuple[object, float]]) -> str:
+def format_scores(scored: Sequence[tuple[object, float]]) -> str:
     """Write names with their scores, one per line, and a bar for those above 0.
 
     Examples
     --------
-    >>> print(scored_lines([("orbit", 3.0), ("bus", -1.0)]))
+    >>> print(format_scores([("orbit", 3.0), ("bus", -1.0)]))
     orbit   3.00  ##############################
     bus    -1.00
     """
@@ -65,10 +65,10 @@ def scored_lines(scored: Sequence[tuple[object, float]]) -> str:
     for name, score in scored:
         bar = "#" * round(_BAR * max(score, 0.0) / largest) if largest > 0 else ""
         rows.append((name, f"{score:5.2f}  {bar}"))
-    return "\n".join(aligned(rows))
+    return "\n".join(align_columns(rows))
 
 
-def aligned(rows: Iterable[Sequence[object]], n_columns: int | None = None) -> list[str]:
+def align_columns(rows: Iterable[Sequence[object]], n_columns: int | None = None) -> list[str]:
     """Write rows with the same number of cells under one another.
 
     Parameters
@@ -80,7 +80,7 @@ def aligned(rows: Iterable[Sequence[object]], n_columns: int | None = None) -> l
 
     Examples
     --------
-    >>> aligned([("what", "one two"), ("license", "three")], 13)
+    >>> align_columns([("what", "one two"), ("license", "three")], 13)
     ['what     one', '         two', 'license  three']
     """
     written = [[one_line(cell) for cell in row] for row in rows]

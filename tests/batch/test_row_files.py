@@ -8,7 +8,7 @@ import os
 import polars as pl
 import pytest
 
-from wordclass.batch.row_files import check_ending, rows_to
+from wordclass.batch.row_files import check_ending, open_row_writer
 from wordclass.errors import InputError
 
 ROWS = [
@@ -18,7 +18,7 @@ ROWS = [
 
 
 def written(path, blocks, **options):
-    with rows_to(path, **options) as write:
+    with open_row_writer(path, **options) as write:
         for block in blocks:
             write(block)
     return path

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wordclass as wc
-from wordclass.batch.predictions import predictions
+from wordclass.batch.predictions import predict_rows
 from wordclass.cli.file_info import describe
 
 TEXTS = ["orbit moon launch", "ball goal team"] * 40
@@ -35,7 +35,7 @@ def test_a_class_without_training_texts_is_never_predicted(name, tmp_path):
     assert again.predict(TEXTS[:2]).tolist() == [[1, 0, 0], [0, 1, 0]]
     assert json.loads(json.dumps(describe(tmp_path / "model"), allow_nan=False, default=str))
     # nor by a probability that is asked for, nor under other shares of the classes
-    made = predictions(model, [*TEXTS[:2], *UNKNOWN], threshold=0.0)
+    made = predict_rows(model, [*TEXTS[:2], *UNKNOWN], threshold=0.0)
     assert all(2 not in each["labels"] for each in made)
     assert not model.predict_adjusted(TEXTS)[:, 2].any()
 
@@ -54,7 +54,7 @@ def test_a_class_whose_texts_count_nothing_is_never_predicted(name):
 def test_a_text_without_a_known_term_has_only_labels_of_most_texts(name):
     model = fitted(name)
     assert not model.predict(UNKNOWN).any()
-    assert [each["labels"] for each in predictions(model, UNKNOWN)] == [[]] * 3
+    assert [each["labels"] for each in predict_rows(model, UNKNOWN)] == [[]] * 3
 
 
 @pytest.mark.parametrize("name", ["nearest", "linear", "svm"])

@@ -8,7 +8,7 @@ from small_encoders import letters
 
 import wordclass as wc
 from wordclass.classifiers import linear
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.splits import stratified_folds
 from wordclass.embedding.cross_fit import cross_fit_features
 from wordclass.embedding.vectors import Recipe
@@ -21,7 +21,7 @@ def plain_scores(texts, labels, new_texts, U=None, characters=None):
     """The same model in plain steps: scikit-learn's machines on features put side by side."""
     v = wc.DocumentVectorizer(min_docs=2)
     X, new_X = v.fit_transform(texts), v.transform(new_texts)
-    Y = encode(labels).Y
+    Y = encode_labels(labels).Y
     folds = stratified_folds(texts, Y, 10, 0)
     recipe = Recipe.of("dot", 5.0)
     own = cross_fit_features(X, Y, folds, recipe.count, recipe.embed).astype(float)
@@ -352,7 +352,7 @@ def test_documents_that_count_nothing_have_no_part_in_probabilities():
         weights[k], wrong[k] = 0.0, labels[(k + 8) % 24]
     options = {"loss": "softmax", "characters": None, "min_docs": 1}
     found = wc.classifier("linear", **options).fit(texts, wrong, sample_weight=weights)
-    documents = Documents(texts, encode(wrong), weights)
+    documents = Documents(texts, encode_labels(wrong), weights)
     folds = stratified_folds(texts, documents.labels.Y, 10, 0)
     settings = LinearSettings.from_dict(found.settings_)
     features = linear_corpus(documents, folds).features(settings)
@@ -361,7 +361,7 @@ def test_documents_that_count_nothing_have_no_part_in_probabilities():
 
 
 def test_a_class_that_is_held_out_whole_is_not_fair():
-    labels = encode(["a"] * 10 + ["b"])
+    labels = encode_labels(["a"] * 10 + ["b"])
     documents = Documents([f"text {k}" for k in range(11)], labels)
     folds = np.arange(11) % 10
     weights = dict.fromkeys(("vector_weight", "other_weight", "encoder_weight"), 0.0)

@@ -10,7 +10,7 @@ import wordclass as wc
 from wordclass import options as checks
 from wordclass import progress
 from wordclass.classifiers import linear
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.splits import stratified_folds
 from wordclass.linear import features as linear_features
 from wordclass.linear import search as linear_search
@@ -145,13 +145,13 @@ def test_without_probabilities_documents_are_held_out_for_thresholds_only(monkey
 
 def test_no_document_has_a_part_in_what_scores_it_when_it_is_held_out():
     texts = [f"{text} own{k}" for k, text in enumerate(TEXTS)]
-    documents = Documents(texts, encode(LABELS))
+    documents = Documents(texts, encode_labels(LABELS))
     folds = stratified_folds(texts, documents.labels.Y, 10, 0)
     weights = dict.fromkeys(("vector_weight", "other_weight", "encoder_weight"), 0.0)
     settings = LinearSettings.from_dict({**FIXED, **weights, "loss": "squared_hinge"})
 
     def scores(labels, many):
-        given = Documents(texts, encode(labels))
+        given = Documents(texts, encode_labels(labels))
         made = linear_corpus(given, folds).features(settings)
         assert made.n_rotations(many) == {1: 1, 180: 2, 1000: 5}[many]
         return made.held_out_scores(settings, [1.0, 0.1], many)
@@ -322,7 +322,7 @@ def test_many_classes_choose_settings_on_a_fair_part_of_them(most, n_searched, m
 
 def test_the_classes_of_a_part_are_from_large_to_small():
     Y = np.tril(np.ones((10, 10), int))[:, ::-1]  # class 9 has 10 documents, class 0 one
-    documents = Documents(["a"] * 10, encode(Y))
+    documents = Documents(["a"] * 10, encode_labels(Y))
     part = documents.of_classes(4)
     assert part.labels.codeframe.classes == (3, 7)
     np.testing.assert_array_equal(part.labels.Y.toarray(), Y[:, [3, 7]])

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 
 import wordclass as wc  # noqa: E402
-from wordclass.corpus.labels import encode  # noqa: E402
+from wordclass.corpus.labels import encode_labels  # noqa: E402
 from wordclass.network.training import Training  # noqa: E402
 from wordclass.sentence.encoder import SentenceEncoder  # noqa: E402
 from wordclass.storage import models  # noqa: E402
@@ -97,7 +97,7 @@ def test_context_tells_apart_what_words_alone_do_not(make, name):
 
 def test_the_vectors_that_are_read_are_those_of_the_encoder(make, folder):
     classifier = make(vectors=VECTORS)
-    data = classifier._data(TEXTS, encode(LABELS), None)
+    data = classifier._data(TEXTS, encode_labels(LABELS), None)
     own = [row for row in range(len(TEXTS)) if row not in data.validated]
     batch = data.training.batch(np.array([3, 1]))
     assert batch.shift.keys() == {"context", "word_class"}

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 import wordclass as wc
 from wordclass.classifiers import network
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.splits import stratified_folds, validation_split
 from wordclass.network.training import Schedule
 
@@ -20,7 +20,7 @@ from wordclass.network.training import Schedule
 def data_of(texts, labels, **options):
     """What the classifier trains on."""
     classifier = wc.classifier("cnn", min_docs=2, **options)
-    return classifier._data(texts, encode(labels), None)
+    return classifier._data(texts, encode_labels(labels), None)
 
 
 def rows_read(data, number):
@@ -99,7 +99,7 @@ def test_a_label_of_a_training_text_leaves_the_rows_that_it_is_read_with():
 
 def test_labels_of_validation_texts_are_in_no_row_and_in_no_fold(monkeypatch):
     texts, labels = corpus(40)
-    split = validation_split(texts, encode(labels).Y, 0)
+    split = validation_split(texts, encode_labels(labels).Y, 0)
     # which texts validate depends on the labels of all: here they stay the same
     monkeypatch.setattr(network, "validation_split", lambda *_: split)
     embeddings = wc.WordClassEmbeddings(min_docs=2, seed=7)
@@ -163,6 +163,6 @@ def test_texts_without_any_label_make_a_key_too():
     keys = set()
     for name in ("cnn", "lstm"):
         classifier = wc.classifier(name, min_docs=1, checkpoint="state")
-        data = classifier._data(texts, encode(Y, ["a", "b"]), None)
+        data = classifier._data(texts, encode_labels(Y, ["a", "b"]), None)
         keys.add(classifier._checkpoint(data, Schedule()).key)
     assert len(keys) == 2

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 import wordclass as wc  # noqa: E402
 from wordclass import progress  # noqa: E402
 from wordclass.classifiers import network  # noqa: E402
-from wordclass.corpus.labels import encode  # noqa: E402
+from wordclass.corpus.labels import encode_labels  # noqa: E402
 from wordclass.decision.thresholds import Calibration  # noqa: E402
 from wordclass.network import machine  # noqa: E402
 from wordclass.storage import models  # noqa: E402
@@ -112,7 +112,7 @@ def test_only_vectors_that_are_trainable_are_trained():
         "vectors+random": [],
     }.items():
         classifier = make(**VARIANTS[variant])
-        first = classifier._data(TEXTS, encode(LABELS), None).everything
+        first = classifier._data(TEXTS, encode_labels(LABELS), None).everything
         E = classifier.fit(TEXTS, LABELS).embedding_
         assert E.terms == first.terms
         assert E.unseen_terms == first.unseen_terms
@@ -129,7 +129,7 @@ def test_words_of_the_training_texts_that_are_rare_are_trained_in_their_own_rows
     rare = "comet rose moon"
     texts, labels = [*TEXTS, rare], [*LABELS, "space"]
     classifier = make("lstm", vectors=VECTORS, trainable=True)
-    first = classifier._data(texts, encode(labels), None).everything
+    first = classifier._data(texts, encode_labels(labels), None).everything
     E = classifier.fit(texts, labels).embedding_
     assert (E.matrix[E.row("comet")] != first.matrix[first.row("comet")]).any()
     assert (E.matrix[E.row("tulip")] == first.matrix[first.row("tulip")]).all()

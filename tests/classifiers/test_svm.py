@@ -11,7 +11,7 @@ from small_encoders import letters
 import wordclass as wc
 from wordclass import progress
 from wordclass.classifiers import svm
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.splits import document_order, fingerprint_texts
 from wordclass.decision.thresholds import best_thresholds
 from wordclass.linear import one_vs_rest
@@ -34,7 +34,7 @@ def noisy(made, seed=0, n_wrong=12):
     texts = list(texts)
     for k in generator.choice(len(texts), n_wrong, replace=False):
         texts[k] = f"{texts[(k + 1) % len(texts)]} {texts[(k + 2) % len(texts)]}"
-    order = document_order(fingerprint_texts(texts), encode(labels).Y)
+    order = document_order(fingerprint_texts(texts), encode_labels(labels).Y)
     return [texts[k] for k in order], [labels[k] for k in order]
 
 
@@ -96,7 +96,7 @@ def test_two_classes_are_one_problem_of_two_sides(monkeypatch):
 def test_every_class_of_a_multilabel_task_is_searched_on_its_own(target, class_weight, monkeypatch):
     exact(monkeypatch)
     texts, labels = noisy(multilabel_corpus(80), 1, 20)
-    X, Y = matrix(texts), encode(labels).Y.toarray()
+    X, Y = matrix(texts), encode_labels(labels).Y.toarray()
     ours = svm_of(target=target, class_weight=class_weight, n_jobs=2).fit(texts, labels)
     made = ours.decision_function(texts)
     for j in range(3):
@@ -262,7 +262,7 @@ def test_documents_are_weighted_sums_of_vectors(features):
 
 def test_sums_of_vectors_of_multilabel_texts_are_searched_class_by_class():
     texts, labels = noisy(multilabel_corpus(80), 1, 20)
-    Y = encode(labels).Y.toarray()
+    Y = encode_labels(labels).Y.toarray()
     ours = svm_of(features="wce", n_jobs=2).fit(texts, labels)
     S = wc.WordClassEmbeddings(min_docs=2).fit(texts, labels).vectors_
     for j in range(3):
@@ -311,7 +311,7 @@ def test_thresholds_are_zero_or_tuned_on_texts_held_out():
     assert svm_of().fit(texts, labels).thresholds_.tolist() == [0.0] * 3
     tuned = svm_of(thresholds="tuned", C=1.0, probabilities=False).fit(texts, labels)
     assert tuned.thresholds_.any()
-    X, Y = matrix(texts), encode(labels).Y.toarray()
+    X, Y = matrix(texts), encode_labels(labels).Y.toarray()
     held_out = np.empty(len(texts))
     for rows, others in StratifiedKFold(5).split(X, Y[:, 0]):
         machine = LinearSVC(C=1.0, class_weight="balanced", dual=False, tol=1e-8)

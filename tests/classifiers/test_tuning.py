@@ -13,7 +13,7 @@ import wordclass as wc
 from wordclass import catalogue, progress
 from wordclass.classifiers import nearest
 from wordclass.classifiers.tuning import Journal, _Trials, digest_of, expected_seconds, split
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.linear.search import Documents, Trial
 
@@ -205,7 +205,7 @@ def test_progress_is_told_by_trial():
 
 def test_trials_of_other_vectors_or_options_have_another_key():
     def key(vectors, **settings):
-        documents = Documents(["moon", "rose"], encode(["space", "garden"]))
+        documents = Documents(["moon", "rose"], encode_labels(["space", "garden"]))
         trials = _Trials("linear", {"vectors": vectors}, documents, documents, time.monotonic)
         return trials.key(settings)
 
@@ -419,7 +419,7 @@ def test_a_trial_is_expected_to_take_as_long_as_those_like_it(settings, seconds)
 
 
 def documents(texts, labels):
-    return Documents(list(texts), encode(labels))
+    return Documents(list(texts), encode_labels(labels))
 
 
 def share_of_each_class(part, whole):

@@ -102,7 +102,7 @@ def test_nothing_is_left_behind_where_writing_fails(report_on, tmp_path, monkeyp
     def fail(*_, **__):
         raise RuntimeError("out of ink")
 
-    monkeypatch.setattr(demo, "exported", fail)
+    monkeypatch.setattr(demo, "export_page", fail)
     with pytest.raises(RuntimeError, match="ink"):
         report_on(tmp_path / "report")
     assert names_in(tmp_path) == []

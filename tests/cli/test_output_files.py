@@ -15,7 +15,7 @@ from made_up import corpus
 
 import wordclass as wc
 from wordclass import catalogue
-from wordclass.batch.row_files import rows_to
+from wordclass.batch.row_files import open_row_writer
 from wordclass.storage import files
 
 COMPRESSIONS = ("", ".gz", ".zst")
@@ -164,7 +164,7 @@ def test_a_picture_is_not_written_under_a_compressed_name(run, data, model, tmp_
 def test_every_way_to_write_to_a_stream_writes_the_same(tmp_path, name):
     expected = b"".join(b"line %d\n" % number for number in range(300_000))
     lines = expected.splitlines(keepends=True)
-    with files.writing(tmp_path / name) as stream:
+    with files.open_for_writing(tmp_path / name) as stream:
         stream.writelines(lines[:1000])
         stream.flush()
         assert stream.write(memoryview(b"".join(lines[1000:-2]))) == sum(map(len, lines[1000:-2]))
@@ -173,7 +173,7 @@ def test_every_way_to_write_to_a_stream_writes_the_same(tmp_path, name):
         text_stream.write(lines[-1].decode())
         text_stream.detach()
     assert content_by_arrow(tmp_path / name) == expected
-    assert files.content_of(tmp_path / name) == expected
+    assert files.read_content(tmp_path / name) == expected
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.npy.gz", "x.npy.zst"])
@@ -181,7 +181,7 @@ def test_numpy_writes_through_the_compression(tmp_path, name):
     import numpy as np
 
     array = np.arange(100_000)
-    with files.writing(tmp_path / name) as stream:
+    with files.open_for_writing(tmp_path / name) as stream:
         np.save(stream, array)
     np.testing.assert_array_equal(np.load(io.BytesIO(content_by_arrow(tmp_path / name))), array)
 
@@ -195,7 +195,7 @@ HARMLESS = ["", "moon", "a=b", " =1", "'=1", "12", "-12", "+1.5e-3", "-.5", "1;-
 
 def cells_written(folder, values, ending=".csv", *, escape_formulas):
     path = folder / f"rows{ending}"
-    with rows_to(path, escape_formulas=escape_formulas) as write:
+    with open_row_writer(path, escape_formulas=escape_formulas) as write:
         write([{"cell": value} for value in values])
     return [row["cell"] for row in rows_by_others(path)]
 
@@ -215,7 +215,7 @@ def test_numbers_and_lists_of_numbers_stay_and_lists_of_texts_are_escaped(tmp_pa
 
 
 def test_names_of_columns_are_escaped_too(tmp_path):
-    with rows_to(tmp_path / "rows.csv", escape_formulas=True) as write:
+    with open_row_writer(tmp_path / "rows.csv", escape_formulas=True) as write:
         write([{"=1+1": "x"}])
     assert (tmp_path / "rows.csv").read_text() == '"\'=1+1"\n"x"\n'
 

@@ -9,7 +9,7 @@ from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass import catalogue
-from wordclass.engines.engine import opened
+from wordclass.engines.engine import open_engine
 from wordclass.engines.tasks import tree_sum
 
 ENGINES = [
@@ -104,7 +104,7 @@ def test_a_malformed_record_is_told_by_file_and_line(name, engine_named, tmp_pat
         with pytest.raises(wc.FormatError) as told:
             wc.WordClassEmbeddings().fit_parts(parts, engine=engine)
         assert str(told.value).startswith(f"{bad}, line 5: field 'text' is the number 5")
-        skipping = wc.CorpusParts.of(parts, on_bad_record="skip")
+        skipping = wc.ShardedCorpus.of(parts, on_bad_record="skip")
         found = wc.WordClassEmbeddings().fit_parts(skipping, engine=engine)
         assert (found.seen_.n_docs, found.seen_.n_skipped) == (200, 1)
         assert found.seen_.bad.line == 5
@@ -116,7 +116,7 @@ def test_an_unknown_engine_is_refused():
         wc.engine("daks")
     with (
         pytest.raises(wc.InputError, match="engine is 5; expected one of dask, in_sequence"),
-        opened(5),
+        open_engine(5),
     ):
         pass
     with pytest.raises(wc.InputError, match="'processes' has no option 'master'; it has n_workers"):

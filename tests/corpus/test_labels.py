@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 from wordclass import InputError
-from wordclass.corpus.labels import Codeframe, check_class_count, encode, with_columns
+from wordclass.corpus.labels import Codeframe, check_class_count, encode_labels, move_columns
 
 
 def dense(labels, **options):
-    return encode(labels, **options).Y.toarray().astype(int).tolist()
+    return encode_labels(labels, **options).Y.toarray().astype(int).tolist()
 
 
 SINGLE = ["b", "a", "b"]
@@ -31,7 +31,7 @@ MATRIX = [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
     ids=lambda value: type(value).__name__,
 )
 def test_single_labels_come_in_many_forms(labels):
-    encoded = encode(labels)
+    encoded = encode_labels(labels)
     assert encoded.codeframe == Codeframe(("a", "b"), "single")
     assert encoded.Y.toarray().tolist() == [[0, 1], [1, 0], [0, 1]]
 
@@ -50,7 +50,7 @@ def test_single_labels_come_in_many_forms(labels):
     ],
 )
 def test_multilabel_labels_come_in_many_forms(labels):
-    encoded = encode(labels)
+    encoded = encode_labels(labels)
     assert encoded.codeframe == Codeframe(("a", "b", "c"), "multilabel")
     assert encoded.Y.toarray().tolist() == MATRIX
 
@@ -60,46 +60,46 @@ def test_multilabel_labels_come_in_many_forms(labels):
     [np.array, sparse.csr_matrix, sparse.coo_array, lambda m: np.array(m, bool), pd.DataFrame],
 )
 def test_a_matrix_has_numbered_classes_unless_they_are_named(form):
-    encoded = encode(form(MATRIX))
+    encoded = encode_labels(form(MATRIX))
     assert encoded.codeframe.classes == (0, 1, 2)
     assert encoded.Y.toarray().tolist() == MATRIX
-    named = encode(form(MATRIX), ["x", "y", "z"])
+    named = encode_labels(form(MATRIX), ["x", "y", "z"])
     assert named.codeframe.classes == ("x", "y", "z")
 
 
 def test_the_columns_of_a_data_frame_are_the_classes():
     frame = pd.DataFrame(MATRIX, columns=["x", "y", "z"])
-    assert encode(frame).codeframe.classes == ("x", "y", "z")
+    assert encode_labels(frame).codeframe.classes == ("x", "y", "z")
 
 
 def test_classes_are_sorted_and_a_predicted_matrix_has_the_order_of_the_given_one():
-    encoded = encode(np.array(MATRIX), ["c", "a", "b"])
+    encoded = encode_labels(np.array(MATRIX), ["c", "a", "b"])
     assert encoded.codeframe.classes == ("a", "b", "c")
     decisions = encoded.Y.toarray().astype(bool)
     assert encoded.codeframe.to_labels(decisions).tolist() == MATRIX
 
 
 def test_integers_sort_as_numbers_and_numpy_ones_become_plain():
-    encoded = encode(np.array([10, 9, 10]))
+    encoded = encode_labels(np.array([10, 9, 10]))
     assert encoded.codeframe.classes == (9, 10)
     assert all(type(label) is int for label in encoded.codeframe.classes)
 
 
 def test_true_and_false_are_the_classes_1_and_0():
-    assert encode([True, False]).codeframe.classes == (0, 1)
+    assert encode_labels([True, False]).codeframe.classes == (0, 1)
     assert dense(np.array([True, False])) == [[0, 1], [1, 0]]
 
 
 def test_class_names_fix_the_codeframe():
     assert dense(["b"], class_names=["c", "b", "a"]) == [[0, 1, 0]]
     with pytest.raises(InputError, match="unknown class 'd'"):
-        encode(["d"], ["a", "b"])
+        encode_labels(["d"], ["a", "b"])
 
 
 def test_labels_come_back_in_the_form_they_had():
-    single = encode(SINGLE)
+    single = encode_labels(SINGLE)
     assert single.codeframe.to_labels(single.Y.toarray() > 0).tolist() == SINGLE
-    several = encode(SETS)
+    several = encode_labels(SETS)
     back = several.codeframe.to_labels(several.Y.toarray() > 0)
     assert back == [("a", "b"), (), ("c",)]
 
@@ -128,7 +128,7 @@ def test_labels_come_back_in_the_form_they_had():
 )
 def test_labels_that_cannot_be_meant_are_refused(labels, message):
     with pytest.raises(InputError, match=message):
-        encode(labels)
+        encode_labels(labels)
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_labels_that_cannot_be_meant_are_refused(labels, message):
 )
 def test_names_that_do_not_fit_a_matrix_are_refused(names, message):
     with pytest.raises(InputError, match=message):
-        encode(np.array(MATRIX), names)
+        encode_labels(np.array(MATRIX), names)
 
 
 def test_two_columns_of_a_frame_with_the_same_name_are_refused():
     with pytest.raises(InputError, match="two columns of the same name"):
-        encode(pd.DataFrame([[1, 0]], columns=["a", "a"]))
+        encode_labels(pd.DataFrame([[1, 0]], columns=["a", "a"]))
 
 
 def test_codeframes_unite():
@@ -173,9 +173,9 @@ def test_the_order_of_a_matrix_shrinks_with_its_classes():
 
 def test_one_class_or_none_is_refused():
     with pytest.raises(InputError, match="only one class, 'a'"):
-        check_class_count(encode(["a", "a"]).codeframe)
+        check_class_count(encode_labels(["a", "a"]).codeframe)
     with pytest.raises(InputError, match="the labels have no class; expected"):
-        check_class_count(encode([[], []]).codeframe)
+        check_class_count(encode_labels([[], []]).codeframe)
 
 
 def test_an_unknown_class_names_close_ones_or_the_first_few():
@@ -189,7 +189,7 @@ def test_an_unknown_class_names_close_ones_or_the_first_few():
 @pytest.mark.parametrize("labels", [{0: "a", 1: "b"}, {"a", "b"}])
 def test_what_has_no_order_is_no_labels(labels):
     with pytest.raises(InputError, match=f"labels is a {type(labels).__name__}; expected"):
-        encode(labels)
+        encode_labels(labels)
 
 
 def test_two_classes_are_enough():
@@ -209,13 +209,13 @@ def test_at_most_eight_classes_are_listed_and_three_close_ones():
 
 def test_columns_move_to_new_places_in_order():
     matrix = sparse.csr_matrix([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
-    moved = with_columns(matrix, [3, 0, 1], 4)
+    moved = move_columns(matrix, [3, 0, 1], 4)
     assert moved.toarray().tolist() == [[2, 0, 0, 1], [0, 3, 0, 0]]
     assert moved.indices.tolist() == [0, 3, 1]
 
 
 def test_labels_over_a_larger_codeframe_have_its_columns():
-    encoded = encode([["c"], ["a", "c"], []])
+    encoded = encode_labels([["c"], ["a", "c"], []])
     larger = Codeframe(("a", "b", "c", "d"), "multilabel")
     assert encoded.over(larger).toarray().tolist() == [[0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
     with pytest.raises(InputError, match="unknown class 'c'"):
@@ -225,26 +225,26 @@ def test_labels_over_a_larger_codeframe_have_its_columns():
 def test_a_cell_that_is_there_twice_counts_2():
     twice = sparse.csr_matrix(([1.0, 1.0], [0, 0], [0, 2]), shape=(1, 2))
     with pytest.raises(InputError, match="holds 2; expected only 0 and 1"):
-        encode(twice)
+        encode_labels(twice)
     assert twice.nnz == 2  # what was given stays as it was
 
 
 def test_a_zero_that_is_stored_is_no_label():
     stored = sparse.csr_matrix(([0.0, 1.0], [0, 1], [0, 2]), shape=(1, 2))
-    assert encode(stored).Y.indices.tolist() == [1]
+    assert encode_labels(stored).Y.indices.tolist() == [1]
     assert stored.nnz == 2
 
 
 def test_a_column_without_a_name_is_refused():
     with pytest.raises(InputError, match="column name is None; expected a str or int"):
-        encode(pd.DataFrame([[1, 0]], columns=pd.Index(["a", None], dtype=object)))
+        encode_labels(pd.DataFrame([[1, 0]], columns=pd.Index(["a", None], dtype=object)))
 
 
 def test_encoded_labels_are_returned_as_they_are():
-    encoded = encode(SETS)
-    assert encode(encoded) is encoded
-    assert encode(encoded, ["x"]) is encoded
-    listed = encode(SETS).Y
+    encoded = encode_labels(SETS)
+    assert encode_labels(encoded) is encoded
+    assert encode_labels(encoded, ["x"]) is encoded
+    listed = encode_labels(SETS).Y
     assert listed.indices.tolist() == [0, 1, 2]
     assert listed.data.tolist() == [1.0, 1.0, 1.0]
 
@@ -259,9 +259,9 @@ def test_a_matrix_in_its_own_order_needs_no_columns():
 @pytest.mark.parametrize("kind", [bool, np.bool_])
 def test_bool_labels_stay_bool(kind):
     labels = [kind(k % 2) for k in range(4)]
-    codeframe = encode(labels).codeframe
+    codeframe = encode_labels(labels).codeframe
     assert [*map(type, codeframe.classes)] == [bool, bool]
-    assert codeframe.to_labels(encode(labels).Y.toarray() > 0).tolist() == [False, True] * 2
-    assert encode([[True], [], [True, False]]).codeframe.classes == (False, True)
+    assert codeframe.to_labels(encode_labels(labels).Y.toarray() > 0).tolist() == [False, True] * 2
+    assert encode_labels([[True], [], [True, False]]).codeframe.classes == (False, True)
     with pytest.raises(InputError, match="classes mix int and bool"):
-        encode([True, 0, 5])
+        encode_labels([True, 0, 5])

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wordclass.corpus.lines import decoded
+from wordclass.corpus.lines import decode_lines
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import files
 
 
 def lines_of(tmp_path, content, encoding="utf-8"):
     (tmp_path / "x.txt").write_bytes(content)
-    return list(decoded(tmp_path / "x.txt", encoding))
+    return list(decode_lines(tmp_path / "x.txt", encoding))
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_where_the_chunks_end_does_not_matter(encoding, content, chunk):
             return super().read1(chunk)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "reading", lambda _, **_options: Drops(content.encode(encoding)))
-        found = list(decoded("x", encoding))
+        patch.setattr(files, "open_for_reading", lambda _, **_options: Drops(content.encode(encoding)))
+        found = list(decode_lines("x", encoding))
     assert found == [f"{line}\n" for line in content.split("\n")[:-1]] + [
         content.split("\n")[-1]
     ] * (content[-1:] not in ("", "\n"))
@@ -116,7 +116,7 @@ def test_a_bad_byte_from_a_pipe_is_told_without_waiting_for_more(tmp_path):
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"a\n\xff\n",))
     writer.start()
     with pytest.raises(FormatError, match="byte 0xff is not valid") as caught:
-        list(decoded(tmp_path / "pipe", "utf-8"))
+        list(decode_lines(tmp_path / "pipe", "utf-8"))
     writer.join()
     assert caught.value.line == 2
 
@@ -131,12 +131,12 @@ def test_a_file_without_the_mark_that_its_encoding_needs_is_an_error(tmp_path, e
 def test_white_space_without_end_is_refused_soon(tmp_path):
     assert len(lines_of(tmp_path, b"\n" * 1_000_000)) == 1_000_000
     path = tmp_path / "x.txt.gz"
-    with files.writing(path) as file:
+    with files.open_for_writing(path) as file:
         file.write(b"a\n" + b" \n" * 1_000_000)
     with pytest.raises(FormatError, match="more than 1,048,576 blanks in a row"):
-        list(decoded(path, "utf-8"))
+        list(decode_lines(path, "utf-8"))
 
 
 def test_a_pipe_that_nobody_writes_to_is_empty(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert list(decoded(tmp_path / "pipe", "utf-8")) == []
+    assert list(decode_lines(tmp_path / "pipe", "utf-8")) == []

@@ -14,7 +14,7 @@ from in_parts import assert_equal_vectors, write_parts
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass.corpus.reader import Seen
+from wordclass.corpus.reader import ReadSummary
 
 TEXTS, LABELS = corpus(120)
 AWKWARD = [f'{text}\nsaid "{k}", and; more\té' for k, text in enumerate(TEXTS)]
@@ -39,7 +39,7 @@ def write(path, texts=TEXTS, labels=LABELS):
 
 
 def texts_of(parts):
-    seen = Seen()
+    seen = ReadSummary()
     return [
         record.text
         for number, item in enumerate(parts.items)
@@ -56,7 +56,7 @@ def texts_of(parts):
 def test_a_file_that_is_cut_is_the_file(tmp_path, ending, n_bytes):
     texts = TEXTS if ending == ".ft" else AWKWARD
     path = write(tmp_path / f"docs{ending}", texts)
-    parts = wc.CorpusParts.of(path, part_bytes=n_bytes)
+    parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes)
     assert len(parts) > 1
     assert [part.span[0] for part in parts.items][1:] == [p.span[1] for p in parts.items][:-1]
     assert texts_of(pickle.loads(pickle.dumps(parts))) == texts
@@ -73,7 +73,7 @@ def test_files_that_cannot_be_cut_are_one_part(tmp_path):
     wide = tmp_path / "wide.jsonl"
     wide.write_text(path.read_text(), encoding="utf-16")
     for each, options in ((packed, {}), (array, {}), (wide, {"encoding": "utf-16"})):
-        parts = wc.CorpusParts.of(each, part_bytes=100, **options)
+        parts = wc.ShardedCorpus.of(each, part_bytes=100, **options)
         assert len(parts) == 1
         assert texts_of(parts) == TEXTS
 
@@ -82,7 +82,7 @@ def test_vectors_do_not_depend_on_where_a_file_is_cut(tmp_path):
     path = write(tmp_path / "docs.jsonl")
     expected = wc.WordClassEmbeddings().fit(TEXTS, LABELS)
     for n_bytes in (100, 1_000, 3_000):
-        found = wc.WordClassEmbeddings().fit_parts(wc.CorpusParts.of(path, part_bytes=n_bytes))
+        found = wc.WordClassEmbeddings().fit_parts(wc.ShardedCorpus.of(path, part_bytes=n_bytes))
         assert_equal_vectors(found, expected)
 
 
@@ -91,19 +91,19 @@ def test_folders_patterns_and_lists_are_corpora(tmp_path):
     (folder / "_SUCCESS").write_text("")
     (folder / ".part-000.jsonl.crc").write_text("?")
     for data in (folder, str(folder / "part-*.jsonl"), sorted(folder.glob("part*"))):
-        parts = wc.CorpusParts.of(data)
+        parts = wc.ShardedCorpus.of(data)
         assert (len(parts), texts_of(parts)) == (5, TEXTS)
     mixed = [write(tmp_path / "one.csv", TEXTS[:60], LABELS[:60]), tmp_path / "two.parquet"]
     write(mixed[1], TEXTS[60:], LABELS[60:])
-    assert texts_of(wc.CorpusParts.of(mixed)) == TEXTS
+    assert texts_of(wc.ShardedCorpus.of(mixed)) == TEXTS
     lines = write(tmp_path / "three.ft", TEXTS, LABELS)
-    assert texts_of(wc.CorpusParts.of([*mixed, lines])) == TEXTS * 2
+    assert texts_of(wc.ShardedCorpus.of([*mixed, lines])) == TEXTS * 2
 
 
 def test_parts_are_found_from_anywhere(tmp_path, monkeypatch):
     write(tmp_path / "docs.jsonl")
     monkeypatch.chdir(tmp_path)
-    parts = wc.CorpusParts.of("docs.jsonl")
+    parts = wc.ShardedCorpus.of("docs.jsonl")
     monkeypatch.chdir("/")
     assert texts_of(parts) == TEXTS
 
@@ -113,16 +113,16 @@ def test_a_folder_per_class_is_one_part(tmp_path):
     for k, (text, label) in enumerate(zip(TEXTS[:9], LABELS[:9], strict=True)):
         (classes / label).mkdir(parents=True, exist_ok=True)
         (classes / label / f"{k}.txt").write_text(text)
-    assert sorted(texts_of(wc.CorpusParts.of(classes))) == sorted(TEXTS[:9])
+    assert sorted(texts_of(wc.ShardedCorpus.of(classes))) == sorted(TEXTS[:9])
 
 
 def test_the_kind_of_task_is_decided_by_all_parts(tmp_path):
     texts, labels = multilabel_corpus(60)
     parts = write_parts(tmp_path / "parts", texts, labels, 6)
-    assert wc.CorpusParts.of(parts).read() == wc.LabelledCorpus(texts, labels, True)
+    assert wc.ShardedCorpus.of(parts).read() == wc.LabelledCorpus(texts, labels, True)
     singles = write_parts(tmp_path / "singles", TEXTS, [[each] for each in LABELS], 6)
-    assert wc.CorpusParts.of(singles).read() == wc.LabelledCorpus(TEXTS, LABELS, False)
-    found = wc.WordClassEmbeddings().fit_parts(wc.CorpusParts.of(singles, multilabel=True))
+    assert wc.ShardedCorpus.of(singles).read() == wc.LabelledCorpus(TEXTS, LABELS, False)
+    found = wc.WordClassEmbeddings().fit_parts(wc.ShardedCorpus.of(singles, multilabel=True))
     assert found.learned_.codeframe.kind == "multilabel"
 
 
@@ -141,11 +141,11 @@ def test_bad_records_have_the_line_of_the_file_wherever_it_is_cut(tmp_path, endi
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:100], line, *lines[100:]]) + "\n")
     for n_bytes in (200, 1_000, 1 << 30):
-        parts = wc.CorpusParts.of(path, part_bytes=n_bytes)
+        parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes)
         with pytest.raises(wc.FormatError) as told:
             texts_of(parts)
         assert str(told.value).startswith(f"{path}, line 101: {reason}")
-        skipping = wc.CorpusParts.of(path, part_bytes=n_bytes, on_bad_record="skip")
+        skipping = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_bad_record="skip")
         found = wc.WordClassEmbeddings().fit_parts(skipping)
         assert (found.seen_.n_docs, found.seen_.n_skipped) == (120, 1)
         assert str(found.seen_.bad) == str(told.value)
@@ -157,8 +157,8 @@ def test_bytes_that_cannot_be_decoded_are_a_bad_record(tmp_path):
     path.write_bytes(b"".join([*lines[:50], b'{"text": "\xff", "label": "x"}\n', *lines[50:]]))
     for n_bytes in (500, 1 << 30):
         with pytest.raises(wc.FormatError, match="line 51: byte 0xff is not valid utf-8"):
-            texts_of(wc.CorpusParts.of(path, part_bytes=n_bytes))
-        parts = wc.CorpusParts.of(path, part_bytes=n_bytes, on_bad_record="skip")
+            texts_of(wc.ShardedCorpus.of(path, part_bytes=n_bytes))
+        parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_bad_record="skip")
         assert texts_of(parts) == TEXTS
 
 
@@ -166,17 +166,17 @@ def test_a_file_without_one_good_record_is_not_skipped(tmp_path):
     folder = write_parts(tmp_path / "parts", TEXTS, LABELS, 3)
     (folder / "part-001.jsonl").write_text("{\n{\n")
     with pytest.raises(wc.FormatError, match=r"part-001.jsonl, line 1: not JSON"):
-        texts_of(wc.CorpusParts.of(folder, on_bad_record="skip"))
+        texts_of(wc.ShardedCorpus.of(folder, on_bad_record="skip"))
 
 
 def test_a_missing_label_has_the_line_of_the_file_wherever_it_is_cut(tmp_path):
     path = write(tmp_path / "docs.jsonl", TEXTS, [*LABELS[:90], "", *LABELS[91:]])
     for n_bytes in (100, 1_000, 1 << 30):
-        parts = wc.CorpusParts.of(path, part_bytes=n_bytes)
+        parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes)
         for use in (parts.read, lambda: wc.WordClassEmbeddings().fit_parts(parts)):  # noqa: B023
             with pytest.raises(wc.FormatError, match="line 91: no label, in a single-label task"):
                 use()
-        skipping = wc.CorpusParts.of(path, part_bytes=n_bytes, on_missing_label="skip")
+        skipping = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_missing_label="skip")
         assert len(skipping.read()) == 119
 
 
@@ -185,7 +185,7 @@ def test_a_range_of_bad_records_is_skipped_as_they_would_be_elsewhere(tmp_path):
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:50], *["{" * 150] * 20, *lines[50:]]) + "\n")
     for n_bytes in (200, 1 << 30):
-        parts = wc.CorpusParts.of(path, part_bytes=n_bytes, on_bad_record="skip")
+        parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_bad_record="skip")
         found = wc.WordClassEmbeddings().fit_parts(parts)
         assert (found.seen_.n_docs, found.seen_.n_skipped, found.seen_.bad.line) == (120, 20, 51)
 
@@ -212,17 +212,17 @@ def test_tables_that_disagree_on_a_split_are_refused(tmp_path):
     one.write_text("text,label,split\na,b,train\n")
     other.write_text("text,label\na,b\n")
     with pytest.raises(wc.FormatError, match=r"2.csv, line 1: no column 'split', unlike the parts"):
-        texts_of(wc.CorpusParts.of([one, other]))
+        texts_of(wc.ShardedCorpus.of([one, other]))
 
 
 def test_a_file_that_is_not_there_is_told_of(tmp_path):
     for data in (tmp_path / "a.jsonl", str(tmp_path / "*.jsonl"), "memory://nothing/a.jsonl"):
         with pytest.raises(wc.MissingDataError, match="no such file or folder"):
-            wc.CorpusParts.of(data)
+            wc.ShardedCorpus.of(data)
     with pytest.raises(wc.InputError, match="no files were named"):
-        wc.CorpusParts.of([])
+        wc.ShardedCorpus.of([])
     with pytest.raises(wc.WordClassError, match="nosuch"):
-        wc.CorpusParts.of("nosuch://bucket/docs.jsonl")
+        wc.ShardedCorpus.of("nosuch://bucket/docs.jsonl")
 
 
 # --- addresses ------------------------------------------------------------------------------------
@@ -282,28 +282,28 @@ def test_files_are_read_from_memory_and_in_ranges(tmp_path, memory, ending):
     path = write(tmp_path / f"docs{ending}", texts)
     memory.pipe(f"/corpus/docs{ending}", path.read_bytes())
     for data in (f"memory://corpus/docs{ending}", f"memory://corpus/*{ending}", "memory://corpus"):
-        parts = wc.CorpusParts.of(data, part_bytes=2_000)
+        parts = wc.ShardedCorpus.of(data, part_bytes=2_000)
         assert len(parts) > 1 or ending == ".csv"
         assert texts_of(parts) == texts
     packed = gzip.compress(write(tmp_path / "docs.jsonl", texts).read_bytes())
     memory.pipe("/corpus/packed.jsonl.gz", packed)
-    assert texts_of(wc.CorpusParts.of("memory://corpus/packed.jsonl.gz")) == texts
+    assert texts_of(wc.ShardedCorpus.of("memory://corpus/packed.jsonl.gz")) == texts
 
 
 def test_files_are_read_over_http_in_ranges(served):
     pytest.importorskip("aiohttp", reason="the extra 'fsspec' is not installed")
     folder, address, handler = served
     path = write(folder / "docs.jsonl", TEXTS * 40, LABELS * 40)
-    parts = wc.CorpusParts.of(f"{address}/docs.jsonl", part_bytes=path.stat().st_size // 3)
+    parts = wc.ShardedCorpus.of(f"{address}/docs.jsonl", part_bytes=path.stat().st_size // 3)
     assert len(parts) == 3
     assert texts_of(parts) == TEXTS * 40
     assert any(wanted is not None for _, wanted in handler.asked)
     found = wc.WordClassEmbeddings().fit_parts(parts)
     assert_equal_vectors(found, wc.WordClassEmbeddings().fit(TEXTS * 40, LABELS * 40))
     write(folder / "docs.parquet", TEXTS, LABELS)
-    assert texts_of(wc.CorpusParts.of(f"{address}/docs.parquet", part_bytes=500)) == TEXTS
+    assert texts_of(wc.ShardedCorpus.of(f"{address}/docs.parquet", part_bytes=500)) == TEXTS
     with pytest.raises(wc.MissingDataError, match="no such file"):
-        wc.CorpusParts.of(f"{address}/nothing.jsonl")
+        wc.ShardedCorpus.of(f"{address}/nothing.jsonl")
 
 
 def test_a_remote_part_that_vanishes_between_the_passes_is_told_of(memory):

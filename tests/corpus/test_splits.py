@@ -3,7 +3,7 @@ import pytest
 from made_up import corpus, multilabel_corpus
 
 from wordclass import progress
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.splits import (
     Holdout,
     Split,
@@ -18,7 +18,7 @@ from wordclass.errors import InputError
 
 def test_every_class_is_dealt_out_evenly():
     texts, labels = corpus(300)
-    Y = encode(labels).Y
+    Y = encode_labels(labels).Y
     texts = [f"{text} {k}" for k, text in enumerate(texts)]  # no two alike
     folds = stratified_folds(texts, Y, 5, seed=0)
     assert set(folds) == set(range(5))
@@ -31,7 +31,7 @@ def test_the_rarest_class_of_a_document_decides():
     Y = np.ones((100, 2))
     Y[:10, 1], Y[10:, 1] = 1, 0
     texts = [f"text {k}" for k in range(100)]
-    folds = stratified_folds(texts, encode(Y).Y, 10, seed=3)
+    folds = stratified_folds(texts, encode_labels(Y).Y, 10, seed=3)
     assert sorted(folds[:10]) == list(range(10))
     assert np.bincount(folds).tolist() == [10] * 10
 
@@ -39,7 +39,7 @@ def test_the_rarest_class_of_a_document_decides():
 def test_documents_without_labels_are_dealt_out_too():
     texts, _ = corpus(40)
     folds = stratified_folds(
-        [f"{t}{k}" for k, t in enumerate(texts)], encode([[]] * 39 + [["a"]]).Y, 4, 0
+        [f"{t}{k}" for k, t in enumerate(texts)], encode_labels([[]] * 39 + [["a"]]).Y, 4, 0
     )
     assert np.bincount(folds).tolist() == [10] * 4
 
@@ -47,16 +47,16 @@ def test_documents_without_labels_are_dealt_out_too():
 def test_the_order_of_documents_does_not_matter():
     texts, labels = multilabel_corpus()
     order = np.random.default_rng(1).permutation(len(texts))
-    folds = stratified_folds(texts, encode(labels).Y, 4, seed=0)
+    folds = stratified_folds(texts, encode_labels(labels).Y, 4, seed=0)
     moved = stratified_folds(
-        [texts[k] for k in order], encode([labels[k] for k in order]).Y, 4, seed=0
+        [texts[k] for k in order], encode_labels([labels[k] for k in order]).Y, 4, seed=0
     )
     assert moved.tolist() == folds[order].tolist()
 
 
 def test_copies_of_a_text_stay_together_unless_they_are_blank():
     texts = ["same words"] * 20 + [""] * 20 + [f"text {k}" for k in range(20)]
-    folds = stratified_folds(texts, encode(["a", "b"] * 30).Y, 5, seed=0)
+    folds = stratified_folds(texts, encode_labels(["a", "b"] * 30).Y, 5, seed=0)
     assert len(set(folds[:20])) == 1
     assert len(set(folds[20:40])) == 5
 
@@ -64,7 +64,7 @@ def test_copies_of_a_text_stay_together_unless_they_are_blank():
 @pytest.mark.parametrize("seed", [0, 1, -7])
 def test_another_seed_deals_in_another_way(seed):
     texts = [f"text {k}" for k in range(60)]
-    Y = encode(["a", "b"] * 30).Y
+    Y = encode_labels(["a", "b"] * 30).Y
     folds = stratified_folds(texts, Y, 5, seed)
     assert folds.tolist() == stratified_folds(texts, Y, 5, seed).tolist()
     assert folds.tolist() != stratified_folds(texts, Y, 5, seed + 1).tolist()
@@ -72,7 +72,7 @@ def test_another_seed_deals_in_another_way(seed):
 
 def test_a_seed_may_be_an_integer_of_numpy_but_not_larger_than_16_bytes():
     texts, labels = corpus(20)
-    Y = encode(labels).Y
+    Y = encode_labels(labels).Y
     same = stratified_folds(texts, Y, 5, np.int64(3))
     assert same.tolist() == stratified_folds(texts, Y, 5, 3).tolist()
     with pytest.raises(InputError, match=r"seed is 16069.*; expected one between"):
@@ -132,7 +132,7 @@ def test_every_fold_with_documents_is_held_out_once_and_the_others_train():
 
 def test_a_fifth_of_every_class_validates_unless_all_texts_are_copies():
     texts = [f"text {k}" for k in range(40)]
-    Y = encode(["a", "b", "b", "b"] * 10).Y
+    Y = encode_labels(["a", "b", "b", "b"] * 10).Y
     split = validation_split(texts, Y, seed=0)
     assert sorted([*split.train, *split.held_out]) == list(range(40))
     assert Y[split.held_out].sum(axis=0).tolist() == [[2, 6]]

@@ -10,7 +10,7 @@ import wordclass as wc
 from wordclass.corpus.labels import Codeframe
 from wordclass.decision.explanation import Contributions, Explanation, words_of_characters
 from wordclass.decision.scorers import LinearScorer, SumScorer
-from wordclass.text.analyzer import Analyzer, CharacterAnalyzer, leftovers
+from wordclass.text.analyzer import Analyzer, CharacterAnalyzer, text_between_tokens
 
 CODEFRAME = Codeframe(("garden", "space"), "single")
 
@@ -164,7 +164,7 @@ def slow_shares(text, words, characters, names, known):
     """Share n-grams out character by character, as the definition says."""
     tokens = words.tokens(text)
     owner = {}
-    for token, start, end in [*tokens, *leftovers(text, tokens)]:
+    for token, start, end in [*tokens, *text_between_tokens(text, tokens)]:
         for place in range(start, end):
             owner.setdefault(place, token)
     occurrences = [*characters.places(text)]

@@ -13,7 +13,7 @@ from wordclass.decision.thresholds import (
     Calibration,
     best_thresholds,
     decide,
-    decided,
+    score_decisions,
     tuned_thresholds,
     without_absent_classes,
 )
@@ -180,15 +180,15 @@ def test_the_highest_score_decides_or_all_above_their_thresholds():
 def test_single_labels_are_judged_by_the_highest_score():
     truth = to_sparse(np.array([[1, 0], [0, 1], [0, 1]]))
     scores = np.array([[-3.0, -4.0], [-9.0, -8.0], [7.0, 6.0]])
-    found = decided(scores, truth, Codeframe((0, 1), "single"))
+    found = score_decisions(scores, truth, Codeframe((0, 1), "single"))
     assert (found.accuracy, found.true_positives.tolist()) == (2 / 3, [1, 1])
 
 
 def test_scores_are_judged_by_the_best_common_threshold():
     truth = np.array([[1, 0], [0, 1], [0, 0]])
     codeframe = Codeframe((0, 1), "multilabel")
-    assert decided(truth * 2.0, to_sparse(truth), codeframe).macro_f1 == 1
-    assert decided(-truth * 2.0, to_sparse(truth), codeframe).macro_f1 < 0.7
+    assert score_decisions(truth * 2.0, to_sparse(truth), codeframe).macro_f1 == 1
+    assert score_decisions(-truth * 2.0, to_sparse(truth), codeframe).macro_f1 < 0.7
 
 
 # --- probabilities ---------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def test_a_table_of_dask_is_a_corpus_in_parts(dask_client):
     pairs = dask.bag.from_sequence(zip(texts, labels, strict=True), npartitions=4)
     dicts = pairs.map(lambda pair: {"body": pair[0], "topics": pair[1], "id": 5})
     for bag, names in ((pairs, {}), (dicts, {"text_field": "body", "label_field": "topics"})):
-        parts = wc.CorpusParts.of(bag, **names)
+        parts = wc.ShardedCorpus.of(bag, **names)
         found = wc.WordClassEmbeddings(min_docs=2).fit_parts(parts, engine=engine)
         assert_equal_vectors(found, whole)
     texts, labels = corpus(90)
@@ -112,7 +112,7 @@ def test_a_table_of_dask_is_a_corpus_in_parts(dask_client):
     found = wc.WordClassEmbeddings(min_docs=2).fit_parts(table, engine=engine)
     assert_equal_vectors(found, wc.WordClassEmbeddings(min_docs=2).fit(texts, labels))
     with pytest.raises(wc.FormatError, match="no field 'body'; there are: 'text', 'label', 'more'"):
-        wc.CorpusParts.of(table, text_field="body")
+        wc.ShardedCorpus.of(table, text_field="body")
 
 
 @CLUSTERS
@@ -183,7 +183,7 @@ def test_parts_without_documents_are_no_problem(tmp_path):
         given = [json.loads(line) for line in path.read_text().splitlines()]
         given = [{**row, "split": "train"} for row in given] or rows
         path.write_text("".join(json.dumps(row) + "\n" for row in given))
-    found = wc.WordClassEmbeddings().fit_parts(wc.CorpusParts.of(parts, "train"))
+    found = wc.WordClassEmbeddings().fit_parts(wc.ShardedCorpus.of(parts, "train"))
     assert_equal_vectors(found, whole)
 
 

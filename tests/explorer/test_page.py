@@ -14,7 +14,7 @@ from running_service import running
 
 import wordclass as wc
 from wordclass.corpus.reader import LabelledCorpus
-from wordclass.explorer.page import MOST_BYTES, Page, exported
+from wordclass.explorer.page import MOST_BYTES, Page, export_page
 from wordclass.explorer.views import Exploration
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -97,7 +97,9 @@ def files(tmp_path_factory):
     def made(kind, several):
         path = folder / f"{kind}-{several}.html"
         if not path.exists():
-            path.write_bytes(exported(kind, Exploration(model(kind, several), documents(several))))
+            path.write_bytes(
+                export_page(kind, Exploration(model(kind, several), documents(several)))
+            )
         return path.as_uri()
 
     return made
@@ -196,7 +198,7 @@ def test_scores_in_the_browser_are_those_of_the_model_to_five_digits(
     clf = wc.classifier(kind, **options).fit(texts, labels)
     views = Exploration(clf)
     path = tmp_path / "page.html"
-    path.write_bytes(exported("page", views, map_facts=EMPTY_MAP))
+    path.write_bytes(export_page("page", views, map_facts=EMPTY_MAP))
     asked = [*NASTY, *texts[:10]]
     context = browser.new_context(bypass_csp=True)  # to reach inside the module
     page = context.new_page()
@@ -415,7 +417,7 @@ def test_attacks_are_shown_as_text(browser, attacked, tmp_path):
     assert len(ATTACKS) >= 20
     clf, corpus_ = attacked
     path = tmp_path / "page.html"
-    path.write_bytes(exported(ATTACKS[0], Exploration(clf, corpus_)))
+    path.write_bytes(export_page(ATTACKS[0], Exploration(clf, corpus_)))
     with opened(browser, path.as_uri()) as page:
         n_scripts = page.locator("script").count()
         for name in ATTACKS:
@@ -448,7 +450,7 @@ def test_attacks_on_the_words_and_texts_of_a_file_that_predicts(browser, tmp_pat
     clf = wc.classifier("nearest", min_docs=1).fit(texts, labels)
     path = tmp_path / "page.html"
     corpus_ = LabelledCorpus(texts, labels, is_multilabel=False)
-    path.write_bytes(exported("x", Exploration(clf, corpus_), map_facts=EMPTY_MAP))
+    path.write_bytes(export_page("x", Exploration(clf, corpus_), map_facts=EMPTY_MAP))
     with opened(browser, path.as_uri()) as page:
         for attack in ATTACKS:
             page.fill("#text", attack)
@@ -465,7 +467,7 @@ def test_two_thousand_classes_stay_readable_and_small(browser, tmp_path):
     texts = [f"word{k} word{k + 1} shared" for k in range(2000)] * 2
     clf = wc.classifier("nearest", min_docs=1, probabilities=False).fit(texts, names * 2)
     views = Exploration(clf, LabelledCorpus(texts[:300], names[1:301], is_multilabel=False))
-    content = exported("many", views, map_facts=EMPTY_MAP)
+    content = export_page("many", views, map_facts=EMPTY_MAP)
     assert len(content) < 3_000_000
     path = tmp_path / "many.html"
     path.write_bytes(content)
@@ -493,7 +495,7 @@ def test_a_large_model_paints_within_a_second_and_fits_into_three_megabytes(brow
     places = rng.random((5000, 2)).tolist()
     map_facts = {"terms": words[:5000], "class_of": [k % 20 for k in range(5000)], "profiles": [],
                  "panels": [{"title": "t", "caption": "", "neighbor_share": 0.5, "places": places}]}  # fmt: skip
-    content = exported("large", views, map_facts=map_facts)
+    content = export_page("large", views, map_facts=map_facts)
     assert len(content) <= MOST_BYTES + 20_000 < 3_000_000
     path = tmp_path / "large.html"
     path.write_bytes(content)

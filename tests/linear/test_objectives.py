@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 import wordclass as wc
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.linear import features as linear_features
 from wordclass.linear.one_vs_rest import OneVsRest
 from wordclass.linear.problem import Costs, Features, Problem
@@ -106,6 +106,6 @@ def test_made_up_corpora(corpus, has_long_documents):
 def test_real_corpora(name, C, shared_data):
     corpus = wc.read_corpus(shared_data(f"{name}.jsonl.zst"), split="train")
     rows = np.random.default_rng(0).permutation(len(corpus))[:MOST_DOCS]
-    labels = encode([corpus.labels[k] for k in rows])
+    labels = encode_labels([corpus.labels[k] for k in rows])
     X = wc.DocumentVectorizer(min_docs=2).fit_transform([corpus.texts[k] for k in rows])
     assert_as_good_as_liblinear(X, labels.Y, labels.codeframe.is_multilabel, C)

@@ -3,7 +3,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.linear.search import Documents, Search, Trial
 
 VALUES = {"a": [0, 1, 2], "b": ["x", "y"], "c": [1.0, 2.0]}
@@ -11,13 +11,13 @@ START = {"a": 0, "b": "x", "c": 1.0}
 
 
 def test_a_part_of_documents_has_their_labels_and_weights():
-    whole = Documents(["a", "b", "c"], encode(["x", "y", "x"]), np.array([1.0, 2.0, 3.0]))
+    whole = Documents(["a", "b", "c"], encode_labels(["x", "y", "x"]), np.array([1.0, 2.0, 3.0]))
     part = whole.part(np.array([2, 1]))
     assert part.texts == ["c", "b"]
     assert part.labels.codeframe is whole.labels.codeframe
     assert part.labels.Y.toarray().tolist() == [[1, 0], [0, 1]]
     assert part.weights.tolist() == [3.0, 2.0]
-    assert Documents(["a"], encode(["x"])).part(np.array([0])).weights is None
+    assert Documents(["a"], encode_labels(["x"])).part(np.array([0])).weights is None
 
 
 # --- trials -------------------------------------------------------------------------------------

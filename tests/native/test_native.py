@@ -5,7 +5,7 @@ import pytest
 from nasty_documents import documents
 
 import wordclass as wc
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.embedding.counts import WordClassCounts
 from wordclass.native import extension
 from wordclass.text import counting
@@ -70,7 +70,7 @@ def test_sums_are_the_same_with_and_without_the_engine(ngrams, is_multilabel, wi
 
     ours, in_threads = fitted(), fitted(n_jobs=3)
     X = wc.DocumentVectorizer(ngrams=ngrams, min_docs=2).fit_transform(texts)
-    Y = encode(labels).Y
+    Y = encode_labels(labels).Y
     sums = WordClassCounts.of(X, Y)
     without_engine()
     expected = WordClassCounts.of(X, Y)

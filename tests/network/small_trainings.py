@@ -9,7 +9,7 @@ from made_up import corpus
 torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
-from wordclass.corpus.labels import encode  # noqa: E402
+from wordclass.corpus.labels import encode_labels  # noqa: E402
 from wordclass.network.embedding_layer import EmbeddingLayer  # noqa: E402
 from wordclass.network.modules import encoder  # noqa: E402
 from wordclass.network.text_network import TextNetwork  # noqa: E402
@@ -23,7 +23,7 @@ N_TRAINED = 44  # the last batch of eight has four texts
 
 
 def documents(texts=TEXTS, labels=LABELS, **options):
-    encoded = encode(labels)
+    encoded = encode_labels(labels)
     is_multilabel = encoded.codeframe.is_multilabel
     return LabelledSequences(E.sequences(texts), encoded.Y, is_multilabel, E.padding, **options)
 

@@ -15,11 +15,11 @@ torch = pytest.importorskip("torch")
 
 import wordclass as wc  # noqa: E402
 from wordclass.classifiers import network as network_classifier  # noqa: E402
-from wordclass.corpus.labels import encode  # noqa: E402
+from wordclass.corpus.labels import encode_labels  # noqa: E402
 from wordclass.network import checkpoint  # noqa: E402
 from wordclass.network.checkpoint import Checkpoint, CheckpointError, State  # noqa: E402
 from wordclass.storage import files  # noqa: E402
-from wordclass.storage.state import Parts  # noqa: E402
+from wordclass.storage.state import ModelState  # noqa: E402
 
 TEXTS, LABELS = corpus(30)
 OPTIONS = {
@@ -186,7 +186,7 @@ def test_so_is_one_with_another_weight_of_one_text(tmp_path, part):
     weights = np.ones(30)
     path = tmp_path / "state"
     make(checkpoint=path).fit(TEXTS, LABELS, sample_weight=weights)
-    data = make()._data(TEXTS, encode(LABELS), None)
+    data = make()._data(TEXTS, encode_labels(LABELS), None)
     is_validated = np.isin(np.arange(30), data.validated)
     weights[np.flatnonzero(is_validated == (part == "validation"))[0]] = 2
     with pytest.raises(CheckpointError, match="another training"):
@@ -218,7 +218,7 @@ def test_a_damaged_checkpoint_is_refused(half_way, tmp_path, damage):
         content[-100] ^= 1
     path.write_bytes({"cut": content[:-50], "empty": b"", "text": b"moon"}.get(damage, content))
     if damage == "other kind":
-        Parts.of(a=np.zeros(3)).write(path, "model")
+        ModelState.of(a=np.zeros(3)).write(path, "model")
     with pytest.raises(CheckpointError, match="delete it to begin anew") as error:
         make(checkpoint=path).fit(TEXTS, LABELS)
     assert str(path) in str(error.value)

@@ -20,7 +20,7 @@ from torch.nn import functional
 from wordclass.network.checkpoint import Checkpoint
 from wordclass.network.text_network import in_order
 from wordclass.network.training import FoldVectors, Schedule, Training
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 
 
 class Plain:
@@ -166,7 +166,7 @@ def test_an_epoch_has_as_many_batches_as_are_asked_for_and_there(tmp_path, limit
     schedule = Schedule(batch_size=8, max_epochs=2, batches_per_epoch=limit)
     path = tmp_path / "state"
     Training(network_of(), data, None, schedule, honest, checkpoint=Checkpoint(path, "key")).run()
-    arrays = Parts.read(path, "training").arrays
+    arrays = ModelState.read(path, "training").arrays
     assert int(arrays["optimizer.0.step"][0]) == 2 * n_steps
 
 

@@ -12,7 +12,7 @@ from wordclass.corpus.reader import LabelledCorpus
 from wordclass.reproduction import peer_script, peers
 from wordclass.reproduction.outlook import Outlook
 from wordclass.reproduction.plan import Plan
-from wordclass.reproduction.runner import do, work
+from wordclass.reproduction.runner import do, run_all
 from wordclass.reproduction.runs import Results, Run
 
 SETFIT = Run("tiny", "peer", "setfit", 7, options={"num_iterations": 3})
@@ -50,7 +50,7 @@ def environment(tmp_path, monkeypatch):
 
 def test_a_peer_is_run_like_a_learner(data, tmp_path, environment):
     results = Results(tmp_path / "out")
-    assert work(results.folder, [SETFIT], "mine") == []
+    assert run_all(results.folder, [SETFIT], "mine") == []
     (result,) = results.runs()
     assert result.identity == SETFIT.identity
     predicted = results.predictions(result.key).toarray()
@@ -73,7 +73,7 @@ def test_the_versions_of_a_peer_are_told(data, tmp_path, monkeypatch):
 
 def test_a_peer_that_fails_is_told_with_its_reason(data, tmp_path, environment):
     run = Run("tiny", "peer", "setfit", options={"num_iterations": 100})
-    (failure,) = work(tmp_path / "out", [run], "mine")
+    (failure,) = run_all(tmp_path / "out", [run], "mine")
     assert failure.endswith("the peer setfit failed: ValueError: too many")
 
 

@@ -18,7 +18,7 @@ from wordclass.explorer.term_map import TermMap
 from wordclass.reproduction import learners, sources
 from wordclass.reproduction.outlook import Outlook, Times
 from wordclass.reproduction.plan import NETWORKS, VARIANTS, Plan
-from wordclass.reproduction.runner import do, work
+from wordclass.reproduction.runner import do, run_all
 from wordclass.reproduction.runs import Results, Run
 
 pytest.importorskip("torch")
@@ -336,7 +336,7 @@ def test_a_search_gives_its_best_settings_to_all_seeds(data, tmp_path, n_jobs):
     last = [run_of("fasttext", "random", seed=k, needs=tried, options={}) for k in (1, 2)]
     folder = tmp_path / "out"
     # what needs others is done after them, wherever it stands
-    assert work(folder, [last[0], *tried, last[1]], "mine", n_jobs=n_jobs) == []
+    assert run_all(folder, [last[0], *tried, last[1]], "mine", n_jobs=n_jobs) == []
     results = Results(folder)
     assert len(results.runs()) == 4
     found = {result.identity: result for result in results.runs()}
@@ -348,7 +348,7 @@ def test_a_search_gives_its_best_settings_to_all_seeds(data, tmp_path, n_jobs):
 def test_the_validation_score_of_a_network_is_that_of_its_best_epoch(data, tmp_path):
     tried = run_of("cnn", "wce", protocol="paper", seed=0)
     last = run_of("cnn", "wce", protocol="paper", needs=(tried,), options={})
-    assert work(tmp_path / "out", [tried, last], "mine") == []
+    assert run_all(tmp_path / "out", [tried, last], "mine") == []
     found = Results(tmp_path / "out").runs()[-1]
     assert found.identity == last.identity
     assert found.settings == tried.options
@@ -359,13 +359,13 @@ def test_a_search_without_validation_scores_is_refused(data, tmp_path):
     pytest.importorskip("fasttext")
     tried = run_of("fasttext", "random", protocol="clean")
     runs = [tried, replace(tried, seed=2, needs=(tried,))]
-    (failure,) = work(tmp_path / "out", runs, "mine")
+    (failure,) = run_all(tmp_path / "out", runs, "mine")
     assert "a search needs validation scores; protocol 'paper' has some" in failure
 
 
 def test_what_needs_a_run_that_failed_fails(data, tmp_path):
     broken = run_of("cnn", "wce", options={"lr": 1000.0})
-    failures = work(tmp_path / "out", [replace(broken, seed=2, needs=(broken,)), broken], "mine")
+    failures = run_all(tmp_path / "out", [replace(broken, seed=2, needs=(broken,)), broken], "mine")
     assert len(failures) == 2
     assert "lr is 1000.0" in failures[0]
     assert failures[1].endswith("a run of its search failed")
@@ -379,12 +379,12 @@ def test_a_finished_run_is_not_repeated_and_a_failing_one_harms_no_other(data, t
     runs = [
         run_of("nearest"), run_of("cnn", "wce", options={"lr": 1000.0}), run_of("svm", "tfidf")
     ]  # fmt: skip
-    (failure,) = work(folder, runs, "mine", tell=told.append)
+    (failure,) = run_all(folder, runs, "mine", tell=told.append)
     assert failure.startswith("tiny cnn wce clean seed 1 (lr=1000.0): lr is 1000.0")
     assert [line.split()[1] for line in told] == ["nearest", "tiny", "svm"]
     assert told[1] == f"failed: {failure}"
     before = Results(folder).path.read_bytes()
-    assert work(folder, [runs[0], runs[2]], "mine", tell=told.append) == []
+    assert run_all(folder, [runs[0], runs[2]], "mine", tell=told.append) == []
     assert Results(folder).path.read_bytes() == before
     assert len(told) == 3
     assert not list((folder / "claims").iterdir())
@@ -393,7 +393,7 @@ def test_a_finished_run_is_not_repeated_and_a_failing_one_harms_no_other(data, t
 def test_options_that_a_classifier_does_not_have_are_refused_before_any_work(data, tmp_path):
     runs = [run_of("nearest"), run_of("svm", "tfidf", options={"chanels": 3})]
     with pytest.raises(wc.InputError, match="'svm' has no option 'chanels'"):
-        work(tmp_path / "out", runs, "mine")
+        run_all(tmp_path / "out", runs, "mine")
     assert not (tmp_path / "out").exists()
 
 
@@ -409,9 +409,9 @@ def test_a_network_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
 
     monkeypatch.setattr(learners._Watch, "__call__", stop)
     with pytest.raises(KeyboardInterrupt):
-        work(folder, [run], "mine")
+        run_all(folder, [run], "mine")
     assert [path.name for path in (folder / "checkpoints").iterdir()] == [run.key]
-    assert work(folder, [run], "mine") == []
+    assert run_all(folder, [run], "mine") == []
     assert calls == [1, 2, 2]
     assert not list((folder / "checkpoints").iterdir())
     alone = do(run, Results(tmp_path / "other"))
@@ -440,7 +440,7 @@ def undisturbed(tmp_path, content):
     plan = tmp_path / "mine.toml"
     plan.write_text(content)
     runs = Plan.read(str(plan)).runs()
-    assert work(tmp_path / "alone", runs, "mine") == []
+    assert run_all(tmp_path / "alone", runs, "mine") == []
     expected = what_came_out(tmp_path / "alone")
     assert len(expected) == len(runs)
     return plan, expected
@@ -490,7 +490,7 @@ def test_the_outlook_tells_what_is_done_and_what_is_missing(data, tmp_path):
     before = Outlook.of(plan, results)
     assert (len(before.runs), before.left, [*before.missing.values()]) == (2, before.runs, [2])
     assert "wipo_gamma is not here" in next(iter(before.missing))
-    assert work(results.folder, before.runs[:1], "mine") == []
+    assert run_all(results.folder, before.runs[:1], "mine") == []
     after = Outlook.of(plan, results)
     assert after.left == before.runs[1:]
     assert after.seconds < before.seconds

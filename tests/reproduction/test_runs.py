@@ -371,8 +371,8 @@ def test_what_killed_processes_left_is_removed_and_what_others_do_is_not(tmp_pat
     (tmp_path / "claims" / "dead").touch()
     with (
         results.claimed("alive"),
-        files.writing(tmp_path / "predictions" / "alive.npz"),
-        files.replacing(tmp_path / "predictions" / "dead.npz") as temporary,
+        files.open_for_writing(tmp_path / "predictions" / "alive.npz"),
+        files.replace_atomically(tmp_path / "predictions" / "dead.npz") as temporary,
     ):
         # as one that is locked by nobody
         temporary.with_name(temporary.name.replace("-", "-0")).write_bytes(b"half")

@@ -10,7 +10,7 @@ from wordclass.errors import InputError
 from wordclass.reproduction.paper import Published
 from wordclass.reproduction.runs import Run
 from wordclass.reproduction.statistics import Summary
-from wordclass.reproduction.table_formats import written
+from wordclass.reproduction.table_formats import format_tables
 from wordclass.reproduction.tables import Cell, Table
 
 HOSTILE = 'a|b_*<script>&"\\$%#{}~^\n=1'
@@ -32,7 +32,7 @@ def hostile_table():
 
 
 def test_text_has_everything_on_lines_of_their_own():
-    lines = written([hostile_table()], "text").splitlines()
+    lines = format_tables([hostile_table()], "text").splitlines()
     # a heading, two rows, each column under its head
     assert {line.index(".7") for line in lines[3:5]} == {lines[2].index("one")}
     assert any(".706±.004*' n=3 (.703 +.003)" in line for line in lines)
@@ -48,14 +48,14 @@ def test_differences_have_a_sign_and_their_p():
         (("a", "b"), "three"): Cell(Summary(0.0, None, 1)),
     }
     table = Table("What", "difference", ("first", "second"), ("one", "two", "three"), cells)
-    found = written([table], "markdown")
+    found = format_tables([table], "markdown")
     assert "| a | b | +.012 (p \\< .001) | -.002 (p = .250) | +.000 |" in found
     assert "Holm's correction for all cells of the measure" in found
     assert "≈" not in found
 
 
 def test_markdown_has_as_many_cells_in_every_row():
-    found = written([hostile_table()], "markdown")
+    found = format_tables([hostile_table()], "markdown")
     rows = [line for line in found.splitlines() if line.startswith("|")]
     assert len(rows) == 4
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
@@ -64,7 +64,7 @@ def test_markdown_has_as_many_cells_in_every_row():
 
 
 def test_latex_escapes_every_sign_that_means_something():
-    found = written([hostile_table()], "latex")
+    found = format_tables([hostile_table()], "latex")
     assert r"\colorbox{gray!30}{\textbf{.706$\pm$.004}}" in found
     assert r"$^\dagger$$^\dagger$$^\approx$" in found
     escaped = (
@@ -92,7 +92,7 @@ class Elements(HTMLParser):
 
 def test_html_is_closed_and_escaped():
     parser = Elements()
-    parser.feed(written([hostile_table()], "html"))
+    parser.feed(format_tables([hostile_table()], "html"))
     assert parser.open == []
     assert "script" not in {tag for tag, _ in parser.seen}
     assert {"em", "strong", "sup"} <= {tag for tag, _ in parser.seen}
@@ -100,7 +100,7 @@ def test_html_is_closed_and_escaped():
 
 
 def test_csv_has_measured_published_and_difference_in_columns_of_their_own():
-    lines = list(csv.DictReader(io.StringIO(written([hostile_table()], "csv"))))
+    lines = list(csv.DictReader(io.StringIO(format_tables([hostile_table()], "csv"))))
     assert [line["column"] for line in lines] == ["one", HOSTILE] * 2
     assert lines[0]["learner"] == HOSTILE
     assert (float(lines[0]["measured"]), float(lines[0]["published"])) == (0.7064, 0.703)
@@ -118,7 +118,7 @@ def test_tables_with_other_rows_share_one_csv():
         ("terms",),
         {(("one",), "terms"): Cell(Summary(3.0, None, 1))},
     )
-    lines = list(csv.DictReader(io.StringIO(written([hostile_table(), counts], "csv"))))
+    lines = list(csv.DictReader(io.StringIO(format_tables([hostile_table(), counts], "csv"))))
     assert [line["table"] for line in lines] == [HOSTILE] * 4 + ["Counts"]
     assert (lines[4]["data set"], lines[4]["learner"]) == ("one", "")
 
@@ -130,7 +130,7 @@ def test_the_facts_of_a_table_are_json():
 
 def test_an_unknown_format_is_refused():
     with pytest.raises(InputError, match=r"unknown format 'latx' .did you mean 'latex'"):
-        written([hostile_table()], "latx")
+        format_tables([hostile_table()], "latx")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_an_unknown_format_is_refused():
 def test_numbers_are_written_as_in_the_paper(kind, value, expected):
     cells = {(("row",), "column"): Cell(Summary(value, None, 1))}
     table = Table("title", kind, ("what",), ("column",), cells)
-    assert written([table], "text").splitlines()[3] == f"row   {expected}"
+    assert format_tables([table], "text").splitlines()[3] == f"row   {expected}"
 
 
 def test_what_was_not_run_is_left_out_and_named_once_with_its_command():
@@ -157,7 +157,7 @@ def test_what_was_not_run_is_left_out_and_named_once_with_its_command():
         (("svm", "tfidf"), "two"): Cell(None, missing=(Run("two", "svm", "tfidf"),)),
     }
     table = Table("title", "share", ("learner", "variant"), ("one", "two"), cells, "run it")
-    assert written([table], "text").splitlines()[2:] == [
+    assert format_tables([table], "text").splitlines()[2:] == [
         "learner  variant  one",
         "cnn      vectors  .500[1]",
         "",
@@ -166,10 +166,10 @@ def test_what_was_not_run_is_left_out_and_named_once_with_its_command():
         "rows of which nothing was run are left out",
         "nothing was run on two: run it --only dataset=two",
     ]
-    assert len(written([table], "csv").splitlines()) == 5
+    assert len(format_tables([table], "csv").splitlines()) == 5
 
 
 def test_latex_keeps_the_hyphens_of_a_command():
     missing = Cell(None, missing=(Run("one", "svm"),))
     table = Table("title", "share", ("learner",), ("one",), {(("svm",), "one"): missing})
-    assert "run -{}-only dataset=one,\\allowbreak{}learner=svm" in written([table], "latex")
+    assert "run -{}-only dataset=one,\\allowbreak{}learner=svm" in format_tables([table], "latex")

@@ -14,7 +14,7 @@ from wordclass.reproduction.paper import Published
 from wordclass.reproduction.plan import Group, Plan
 from wordclass.reproduction.runs import Results
 from wordclass.reproduction.statistics import Summary, holm, randomization_test
-from wordclass.reproduction.table_formats import written
+from wordclass.reproduction.table_formats import format_tables
 from wordclass.reproduction.tables import Cell, Table, make
 
 NEWS, REUTERS = "newsgroups20", "reuters21578"
@@ -393,7 +393,7 @@ def test_a_record_of_an_older_version_is_marked_and_not_asked_for(results):
         assert cell_of(table, "svm", "tfidf", "structural_problems=20", column).is_record
     assert [cell["record"] for cell in table.facts()].count(1) == 2
     for form in ("text", "markdown", "html"):
-        shown = written([table], form)
+        shown = format_tables([table], form)
         assert shown.count(".500°") == 1
         assert "°: made by wordclass 0.1, and cannot be repeated by this version" in shown
 

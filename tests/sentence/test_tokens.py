@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def encoder(folder):
-    return token_vectors.checked_for_tokens(SentenceEncoder.of(folder))
+    return token_vectors.require_token_vectors(SentenceEncoder.of(folder))
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +159,7 @@ def test_a_second_time_nothing_is_encoded(encoder, encoded, cache, folder, monke
     assert told[0] == ("encoding tokens", 0, 80)
     assert told[-1] == ("encoding tokens", 80, 80)
     assert len([*cache.iterdir()]) == 2  # the last 16 texts are too few
-    again = token_vectors.checked_for_tokens(SentenceEncoder.of(folder))
+    again = token_vectors.require_token_vectors(SentenceEncoder.of(folder))
     for ours, theirs in zip(vectors_of(again, texts), first, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert len(encoded) == 96
@@ -237,9 +237,9 @@ def test_encoders_without_vectors_of_tokens_are_refused(tmp_path):
     (static / "modules.json").unlink()
     (static / "config.json").unlink()
     with pytest.raises(wc.InputError, match="a static, which has no vectors of tokens"):
-        token_vectors.checked_for_tokens(SentenceEncoder.of(static))
+        token_vectors.require_token_vectors(SentenceEncoder.of(static))
     with pytest.raises(wc.InputError, match="a function, which has no vectors of tokens"):
-        token_vectors.checked_for_tokens(SentenceEncoder.of(len))
+        token_vectors.require_token_vectors(SentenceEncoder.of(len))
 
 
 def test_an_analyzer_that_tells_no_places_is_refused(encoder):

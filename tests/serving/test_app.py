@@ -12,7 +12,7 @@ pytest.importorskip("starlette")
 
 from wordclass.explorer.page import Page
 from wordclass.explorer.views import Exploration
-from wordclass.serving.app import Limits, Manners, Service
+from wordclass.serving.app import AccessPolicy, Limits, Service
 from wordclass.serving.journal import Counters, Journal
 
 
@@ -98,7 +98,7 @@ def test_annifs_routes():
 
 def test_who_is_served():
     asked = service(
-        manners=Manners(tokens=("secret",), hosts=("a.example:8000",), origins=("https://b",))
+        manners=AccessPolicy(tokens=("secret",), hosts=("a.example:8000",), origins=("https://b",))
     )
     right = {"Authorization": "Bearer secret", "Host": "a.example"}
     assert ask(asked, "GET", "/models", headers=right).status_code == 200

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from wordclass.corpus.shards import CorpusParts
+from wordclass.corpus.shards import ShardedCorpus
 from wordclass.errors import MissingDataError, StorageError
 from wordclass.storage import addresses, files
 from wordclass.storage.files import Address
@@ -54,8 +54,8 @@ USES = {
     "state": Address.state,
     "size": lambda address: address.size,
     "files": Address.files,
-    "content": files.content_of,
-    "corpus": lambda address: CorpusParts.of([address.url]),
+    "content": files.read_content,
+    "corpus": lambda address: ShardedCorpus.of([address.url]),
 }
 
 
@@ -80,7 +80,7 @@ def test_a_server_that_breaks_off_is_not_waited_for(monkeypatch):
         server_that_sends(BEGUN) as (url, _),
         pytest.raises(StorageError, match=r"cannot be read: no answer within 0\.2 seconds"),
     ):
-        files.content_of(Address(url))
+        files.read_content(Address(url))
 
 
 @pytest.mark.parametrize("name", ["exists", "is_file"])
@@ -89,6 +89,6 @@ def test_a_file_that_is_not_there_is_no_error_and_a_server_that_is_not_there_is(
         assert USES[name](Address(url)) is False
         assert Address(url).state() is None
         with pytest.raises(MissingDataError, match="no such file"):
-            files.content_of(Address(url))
+            files.read_content(Address(url))
     with pytest.raises(StorageError, match="cannot be read"):
         USES[name](Address(url))

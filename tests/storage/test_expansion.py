@@ -248,7 +248,7 @@ def test_gzip_members_and_padding_are_read_as_the_standard_library_does(
     ]
     path = tmp_path_factory.mktemp("gzip") / "x.gz"
     path.write_bytes(b"".join(members))
-    assert files.content_of(path) == gzip.decompress(path.read_bytes()) == b"".join(contents)
+    assert files.read_content(path) == gzip.decompress(path.read_bytes()) == b"".join(contents)
 
 
 @pytest.mark.parametrize(
@@ -268,12 +268,12 @@ def test_what_is_no_gzip_data_is_refused(tmp_path, content):
     path = tmp_path / "x.gz"
     path.write_bytes(content)
     with pytest.raises(FormatError, match=r"x\.gz: damaged"):
-        files.content_of(path)
+        files.read_content(path)
 
 
 def test_an_empty_gzip_file_is_empty(tmp_path):
     (tmp_path / "x.gz").write_bytes(b"")
-    assert files.content_of(tmp_path / "x.gz") == b""
+    assert files.read_content(tmp_path / "x.gz") == b""
 
 
 def test_the_limit_is_the_larger_of_the_free_size_and_the_growth():

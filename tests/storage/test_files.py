@@ -24,7 +24,7 @@ ZSTD = zstandard.ZstdCompressor(write_checksum=True)
 
 
 def read(path):
-    with files.reading(path) as stream:
+    with files.open_for_reading(path) as stream:
         return stream.read()
 
 
@@ -57,7 +57,7 @@ def test_files_are_read_as_they_are_compressed_or_not(tmp_path, name, content):
 def test_lines_can_be_iterated_over_frames_that_end_inside_a_line(tmp_path):
     frames = [ZSTD.compress(CONTENT[k : k + 1001]) for k in range(0, len(CONTENT), 1001)]
     (tmp_path / "x.zst").write_bytes(b"".join(frames))
-    with files.reading(tmp_path / "x.zst") as stream:
+    with files.open_for_reading(tmp_path / "x.zst") as stream:
         assert list(stream) == CONTENT.splitlines(keepends=True)
 
 
@@ -106,7 +106,7 @@ def test_without_zstandard_the_pip_command_is_given(tmp_path, monkeypatch):
         read(tmp_path / "x.zst")
     with (
         pytest.raises(MissingExtraError, match=r"wordclass\[zstandard\]"),
-        files.writing(tmp_path / "y.zst"),
+        files.open_for_writing(tmp_path / "y.zst"),
     ):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["x.zst"]
@@ -132,7 +132,9 @@ def test_a_file_that_may_not_be_read_is_a_storage_error(tmp_path):
 
 
 @pytest.mark.parametrize("error", [InputError, StorageError, MissingDataError])
-@pytest.mark.parametrize("opened", [files.reading, files.writing, files.replacing])
+@pytest.mark.parametrize(
+    "opened", [files.open_for_reading, files.open_for_writing, files.replace_atomically]
+)
 def test_an_error_of_the_user_of_a_file_passes_unchanged(tmp_path, opened, error):
     (tmp_path / "x").write_bytes(b"x")
     with pytest.raises(error, match=r"^mine$"), opened(tmp_path / "x"):
@@ -148,7 +150,7 @@ def test_what_is_written_is_read_again_and_is_the_same_file_at_any_time(
     path = tmp_path / name
     written = []
     for _ in range(2):
-        with files.writing(path) as stream:
+        with files.open_for_writing(path) as stream:
             stream.write(CONTENT)
         written.append(path.read_bytes())
     assert read(path) == CONTENT
@@ -161,7 +163,7 @@ def test_what_is_written_is_read_again_and_is_the_same_file_at_any_time(
 def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(b"old")
-    with suppress(KeyboardInterrupt), files.writing(path) as stream:
+    with suppress(KeyboardInterrupt), files.open_for_writing(path) as stream:
         stream.write(CONTENT)
         raise KeyboardInterrupt
     assert path.read_bytes() == b"old"
@@ -180,7 +182,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
     )
     with (
         pytest.raises(StorageError, match=r"No space left.*nothing was changed"),
-        files.writing(path) as stream,
+        files.open_for_writing(path) as stream,
     ):
         stream.write(content)
     monkeypatch.undo()
@@ -196,7 +198,7 @@ def test_a_disk_that_fills_up_at_the_last_moment_leaves_the_old_file(tmp_path, m
     (tmp_path / "x").write_bytes(b"old")
     with (
         pytest.raises(StorageError, match="No space left"),
-        files.replacing(tmp_path / "x") as path,
+        files.replace_atomically(tmp_path / "x") as path,
     ):
         path.write_bytes(b"new")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
@@ -204,7 +206,10 @@ def test_a_disk_that_fills_up_at_the_last_moment_leaves_the_old_file(tmp_path, m
 
 def test_a_file_does_not_replace_a_folder(tmp_path):
     (tmp_path / "x").mkdir()
-    with pytest.raises(StorageError, match="cannot be written"), files.writing(tmp_path / "x"):
+    with (
+        pytest.raises(StorageError, match="cannot be written"),
+        files.open_for_writing(tmp_path / "x"),
+    ):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
@@ -235,7 +240,7 @@ def test_zstandard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch):
     def fail(package, purpose):
         raise AssertionError(package)
 
-    monkeypatch.setattr(catalogue, "extra", fail)
+    monkeypatch.setattr(catalogue, "import_extra", fail)
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"x"))
     assert read(tmp_path / "x.gz") == b"x"
 
@@ -257,7 +262,7 @@ def test_a_file_that_changes_inside_the_block_is_an_error(tmp_path, change):
 
     with (
         pytest.raises(StorageError, match="changed while it was read"),
-        files.unchanged(path, beside),
+        files.require_unchanged(path, beside),
     ):
         meddle()
 
@@ -270,7 +275,7 @@ def test_what_a_change_led_to_is_not_said_in_its_place(tmp_path):
         path.write_bytes(b"a")
         raise FormatError(path, None, "cut short")
 
-    with pytest.raises(StorageError, match="changed") as caught, files.unchanged(path):
+    with pytest.raises(StorageError, match="changed") as caught, files.require_unchanged(path):
         stumble()
     assert isinstance(caught.value.__context__, FormatError)
 
@@ -278,19 +283,19 @@ def test_what_a_change_led_to_is_not_said_in_its_place(tmp_path):
 def test_errors_of_files_that_do_not_change_stay_as_they_are(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"ab")
-    with files.unchanged(path, tmp_path / "missing"):
+    with files.require_unchanged(path, tmp_path / "missing"):
         assert read(path) == b"ab"
-    with pytest.raises(FormatError, match="cut short"), files.unchanged(path):
+    with pytest.raises(FormatError, match="cut short"), files.require_unchanged(path):
         raise FormatError(path, None, "cut short")
-    with pytest.raises(MissingDataError), files.unchanged(tmp_path / "missing"):
+    with pytest.raises(MissingDataError), files.require_unchanged(tmp_path / "missing"):
         read(tmp_path / "missing")
 
 
 def test_a_name_that_cannot_be_is_refused(tmp_path):
-    assert files.is_there(tmp_path)
-    assert not files.is_there(tmp_path / "nothing")
+    assert files.path_exists(tmp_path)
+    assert not files.path_exists(tmp_path / "nothing")
     with pytest.raises(StorageError, match="File name too long"):
-        files.is_there(tmp_path / ("a" * 300))
+        files.path_exists(tmp_path / ("a" * 300))
     with pytest.raises(StorageError, match="File name too long"):
         files.check_folder(tmp_path / ("a" * 300), lambda _: None)
 
@@ -300,7 +305,7 @@ def test_a_folder_that_cannot_be_written_is_told_by_its_own_name(tmp_path):
     with (
         pytest.raises(StorageError, match=rf"^{folder}/part: cannot be written"),
         files.replacing_folder(folder, lambda _: None) as temporary,
-        files.replacing(temporary / "part"),
+        files.replace_atomically(temporary / "part"),
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert not any(tmp_path.iterdir())
@@ -384,7 +389,7 @@ def test_a_small_file_that_decompresses_to_much_is_refused_early(tmp_path, name,
     pieces = []
 
     def read_all():
-        with files.reading(path) as stream:
+        with files.open_for_reading(path) as stream:
             pieces.extend(iter(lambda: len(stream.read(1 << 20)), 0))
 
     with pytest.raises(FormatError, match=rf"{name}: expands to more than 200 times its size"):

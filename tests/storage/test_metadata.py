@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import wordclass as wc
-from wordclass.storage.metadata import restored, shown, storable
+from wordclass.storage.metadata import display_option, restore_options, to_json_options
 
 OPTIONS = {
     "a": None,
@@ -23,8 +23,8 @@ OPTIONS = {
 
 
 def test_options_come_back_as_they_were():
-    stored = json.loads(json.dumps(storable(OPTIONS), allow_nan=False))
-    assert restored("here", stored, {}) == {**OPTIONS, "c": 0.5, "j": [1, 2]}
+    stored = json.loads(json.dumps(to_json_options(OPTIONS), allow_nan=False))
+    assert restore_options("here", stored, {}) == {**OPTIONS, "c": 0.5, "j": [1, 2]}
 
 
 def test_options_are_shown_without_what_only_reading_needs():
@@ -35,7 +35,7 @@ def test_options_are_shown_without_what_only_reading_needs():
         "m": {1: 0.5, 2: (1,)},
         "n": len,
     }
-    found = {name: shown(stored) for name, stored in storable(told).items()}
+    found = {name: display_option(stored) for name, stored in to_json_options(told).items()}
     assert "shrinkage=3" in found.pop("l")
     assert found == {
         "a": None, "b": True, "c": 0.5, "d": "text", "e": [1, 2.5, "x"], "f": [1, [2, [3]]],
@@ -46,55 +46,57 @@ def test_options_are_shown_without_what_only_reading_needs():
 
 
 def test_a_number_of_processes_is_not_stored():
-    assert storable({"n_jobs": 4}) == {"n_jobs": None}
-    assert storable({}) == {}
+    assert to_json_options({"n_jobs": 4}) == {"n_jobs": None}
+    assert to_json_options({}) == {}
 
 
 def test_a_number_of_processes_and_a_checkpoint_in_a_file_are_ignored():
     stored = {"n_jobs": 10**9, "checkpoint": "/etc/passwd", "seed": 3}
-    assert restored("here", stored, {}) == {"n_jobs": None, "checkpoint": None, "seed": 3}
+    assert restore_options("here", stored, {}) == {"n_jobs": None, "checkpoint": None, "seed": 3}
 
 
 def test_embeddings_of_other_tasks_are_described_and_come_back_as_none():
     wce = wc.WordClassEmbeddings(min_docs=1).fit(["moon star", "rose"], ["up", "down"])
-    stored = storable({"other": {"news": wce}, "wce": wce})
+    stored = to_json_options({"other": {"news": wce}, "wce": wce})
     assert stored["other"] == {"dict": {"news": {"vectors": {"n_terms": 3, "n_dims": 2}}}}
     assert stored["wce"]["estimator"] == "WordClassEmbeddings"
-    assert shown(stored["other"]) == {"news": "3 terms by 2 dimensions"}
-    assert restored("here", {"other": stored["other"]}, {}) == {"other": {"news": None}}
-    assert storable({"other": None}) == {"other": None}
-    assert storable({"other": {}}) == {"other": {"dict": {}}}
+    assert display_option(stored["other"]) == {"news": "3 terms by 2 dimensions"}
+    assert restore_options("here", {"other": stored["other"]}, {}) == {"other": {"news": None}}
+    assert to_json_options({"other": None}) == {"other": None}
+    assert to_json_options({"other": {}}) == {"other": {"dict": {}}}
 
 
 def test_word_vectors_are_described_and_come_back_as_none():
     vectors = wc.WordVectors.of(["moon"], np.zeros((1, 3), np.float32))
-    stored = storable({"vectors": vectors})
+    stored = to_json_options({"vectors": vectors})
     assert stored == {"vectors": {"vectors": {"n_terms": 1, "n_dims": 3}}}
-    assert restored("here", stored, {}) == {"vectors": None}
-    assert restored("here", stored, {"vectors": vectors})["vectors"] is vectors
+    assert restore_options("here", stored, {}) == {"vectors": None}
+    assert restore_options("here", stored, {"vectors": vectors})["vectors"] is vectors
 
 
 def test_an_estimator_comes_back_with_its_options():
-    stored = storable({"wce": wc.WordClassEmbeddings(shrinkage=5.0, ngrams=(1, 2))})
+    stored = to_json_options({"wce": wc.WordClassEmbeddings(shrinkage=5.0, ngrams=(1, 2))})
     known = {"WordClassEmbeddings": wc.WordClassEmbeddings}
-    (again,) = restored("here", json.loads(json.dumps(stored)), {}, known).values()
+    (again,) = restore_options("here", json.loads(json.dumps(stored)), {}, known).values()
     assert again.get_params() == wc.WordClassEmbeddings(shrinkage=5.0, ngrams=(1, 2)).get_params()
     with pytest.raises(KeyError):
-        restored("here", {"wce": {"estimator": "os", "options": {}}}, {}, known)
+        restore_options("here", {"wce": {"estimator": "os", "options": {}}}, {}, known)
 
 
 def test_a_function_must_be_given_again():
-    stored = storable({"analyzer": str.split})
+    stored = to_json_options({"analyzer": str.split})
     with pytest.raises(wc.InputError, match=r"here was made with the analyzer .*split"):
-        restored("here", stored, {})
-    assert restored("here", stored, {"analyzer": str.split}) == {"analyzer": str.split}
+        restore_options("here", stored, {})
+    assert restore_options("here", stored, {"analyzer": str.split}) == {"analyzer": str.split}
 
 
 def test_weights_of_classes_that_are_numbers_keep_their_keys():
     weights = {0: 2.0, 7: 0.5}
-    stored = json.loads(json.dumps(storable({"class_weight": weights})))
-    assert restored("here", stored, {}) == {"class_weight": weights}
-    assert restored("here", storable({"class_weight": {}}), {}) == {"class_weight": {}}
+    stored = json.loads(json.dumps(to_json_options({"class_weight": weights})))
+    assert restore_options("here", stored, {}) == {"class_weight": weights}
+    assert restore_options("here", to_json_options({"class_weight": {}}), {}) == {
+        "class_weight": {}
+    }
 
 
 @pytest.mark.parametrize(
@@ -106,13 +108,13 @@ def test_weights_of_classes_that_are_numbers_keep_their_keys():
     ],
 )
 def test_a_function_inside_an_option_is_asked_for_by_the_name_of_the_option(option):
-    stored = json.loads(json.dumps(storable({"wce": option})))
+    stored = json.loads(json.dumps(to_json_options({"wce": option})))
     with pytest.raises(wc.InputError, match=r"the wce builtins.len, .*load\(path, wce=\.\.\.\)"):
-        restored("here", stored, {}, {"WordClassEmbeddings": wc.WordClassEmbeddings})
-    assert restored("here", stored, {"wce": option}) == {"wce": option}
+        restore_options("here", stored, {}, {"WordClassEmbeddings": wc.WordClassEmbeddings})
+    assert restore_options("here", stored, {"wce": option}) == {"wce": option}
 
 
 def test_a_key_that_is_called_function_is_none():
     options = {"a": {"function": "x", "estimator": "y"}, "b": {"function": {"function": "x"}}}
-    stored = json.loads(json.dumps(storable(options)))
-    assert restored("here", stored, {}) == options
+    stored = json.loads(json.dumps(to_json_options(options)))
+    assert restore_options("here", stored, {}) == options

@@ -9,7 +9,7 @@ from saved_with_removed_options.make_files import HERE, vectors_of
 from test_saved_by_0_1_0 import assert_alike
 
 import wordclass as wc
-from wordclass.explorer.page import exported
+from wordclass.explorer.page import export_page
 from wordclass.explorer.views import Exploration
 from wordclass.storage.migrations import REMOVED_OPTIONS, extra_columns, migrate_options
 
@@ -109,5 +109,5 @@ def test_columns_that_cannot_be_are_refused(facts):
 
 
 def test_a_page_does_not_weigh_by_idf_where_factors_are_stored():
-    page = exported("model", Exploration(load("svm_tf_chi")))
+    page = export_page("model", Exploration(load("svm_tf_chi")))
     assert b"the file can weigh words by tf-idf only" in page

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordclass.batch.row_files import rows_to
+from wordclass.batch.row_files import open_row_writer
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, MissingDataError, StorageError, WordClassError
 from wordclass.storage import files, models
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.vectors.word_vectors import WordVectors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is locked there")
@@ -28,11 +28,11 @@ TEXTS = ["orbit moon", "rose garden"]
 
 
 def save_parts(path, number):
-    Parts.of({"number": number}, numbers=np.full(SIZE, number)).write(path, "test")
+    ModelState.of({"number": number}, numbers=np.full(SIZE, number)).write(path, "test")
 
 
 def load_parts(path):
-    parts = Parts.read(path, "test")
+    parts = ModelState.read(path, "test")
     return {parts.facts["number"], *parts.arrays["numbers"].tolist()}
 
 
@@ -73,14 +73,14 @@ def load_vectors(path):
 
 
 def save_rows(path, number):
-    with rows_to(path) as write:
+    with open_row_writer(path) as write:
         write([{"number": number}] * 100)
 
 
 def load_rows(path):
-    from wordclass.storage.files import content_of
+    from wordclass.storage.files import read_content
 
-    lines = content_of(path).decode().split("\n")
+    lines = read_content(path).decode().split("\n")
     return {int(line.strip('"')) for line in lines[1:] if line}
 
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_saved_is_told_by_the_path_that_was_given(tmp_path, name,
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("make", [files.replacing, lambda path: replacing_folder(path)])
+@pytest.mark.parametrize("make", [files.replace_atomically, lambda path: replacing_folder(path)])
 @pytest.mark.parametrize(
     "error",
     [

@@ -22,7 +22,7 @@ from wordclass.storage import files
 
 
 def read(path):
-    with files.reading(path) as stream:
+    with files.open_for_reading(path) as stream:
         return stream.read()
 
 
@@ -42,14 +42,14 @@ def in_background(run, *arguments):
 def test_a_pipe_is_refused_at_once_and_read_where_a_stream_may_be(tmp_path, monkeypatch, name):
     monkeypatch.setattr(files, "_PATIENCE", 60.0)
     pipe = tmp_path / name
-    with files.writing(tmp_path / f"file-{name}") as stream:
+    with files.open_for_writing(tmp_path / f"file-{name}") as stream:
         stream.write(CONTENT)
     os.mkfifo(pipe)
-    for read_all in (read, files.content_of):
+    for read_all in (read, files.read_content):
         with pytest.raises(FormatError, match="a pipe or a device; expected a regular file"):
             read_all(pipe)
     in_background(pipe.write_bytes, (tmp_path / f"file-{name}").read_bytes())
-    with files.reading(pipe, stream=True) as stream:
+    with files.open_for_reading(pipe, stream=True) as stream:
         assert stream.read() == CONTENT
 
 
@@ -65,7 +65,7 @@ def test_what_is_written_to_a_pipe_goes_through_and_the_pipe_stays(tmp_path, nam
     pipe, found = tmp_path / name, []
     os.mkfifo(pipe)
     reader = in_background(lambda: found.append(pipe.read_bytes()))
-    with files.writing(pipe) as stream:
+    with files.open_for_writing(pipe) as stream:
         stream.write(CONTENT)
     reader.join(60)
     assert files.is_stream(pipe)
@@ -78,7 +78,7 @@ def test_what_is_written_to_a_pipe_goes_through_and_the_pipe_stays(tmp_path, nam
 @needs_pipes
 def test_a_failure_writes_nothing_to_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "x")
-    with suppress(KeyboardInterrupt), files.writing(tmp_path / "x") as stream:
+    with suppress(KeyboardInterrupt), files.open_for_writing(tmp_path / "x") as stream:
         stream.write(CONTENT)
         raise KeyboardInterrupt
     assert files.is_stream(tmp_path / "x")
@@ -95,7 +95,7 @@ def test_a_device_stays_a_device(tmp_path):
     except PermissionError:
         pytest.skip("devices cannot be made here")
     files.check_writable(device)
-    with files.writing(device) as stream:
+    with files.open_for_writing(device) as stream:
         stream.write(CONTENT)
     assert stat.S_ISCHR(device.stat().st_mode)
     assert list(tmp_path.iterdir()) == [device]
@@ -111,14 +111,14 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path, is_there):
     if is_there:
         target.write_bytes(b"old")
     link.symlink_to(Path("folder", "x"))
-    with files.writing(link) as stream:
+    with files.open_for_writing(link) as stream:
         stream.write(b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "link", "x"]
     link.unlink()
     link.symlink_to(link)
-    with pytest.raises(StorageError, match="symbolic links"), files.writing(link):
+    with pytest.raises(StorageError, match="symbolic links"), files.open_for_writing(link):
         pass
 
 
@@ -131,7 +131,7 @@ def test_permissions_are_kept_and_new_ones_follow_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
         for path in (new, old):
-            with files.replacing(path) as temporary:
+            with files.replace_atomically(path) as temporary:
                 temporary.write_bytes(b"x")
                 found.append(permissions(temporary))
     finally:
@@ -151,7 +151,7 @@ def test_the_owner_is_kept_where_that_is_allowed(tmp_path, monkeypatch):
     path = tmp_path / "x"
     path.write_bytes(b"old")
     os.chown(path, 12345, 54321)
-    with files.writing(path):
+    with files.open_for_writing(path):
         pass
     assert (path.stat().st_uid, path.stat().st_gid) == (12345, 54321)
 
@@ -160,7 +160,7 @@ def test_the_owner_is_kept_where_that_is_allowed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "chown", refuse)
     path.chmod(0o640)
-    with files.writing(path) as stream:
+    with files.open_for_writing(path) as stream:
         stream.write(b"new")
     assert path.read_bytes() == b"new"
     assert (path.stat().st_uid, permissions(path)) == (os.geteuid(), 0o640)
@@ -173,7 +173,7 @@ import sys, time
 from pathlib import Path
 from wordclass.storage import files
 path = Path(sys.argv[1])
-replacing = files.replacing if sys.argv[2] == "file" else (
+replacing = files.replace_atomically if sys.argv[2] == "file" else (
     lambda path: files.replacing_folder(path, lambda _: None))
 with replacing(path) as temporary:
     print(temporary, flush=True)
@@ -190,16 +190,16 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
         try:
             temporary = Path(process.stdout.readline().strip())
             assert temporary.parent == tmp_path
-            files.sweep(path)
-            with files.writing(tmp_path / "other"), files.writing(path):
+            files.remove_leftovers(path)
+            with files.open_for_writing(tmp_path / "other"), files.open_for_writing(path):
                 pass
             assert temporary.exists()
         finally:
             process.kill()
-    files.sweep(tmp_path / "y")
+    files.remove_leftovers(tmp_path / "y")
     assert temporary.exists()
     path.unlink()
-    with files.writing(path):
+    with files.open_for_writing(path):
         pass
     assert sorted(os.listdir(tmp_path)) == ["other", "x"]
 
@@ -217,9 +217,9 @@ def test_only_what_has_the_name_of_something_unfinished_here_is_removed(tmp_path
     ]
     for name in [left, *kept]:
         (tmp_path / name).touch()
-    files.sweep(tmp_path / "x")
+    files.remove_leftovers(tmp_path / "x")
     assert sorted(os.listdir(tmp_path)) == sorted(kept)
-    files.sweep(tmp_path / "nowhere" / "x")
+    files.remove_leftovers(tmp_path / "nowhere" / "x")
 
 
 def make_socket(path):
@@ -270,7 +270,7 @@ def test_what_is_swept_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
         return locked(path, **options)
 
     monkeypatch.setattr(files, "_locked", late)
-    with files.writing(tmp_path / "x") as stream:
+    with files.open_for_writing(tmp_path / "x") as stream:
         stream.write(b"x")
     assert len(swept) == 1
     assert os.listdir(tmp_path) == ["x"]
@@ -283,7 +283,7 @@ def test_without_locks_all_is_written_and_nothing_is_swept(tmp_path, monkeypatch
     monkeypatch.setattr("fcntl.flock", fail)
     left = tmp_path / f".x.{files._MACHINE}-{'0' * 16}.tmp"
     left.touch()
-    with files.writing(tmp_path / "x") as stream:
+    with files.open_for_writing(tmp_path / "x") as stream:
         stream.write(b"x")
     assert (tmp_path / "x").read_bytes() == b"x"
     assert left.exists()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from wordclass.errors import FormatError, StorageError
-from wordclass.storage.state import _SAFETENSORS_TYPES, Parts, digest, from_json
+from wordclass.storage.state import _SAFETENSORS_TYPES, ModelState, digest, parse_json
 
 MATRIX = sparse.csr_matrix(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
-PARTS = Parts.of(
+PARTS = ModelState.of(
     {"n_docs": 3}, terms=["moon", "été"], weights=np.ones((2, 3), np.float32), joint=MATRIX,
     thresholds=None,
 )  # fmt: skip
@@ -29,7 +29,7 @@ LAYOUT = {
 def changed(**arrays):
     """The same parts with some arrays exchanged; None takes one out."""
     new = {**PARTS.arrays, **{name.replace("__", "."): each for name, each in arrays.items()}}
-    return Parts({}, {name: each for name, each in new.items() if each is not None})
+    return ModelState({}, {name: each for name, each in new.items() if each is not None})
 
 
 def test_what_was_put_in_is_taken_out():
@@ -43,11 +43,11 @@ def test_what_was_put_in_is_taken_out():
 
 @given(st.lists(st.text(st.characters(codec=None), max_size=4), max_size=5))
 def test_any_strings_come_back(strings):
-    assert Parts.of(words=strings).take(words="str words") == {"words": strings}
+    assert ModelState.of(words=strings).take(words="str words") == {"words": strings}
 
 
 def test_parts_are_put_together_and_the_later_ones_count():
-    both = PARTS | Parts.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
+    both = PARTS | ModelState.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
     assert both.facts == {"n_docs": 4, "loss": "softmax"}
     assert both.arrays.keys() == {*PARTS.arrays, "C"}
     assert {name for name in both.arrays if name.startswith("joint.")} == {
@@ -56,7 +56,7 @@ def test_parts_are_put_together_and_the_later_ones_count():
 
 
 def test_fields_are_those_of_the_layout():
-    assert Parts.of_fields(MATRIX, {"data": "float64 n"}).arrays["data"] is MATRIX.data
+    assert ModelState.of_fields(MATRIX, {"data": "float64 n"}).arrays["data"] is MATRIX.data
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_infinities_are_allowed_where_the_layout_says_so():
 
 def test_strings_may_have_to_be_distinct_or_sorted():
     words = {"sorted": ["a", "b"], "unsorted": ["b", "a"], "twice": ["a", "a"]}
-    parts = Parts.of(**words)
+    parts = ModelState.of(**words)
     assert parts.take(sorted="sorted:str n", unsorted="distinct:str n").keys() == {
         "sorted", "unsorted",
     }  # fmt: skip
@@ -142,34 +142,34 @@ def test_strings_may_have_to_be_distinct_or_sorted():
 )
 def test_json_that_no_file_of_ours_holds_is_refused(text):
     with pytest.raises((ValueError, RecursionError), match=r"finite|Expecting|codec|recursion"):
-        from_json(text)
+        parse_json(text)
 
 
 def test_other_json_is_parsed():
     text = '{"a": [1, -2, 0.5, -1e3, null, true], "b": 18446744073709551616}'
-    assert from_json(text) == {"a": [1, -2, 0.5, -1000.0, None, True], "b": 2**64}
-    assert [type(each) for each in from_json(text)["a"][:4]] == [int, int, float, float]
+    assert parse_json(text) == {"a": [1, -2, 0.5, -1000.0, None, True], "b": 2**64}
+    assert [type(each) for each in parse_json(text)["a"][:4]] == [int, int, float, float]
 
 
 def test_a_size_may_be_a_number_or_known_before():
-    parts = Parts.of(calibration=np.ones((3, 2)))
+    parts = ModelState.of(calibration=np.ones((3, 2)))
     assert parts.take(calibration="float64 classes 2")["calibration"].shape == (3, 2)
     with pytest.raises(ValueError, match=r"\(3, 3\)"):
-        Parts({}, parts.arrays).take(calibration="float64 classes 3")
+        ModelState({}, parts.arrays).take(calibration="float64 classes 3")
     with pytest.raises(ValueError, match=r"expected float64 \(4, 2\)"):
-        Parts({}, parts.arrays, {"classes": 4}).take(calibration="float64 classes 2")
+        ModelState({}, parts.arrays, {"classes": 4}).take(calibration="float64 classes 2")
 
 
 def test_a_file_holds_the_same_and_is_the_same_every_time(tmp_path):
     path = tmp_path / "x"
     PARTS.write(path, "kind")
-    again = Parts.read(path, "kind")
+    again = ModelState.read(path, "kind")
     assert again.facts == PARTS.facts
     assert again.arrays.keys() == PARTS.arrays.keys()
     for name, array in PARTS.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
         assert again.arrays[name].flags.writeable
-    shuffled = Parts(again.facts, dict(reversed(again.arrays.items())))
+    shuffled = ModelState(again.facts, dict(reversed(again.arrays.items())))
     for k, parts in enumerate((again, shuffled)):
         parts.save(tmp_path / f"{k}", "kind")
         assert (tmp_path / f"{k}").read_bytes() == path.read_bytes()
@@ -189,7 +189,7 @@ def test_the_bytes_are_those_that_safetensors_writes(layouts):
     for name, (dtype, shape, is_transposed) in layouts.items():
         array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
         arrays[name] = array.T if is_transposed else array
-    parts = Parts({"words": ["été", "\ud800"]}, arrays)
+    parts = ModelState({"words": ["été", "\ud800"]}, arrays)
     stream = io.BytesIO()
     parts._write_to(stream, "kind")
     content = stream.getvalue()
@@ -203,7 +203,7 @@ def test_numbers_of_either_byte_order_are_the_same_file():
     streams = io.BytesIO(), io.BytesIO()
     for stream, order in zip(streams, "<>", strict=True):
         array = np.arange(5, dtype=f"{order}i4")
-        Parts.of(numbers=array)._write_to(stream, "kind")
+        ModelState.of(numbers=array)._write_to(stream, "kind")
     tails = [stream.getvalue()[-20:] for stream in streams]
     assert tails[0] == tails[1] == np.arange(5, dtype="<i4").tobytes()
 
@@ -227,7 +227,7 @@ def test_what_cannot_be_written_is_told_in_one_line(tmp_path):
 def test_a_file_of_another_kind_is_refused(tmp_path):
     PARTS.write(tmp_path / "x", "kind")
     with pytest.raises(FormatError, match="holds 'kind'; expected 'other'"):
-        Parts.read(tmp_path / "x", "other")
+        ModelState.read(tmp_path / "x", "other")
 
 
 def test_a_checksum_is_of_content_types_and_shapes():

@@ -13,16 +13,16 @@ from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass.corpus.splits import Holdout
-from wordclass.text.spool import spooled
+from wordclass.text.spool import spool_corpus
 
 CLUSTERS = pytest.mark.xdist_group("clusters")
 AWKWARD = ["", "é", "\ud800 lone", "a\nb", "moon " * 5000]
 
 
 def on_disk(tmp_path, texts, labels, n_parts, engine):
-    parts = wc.CorpusParts.of(write_parts(tmp_path / "parts", texts, labels, n_parts))
+    parts = wc.ShardedCorpus.of(write_parts(tmp_path / "parts", texts, labels, n_parts))
     (tmp_path / "spool").mkdir()
-    return spooled(parts, engine, tmp_path / "spool")
+    return spool_corpus(parts, engine, tmp_path / "spool")
 
 
 def test_texts_on_disk_are_the_texts(tmp_path):

@@ -297,7 +297,7 @@ def test_a_cache_of_a_later_version_is_not_read(path, reads, monkeypatch):
 
 def read_only(folder, monkeypatch):
     """Make writing fail as in a read-only folder (which stops everybody but root)."""
-    replacing = vector_cache.replacing
+    replacing = vector_cache.replace_atomically
 
     @contextmanager
     def refusing(path):
@@ -306,7 +306,7 @@ def read_only(folder, monkeypatch):
         with replacing(path) as temporary:
             yield temporary
 
-    monkeypatch.setattr(vector_cache, "replacing", refusing)
+    monkeypatch.setattr(vector_cache, "replace_atomically", refusing)
 
 
 def test_beside_a_file_in_a_read_only_folder_there_is_no_cache_but_in_the_home(

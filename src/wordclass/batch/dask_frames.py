@@ -70,7 +70,7 @@ def _mapped(frame: Any, work: Any, model: Any, text_field: str, names: list[str]
         raise InputError(f"no column {text_field!r}; there are: {', '.join(map(str, columns))}")
     if taken := sorted({*names} & {*map(str, columns)}):
         raise InputError(f"the dataframe has a column {taken[0]!r} already; name another one")
-    delayed: Any = catalogue.extra("dask", "for wordclass.dask").delayed
+    delayed: Any = catalogue.import_extra("dask", "for wordclass.dask").delayed
     # what it makes of no rows is what all partitions look like
     meta = work(frame._meta.iloc[:0], model, text_field, names)
     return frame.map_partitions(work, delayed(model), text_field, names, meta=meta)
@@ -78,7 +78,7 @@ def _mapped(frame: Any, work: Any, model: Any, text_field: str, names: list[str]
 
 def _predicted(part: Any, model: Any, text_field: str, names: list[str]) -> Any:  # noqa: ANN401
     texts = _texts(part, text_field)
-    pandas: Any = catalogue.extra("pandas", "for wordclass.dask", "dask")
+    pandas: Any = catalogue.import_extra("pandas", "for wordclass.dask", "dask")
     predictions = model.predictions(texts)
     labels = [*predictions.labels]
     is_text = isinstance(model.classes_.tolist()[0], str)
@@ -93,7 +93,7 @@ def _predicted(part: Any, model: Any, text_field: str, names: list[str]) -> Any:
 
 def _features(part: Any, embeddings: Any, text_field: str, names: list[str]) -> Any:  # noqa: ANN401
     texts = _texts(part, text_field)
-    pandas: Any = catalogue.extra("pandas", "for wordclass.dask", "dask")
+    pandas: Any = catalogue.import_extra("pandas", "for wordclass.dask", "dask")
     values = embeddings.transform(texts) if texts else []
     added = pandas.DataFrame(values, part.index, names, dtype="float32")
     return pandas.concat([part, added], axis=1)

@@ -10,15 +10,15 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32
-from wordclass.batch.row_files import rows_to
-from wordclass.corpus.labels import encode
+from wordclass.batch.row_files import open_row_writer
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.reader import Label, LabelledCorpus
 from wordclass.decision import measures
 from wordclass.decision.measures import ClassScores, DroppedLabelsWarning, Scores
 from wordclass.decision.predictions import Predictions
 from wordclass.decision.prior_shift import clear_shift
 from wordclass.errors import InputError
-from wordclass.tables import aligned
+from wordclass.tables import align_columns
 
 _ERROR_COLUMNS = ("id", "text", "true", "predicted", "probability", "words")
 _RANKS = (1, 3, 5)
@@ -116,7 +116,7 @@ class Evaluation:
         rows = [(name, f"{getattr(scores, key):.4f}") for key, name in names.items()]
         rows += [(name, f"{value:.4f}") for name, value in self.ranking.items()]
         sizes = [("documents", f"{scores.n_docs:,}"), ("classes", f"{len(scores.classes):,}")]
-        lines = aligned([*rows, *sizes])
+        lines = align_columns([*rows, *sizes])
         if n_empty := int((scores.n_true == 0).sum()):
             lines.append(
                 f"{n_empty:,} of {len(scores.classes):,} classes have no test document; where none "
@@ -124,7 +124,7 @@ class Evaluation:
             )
         if n > 0:
             heads = ("class", "    F1  precision  recall  documents")
-            lines += ["", *aligned([heads, *self._class_rows(n)])]
+            lines += ["", *align_columns([heads, *self._class_rows(n)])]
         return "\n".join(lines)
 
     def _class_rows(self, n: int) -> list[tuple[str, str]]:
@@ -181,7 +181,7 @@ def evaluate_part(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -
         raise InputError(f"{len(unknown)} classes that training never saw: {shown}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedLabelsWarning)  # told by n_dropped
-        measured = measures.score(*measures.aligned(true, predicted, classes))
+        measured = measures.score(*measures.align_labels(true, predicted, classes))
     ranking = _ranking(true, classes, predictions.scores) if measured.is_multilabel else {}
     n_shared, trained = model.training_.n_shared(corpus.texts), model.training_.shares
     if trained is not None:  # classes that are numbers may be in another order as text
@@ -207,7 +207,7 @@ def write_errors(
     both = [*zip(map(_listed, found.true), map(_listed, found.predicted), strict=True)]
     wrong = [k for k, (true, predicted) in enumerate(both) if {*true} != {*predicted}]
     all_told = model.predictions([corpus.texts[k] for k in wrong]).to_dicts()
-    with rows_to(path, _ERROR_COLUMNS, escape_formulas=escape_formulas) as write:
+    with open_row_writer(path, _ERROR_COLUMNS, escape_formulas=escape_formulas) as write:
         for k, told in zip(progress.over(wrong, "explaining errors"), all_told, strict=True):
             true, predicted = ([*map(str, each)] for each in both[k])
             shares = [told["scores"][label] for label in predicted]
@@ -233,7 +233,9 @@ def _ranking(
 ) -> dict[str, float]:
     """Return P@k and nDCG@k of scores (n, m) whose columns are the classes."""
     known = {*classes}
-    Y = encode([[label for label in _listed(given) if label in known] for given in true], classes).Y
+    Y = encode_labels(
+        [[label for label in _listed(given) if label in known] for given in true], classes
+    ).Y
     in_order = scores[:, sorted(range(len(classes)), key=classes.__getitem__)]
     ranks = [k for k in _RANKS if k <= len(classes)]
     found = {f"P@{k}": measures.precision_at(k, Y, in_order) for k in ranks}

@@ -8,7 +8,7 @@ from wordclass.decision.predictions import Predictions
 from wordclass.decision.prior_shift import PriorShift
 
 
-def predictions(
+def predict_rows(
     model: Any,  # noqa: ANN401 - any classifier of texts
     texts: Sequence[str],
     k: int | None = None,
@@ -58,7 +58,7 @@ def predictions(
     return rows
 
 
-def beside(row: Mapping[str, Any] | None, prediction: dict[str, Any]) -> dict[str, Any]:
+def merge_prediction(row: Mapping[str, Any] | None, prediction: dict[str, Any]) -> dict[str, Any]:
     """Return a prediction behind the columns of its row.
 
     Columns of the row with the names of the prediction are kept under a name that begins with
@@ -66,7 +66,7 @@ def beside(row: Mapping[str, Any] | None, prediction: dict[str, Any]) -> dict[st
 
     Examples
     --------
-    >>> beside({"id": 7, "labels": ["a"]}, {"labels": ["b"], "scores": {"b": 0.9}})
+    >>> merge_prediction({"id": 7, "labels": ["a"]}, {"labels": ["b"], "scores": {"b": 0.9}})
     {'id': 7, 'given_labels': ['a'], 'labels': ['b'], 'scores': {'b': 0.9}}
     """
     columns: dict[str, Any] = {}

@@ -61,7 +61,7 @@ def check_output(path: Path | None, *, escape_formulas: bool) -> None:
 
 
 @contextmanager
-def rows_to(
+def open_row_writer(
     path: Path, columns: Sequence[str] = (), *, escape_formulas: bool = False
 ) -> Iterator[Callable[[Rows], None]]:
     """Give a function that writes a block of rows; the file appears when all of them are written.
@@ -80,7 +80,7 @@ def rows_to(
         Put an apostrophe before cells of a CSV or TSV file that a spreadsheet would evaluate.
     """
     ending, held = check_ending(path), Rows()
-    with files.writing(path) as stream:
+    with files.open_for_writing(path) as stream:
         if ending == ".jsonl":
             yield lambda rows: stream.writelines(map(json_line, rows))
             return

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from wordclass.batch.evaluation import Evaluation, evaluate_part
-from wordclass.batch.predictions import beside, predictions
-from wordclass.batch.row_files import rows_to
-from wordclass.corpus.reader import LabelledCorpus, Record, Seen
-from wordclass.corpus.shards import CorpusParts, FilePart
+from wordclass.batch.predictions import merge_prediction, predict_rows
+from wordclass.batch.row_files import open_row_writer
+from wordclass.corpus.reader import LabelledCorpus, ReadSummary, Record
+from wordclass.corpus.shards import Shard, ShardedCorpus
 from wordclass.corpus.splits import Holdout
 from wordclass.engines.engine import Job
 from wordclass.engines.tasks import Engine, tree_sum
@@ -27,7 +27,7 @@ _STEM = "part-"
 class Predicted:
     """What came of predicting parts; adds up."""
 
-    seen: Seen = field(default_factory=Seen)
+    seen: ReadSummary = field(default_factory=ReadSummary)
     n_docs: int = 0
     n_kept: int = 0  # parts that were there already
     files: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Predicted:
 
 
 @dataclass
-class PredictParts:
+class ShardPredictor:
     """Writes the predictions for consecutive parts, one file per part.
 
     The name of a file has a checksum in it of all that it depends on: the model, the part, and the
@@ -50,7 +50,7 @@ class PredictParts:
 
     Parameters
     ----------
-    corpus : CorpusParts
+    corpus : ShardedCorpus
         Without its parts.
     model : classifier
         Fitted.
@@ -68,7 +68,7 @@ class PredictParts:
         See `rows_to`.
     """
 
-    corpus: CorpusParts
+    corpus: ShardedCorpus
     model: Any
     folder: str
     ending: str
@@ -83,19 +83,24 @@ class PredictParts:
 
     def _of_part(self, number: int, item: Any) -> Predicted:  # noqa: ANN401
         path = Path(self.folder, f"{_STEM}{number:05}-{self._key(item)}{self.ending}")
-        if storage.is_there(path):
+        if storage.path_exists(path):
             return Predicted(n_kept=1, files=[path.name])
-        seen, n_docs = Seen(), 0
-        with rows_to(path, escape_formulas=self.escape_formulas) as write:
+        seen, n_docs = ReadSummary(), 0
+        with open_row_writer(path, escape_formulas=self.escape_formulas) as write:
             for block in self.corpus.records(number, item, seen, texts_only=True):
                 records = _kept_aside(block, self.aside)
                 texts = [record.text for record in records]
-                found = predictions(self.model, texts, **self.options)
-                write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
+                found = predict_rows(self.model, texts, **self.options)
+                write(
+                    [
+                        merge_prediction(each.row, one)
+                        for each, one in zip(records, found, strict=True)
+                    ]
+                )
                 n_docs += len(texts)
         return Predicted(seen, n_docs, 0, [path.name])
 
-    def _key(self, part: FilePart) -> str:
+    def _key(self, part: Shard) -> str:
         told = [
             *(self.identity, str(part.path), part.format, part.span, part.state),
             *(asdict(self.corpus.options), asdict(self.corpus.selection), self.options),
@@ -105,14 +110,14 @@ class PredictParts:
         return digest(json.dumps(told, default=str).encode())[:16]
 
 
-def predict_in_parts(corpus: CorpusParts, engine: Engine, work: PredictParts) -> Predicted:
+def predict_shards(corpus: ShardedCorpus, engine: Engine, work: ShardPredictor) -> Predicted:
     """Write the predictions for all parts into the folder that the work names.
 
     What is there from other parts, another model or other options is removed in the end.
     """
     folder = Path(work.folder)
     _check_folder(folder, work.ending)
-    with storage.accessing(folder, "written"):
+    with storage.as_storage_error(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
     made = Job(engine, corpus.items, "predicting", 1).run(work, f"{len(corpus):,} parts")
     for path in folder.glob(f"{_STEM}*"):
@@ -123,7 +128,7 @@ def predict_in_parts(corpus: CorpusParts, engine: Engine, work: PredictParts) ->
 
 def _check_folder(folder: Path, ending: str) -> None:
     """Refuse a place where something else is: what is not ours is not removed."""
-    if not storage.is_there(folder):
+    if not storage.path_exists(folder):
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; with an engine, predictions are a folder of parts")
@@ -135,12 +140,12 @@ def _check_folder(folder: Path, ending: str) -> None:
 
 
 @dataclass
-class EvaluateParts:
+class ShardEvaluator:
     """Measures a model on consecutive parts, block by block.
 
     Parameters
     ----------
-    corpus : CorpusParts
+    corpus : ShardedCorpus
         Without its parts.
     model : classifier
         Fitted.
@@ -150,14 +155,14 @@ class EvaluateParts:
         Measure only on what was kept aside.
     """
 
-    corpus: CorpusParts
+    corpus: ShardedCorpus
     model: Any
     strict: bool = False
     aside: Holdout | None = None
 
-    def __call__(self, items: Iterable[tuple[int, Any]]) -> tuple[Seen, Evaluation | None]:
+    def __call__(self, items: Iterable[tuple[int, Any]]) -> tuple[ReadSummary, Evaluation | None]:
         """Return what was seen, and the evaluation; None where there are no documents."""
-        seen = Seen()
+        seen = ReadSummary()
         found = (
             # the labels themselves are not kept
             replace(evaluate_part(self.model, block, strict=self.strict), true=[], predicted=[])
@@ -167,7 +172,7 @@ class EvaluateParts:
         first = next(found, None)
         return seen, None if first is None else tree_sum(chain([first], found), add)
 
-    def _blocks(self, number: int, item: Any, seen: Seen) -> Iterator[LabelledCorpus]:  # noqa: ANN401
+    def _blocks(self, number: int, item: Any, seen: ReadSummary) -> Iterator[LabelledCorpus]:  # noqa: ANN401
         is_multilabel = self.model.codeframe_.is_multilabel
         for block in self.corpus.records(number, item, seen):
             records = _kept_aside(block, self.aside)
@@ -177,9 +182,9 @@ class EvaluateParts:
                 yield LabelledCorpus.of(records, is_multilabel)
 
 
-def evaluate_in_parts(
-    corpus: CorpusParts, engine: Engine, work: EvaluateParts
-) -> tuple[Seen, Evaluation]:
+def evaluate_shards(
+    corpus: ShardedCorpus, engine: Engine, work: ShardEvaluator
+) -> tuple[ReadSummary, Evaluation]:
     """Measure a model on all parts; the counts of right and wrong decisions add up exactly."""
     job = Job(engine, corpus.items, "evaluating", 1)
     seen, found = job.run(work, f"{len(corpus):,} parts", _both)
@@ -190,8 +195,8 @@ def evaluate_in_parts(
 
 
 def _both(
-    one: tuple[Seen, Evaluation | None], other: tuple[Seen, Evaluation | None]
-) -> tuple[Seen, Evaluation | None]:
+    one: tuple[ReadSummary, Evaluation | None], other: tuple[ReadSummary, Evaluation | None]
+) -> tuple[ReadSummary, Evaluation | None]:
     found = [each for each in (one[1], other[1]) if each is not None]
     return one[0] + other[0], tree_sum(found, add) if found else None
 

@@ -33,7 +33,7 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, LongType, String
 
 from wordclass import catalogue
 from wordclass.classifiers import factory
-from wordclass.corpus.shards import CorpusParts
+from wordclass.corpus.shards import ShardedCorpus
 from wordclass.decision.predictions import Predictions
 from wordclass.embedding import estimator
 from wordclass.engines.spark import Spark
@@ -82,7 +82,7 @@ class HasOptions(HasTextCol, HasLabelCol):
         """Name the column of labels."""
         return self._set(labelCol=value)
 
-    def _corpus(self, dataset: DataFrame) -> CorpusParts:
+    def _corpus(self, dataset: DataFrame) -> ShardedCorpus:
         """Return the texts and labels of a DataFrame as a corpus in parts."""
         text, label = self.getTextCol(), self.getLabelCol()
         labels = functions.col(label)
@@ -92,7 +92,7 @@ class HasOptions(HasTextCol, HasLabelCol):
             refused = functions.raise_error(told).cast("long")
             labels = functions.when(is_whole, labels.cast("long")).otherwise(refused)
         table = dataset.select(functions.col(text), labels.alias(label))
-        return CorpusParts.of(table, text_field=text, label_field=label)  # type: ignore[arg-type]
+        return ShardedCorpus.of(table, text_field=text, label_field=label)  # type: ignore[arg-type]
 
 
 # --- how stages are saved -------------------------------------------------------------------------
@@ -291,7 +291,7 @@ class TextClassifier(Estimator["TextClassifierModel"], HasOptions, _Predicts, _S
         **options: Any,  # noqa: ANN401
     ) -> None:
         super().__init__()
-        factory.checked_options(classifier, options, {})
+        factory.check_options(classifier, options, {})
         columns = {"textCol": textCol, "labelCol": labelCol, "predictionCol": predictionCol}
         self._set(
             **columns,
@@ -402,7 +402,7 @@ def _adding(
     shared = dataset.sparkSession.sparkContext.broadcast(model)
 
     def add(batches: Iterable[Any]) -> Iterator[Any]:
-        arrow: Any = catalogue.extra("pyarrow", "for wordclass.spark", "spark")
+        arrow: Any = catalogue.import_extra("pyarrow", "for wordclass.spark", "spark")
         for batch in batches:
             texts = [each or "" for each in batch.column(text).to_pylist()]
             columns = columns_of(shared.value, texts)

@@ -20,7 +20,7 @@ from wordclass.embedding.counts import sparse_times_dense
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError, StorageError
 from wordclass.options import list_texts
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import count_known
 from wordclass.text.vocabulary import Vocabulary
@@ -63,7 +63,7 @@ def train(
     settings : dict
         What fastText is to do, by its own names.
     """
-    fasttext = catalogue.extra("fasttext", "for the classifier 'fasttext'")
+    fasttext = catalogue.import_extra("fasttext", "for the classifier 'fasttext'")
     with _files() as folder:
         _write_texts(folder / "texts", occurrences, Y)
         options = {**settings, "label": _LABEL, "minCount": 1, "verbose": 0}
@@ -237,12 +237,12 @@ class WordAverage(Scorer):
     def _count(self, texts: list[str]) -> Sparse:
         return count_known(texts, self.tokenize, self.vocabulary, self.n_jobs)
 
-    def to_state(self) -> Parts:
+    def to_state(self) -> ModelState:
         """Return what is stored of the scorer: everything but the analyzer."""
-        return Parts.of(words=self.vocabulary.terms) | Parts.of_fields(self, _LAYOUT)
+        return ModelState.of(words=self.vocabulary.terms) | ModelState.of_fields(self, _LAYOUT)
 
     @classmethod
-    def from_state(cls, analyze: Analyze, state: Parts) -> "WordAverage":
+    def from_state(cls, analyze: Analyze, state: ModelState) -> "WordAverage":
         """Return the scorer that was stored; the analyzer follows from the options."""
         words = state.take(words="sorted:str words")["words"]
         return cls(analyze, fixed_vocabulary(words), **state.take(**_LAYOUT))

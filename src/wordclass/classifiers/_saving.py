@@ -16,8 +16,8 @@ from wordclass.corpus.labels import Codeframe, check_class_count
 from wordclass.corpus.splits import TrainingData
 from wordclass.decision.thresholds import Calibration
 from wordclass.storage import models
-from wordclass.storage.metadata import storable
-from wordclass.storage.state import Parts
+from wordclass.storage.metadata import to_json_options
+from wordclass.storage.state import ModelState
 
 _FINGERPRINTS, _SHARES = "training.fingerprints", "training.shares"
 _LAYOUT = {
@@ -60,7 +60,7 @@ class SavedClassifier(BaseEstimator):
         check_is_fitted(self)
         codeframe, training = self.codeframe_, self.training_
         calibration, of_shares = self.calibration_, self.share_calibration_
-        parts = self._to_parts() | Parts.of(
+        parts = self._to_parts() | ModelState.of(
             {_KEEPS_HIGHEST: calibration is not None and calibration.keeps_highest},
             thresholds=self.thresholds_,
             calibration=None if calibration is None else calibration.parameters,
@@ -70,7 +70,7 @@ class SavedClassifier(BaseEstimator):
         about = {
             "classifier": self.name,
             "classifier_version": self.version,
-            "settings": storable(self.get_params(deep=False)),
+            "settings": to_json_options(self.get_params(deep=False)),
             "labels": codeframe.kind,
             "classes": codeframe.classes,
             "matrix_columns": codeframe.matrix_columns,
@@ -81,7 +81,7 @@ class SavedClassifier(BaseEstimator):
         models.write(Path(path), about, parts, self.packages)
 
     @classmethod
-    def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: Parts) -> Self:
+    def restore(cls, options: dict[str, Any], codeframe: Codeframe, parts: ModelState) -> Self:
         """Return a saved classifier with its options and classes."""
         check_class_count(codeframe)
         classifier = cls(**options)
@@ -103,13 +103,13 @@ class SavedClassifier(BaseEstimator):
         classifier.training_ = TrainingData(found[_FINGERPRINTS], found[_SHARES])
         return classifier
 
-    def _to_parts(self) -> Parts:
+    def _to_parts(self) -> ModelState:
         """Return the state that a saved model stores."""
-        state: Parts = self.scorer_.to_state()
+        state: ModelState = self.scorer_.to_state()
         return state
 
     @abstractmethod
-    def _from_parts(self, parts: Parts) -> None:
+    def _from_parts(self, parts: ModelState) -> None:
         """Set the fitted attributes from what `_to_parts` returned; `codeframe_` is set already."""
 
     @abstractmethod

@@ -20,30 +20,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.classifiers._saving import SavedClassifier
-from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, labelled
+from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, read_labelled_texts
 from wordclass.corpus.reader import Label
-from wordclass.corpus.shards import CorpusParts
+from wordclass.corpus.shards import ShardedCorpus
 from wordclass.corpus.splits import (
     Holdout,
     TrainingData,
     document_order,
     fingerprint_texts,
-    reordered,
+    reorder_texts,
 )
 from wordclass.decision.explanation import Explanation
-from wordclass.decision.measures import exactly_right
+from wordclass.decision.measures import has_exact_labels
 from wordclass.decision.predictions import Predictions
 from wordclass.decision.prior_shift import PriorShift
 from wordclass.decision.scorers import MAX_BLOCK_SCORES, Scorer, blocks
 from wordclass.decision.thresholds import Calibration, decide, without_absent_classes
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
-from wordclass.engines.engine import opened
+from wordclass.engines.engine import open_engine
 from wordclass.engines.tasks import Engine
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_scores, list_texts
 from wordclass.storage import files
 from wordclass.text.analyzer import Analyze
-from wordclass.text.spool import spooled
+from wordclass.text.spool import spool_corpus
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 
 _ROUNDING = 1e-6  # relative to a score
@@ -107,7 +107,7 @@ class TextClassifier(SavedClassifier, TextEstimator, ClassifierMixin, BaseEstima
 
         A fit that fails, or is interrupted, leaves the classifier as it was.
         """
-        listed, encoded = labelled(X, y, class_names)
+        listed, encoded = read_labelled_texts(X, y, class_names)
         return self._fit(listed, encoded, checked_sample_weight(sample_weight, len(listed)))
 
     def fit_parts(
@@ -140,12 +140,12 @@ class TextClassifier(SavedClassifier, TextEstimator, ClassifierMixin, BaseEstima
         After it, `seen_` tells of the records: `n_docs`, and `n_skipped`, those that could not be
         read.
         """
-        given = corpus if isinstance(corpus, CorpusParts) else CorpusParts.of(corpus)
+        given = corpus if isinstance(corpus, ShardedCorpus) else ShardedCorpus.of(corpus)
         with (
-            opened(engine, **options) as running,
+            open_engine(engine, **options) as running,
             files.scratch_folder(Path(folder or gettempdir())) as place,
         ):
-            texts, encoded, seen = spooled(given, running, place, aside)
+            texts, encoded, seen = spool_corpus(given, running, place, aside)
             if not len(texts):
                 raise InputError("all documents were kept aside: there is nothing to learn from")
             self._fit(texts, encoded, None)
@@ -159,7 +159,7 @@ class TextClassifier(SavedClassifier, TextEstimator, ClassifierMixin, BaseEstima
         fingerprints = fingerprint_texts(texts)
         if not self._keeps_order:
             order = document_order(fingerprints, labels.Y, sample_weight)
-            texts = reordered(texts, order)
+            texts = reorder_texts(texts, order)
             labels = EncodedLabels(labels.codeframe, labels.Y[order])
             sample_weight = None if sample_weight is None else sample_weight[order]
         before = {**vars(self)}
@@ -463,7 +463,7 @@ class TextClassifier(SavedClassifier, TextEstimator, ClassifierMixin, BaseEstima
 
     def score(self, X: Iterable[str], y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of texts whose labels are exactly right, each with its weight."""
-        is_right = exactly_right(y, self.predict(X), self.classes_.tolist())
+        is_right = has_exact_labels(y, self.predict(X), self.classes_.tolist())
         weights = checked_sample_weight(sample_weight, len(is_right))
         return float(np.average(is_right, weights=weights))
 

@@ -18,7 +18,7 @@ def classifier(name: str, **options: Any) -> Any:  # noqa: ANN401 - whatever the
     return catalogue.entry("classifiers", name).make(**options)
 
 
-def checked_options(
+def check_options(
     name: str, options: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options for a classifier.

@@ -26,10 +26,10 @@ from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError
 from wordclass.linear.search import Documents
 from wordclass.options import check_int, check_number, check_one_of, n_threads
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text import counting
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vocabulary import kept_terms
+from wordclass.text.vocabulary import select_terms
 from wordclass.vectors.word_vectors import WordVectors
 
 # what the paper's validation chose from (section on fastText); it let the dimensions vary too where
@@ -162,7 +162,7 @@ class FastTextClassifier(TextClassifier):
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         if sample_weight is not None:
             raise InputError("fastText weighs all texts the same: leave sample_weight out")
-        catalogue.extra("fasttext", "for the classifier 'fasttext'")
+        catalogue.import_extra("fasttext", "for the classifier 'fasttext'")
         is_multilabel = labels.codeframe.is_multilabel
         self._check_options()
         if self.unseen is not None and (self.vectors is None or self.wce is False):
@@ -240,7 +240,7 @@ class FastTextClassifier(TextClassifier):
     def _counted(self, texts: list[str], analyze: Analyze) -> tuple[list[str], Ints, Sparse]:
         """Return the words, in how many texts each occurs, and how often in each (n, v)."""
         counted = counting.count(texts, analyze, self.n_jobs)
-        kept = kept_terms(counted.n_docs, counted.doc_freq, 1, 1.0)
+        kept = select_terms(counted.n_docs, counted.doc_freq, 1, 1.0)
         kept &= counted.term_freq >= self.min_count
         if not kept.any():
             raise InputError(f"no word occurs {self.min_count} times; lower min_count")
@@ -259,7 +259,7 @@ class FastTextClassifier(TextClassifier):
             return None
         vocabulary = None
         if wce is None:
-            kept = kept_terms(n_docs, doc_freq, self.min_docs, 1.0)
+            kept = select_terms(n_docs, doc_freq, self.min_docs, 1.0)
             vocabulary = [words[j] for j in np.flatnonzero(kept)]
         return EmbeddingMatrix.of(
             self.vectors, wce, random_dims=self.random_dims or 0, seed=self.seed,
@@ -304,10 +304,10 @@ class FastTextClassifier(TextClassifier):
             sigmoids /= np.maximum(sigmoids.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         return sigmoids
 
-    def _to_parts(self) -> Parts:
-        return super()._to_parts() | Parts.of({"loss": self.loss_})
+    def _to_parts(self) -> ModelState:
+        return super()._to_parts() | ModelState.of({"loss": self.loss_})
 
-    def _from_parts(self, parts: Parts) -> None:
+    def _from_parts(self, parts: ModelState) -> None:
         self._check_options()
         self.scorer_ = WordAverage.from_state(self._new_analyzer(), parts)
         self.loss_ = parts.facts["loss"]

@@ -13,7 +13,7 @@ from wordclass.classifiers.factory import classifier
 from wordclass.corpus.labels import Codeframe, EncodedLabels
 from wordclass.corpus.reader import Label
 from wordclass.corpus.splits import stratified_folds
-from wordclass.decision.measures import checked_target
+from wordclass.decision.measures import check_target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
 from wordclass.decision.thresholds import Calibration, tuned_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -34,8 +34,8 @@ from wordclass.linear.search import (
 from wordclass.linear.tree import Hierarchy
 from wordclass.options import check_int, check_number, check_one_of, is_auto
 from wordclass.sentence.encoder import Encode, SentenceEncoder
-from wordclass.storage.state import Parts
-from wordclass.text.analyzer import CHARACTERS, Analyze, checked_ngrams, lacks_spaces
+from wordclass.storage.state import ModelState
+from wordclass.text.analyzer import CHARACTERS, Analyze, check_ngrams, lacks_spaces
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, SupervisedWeight, shared_options
 from wordclass.vectors.word_vectors import WordVectors
@@ -219,7 +219,7 @@ class LinearClassifier(TextClassifier):
             search = SettingsSearch(
                 corpus if is_all else self._corpus(sample, sample_folds, encoder),
                 choices,
-                checked_target(self.target),
+                check_target(self.target),
                 max_terms=_MAX_WEIGHTS // labels.Y.shape[1],
             )
             settings = search.run()
@@ -288,7 +288,7 @@ class LinearClassifier(TextClassifier):
 
     def _choices(self, texts: Sequence[str] = (), loss: str = _LOSSES[0]) -> LinearChoices:
         """Check the options, and list the values that each setting may take for some texts."""
-        checked_target(self.target)
+        check_target(self.target)
         check_int("seed", self.seed)
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
             raise InputError(
@@ -303,7 +303,7 @@ class LinearClassifier(TextClassifier):
             if is_auto(option):
                 continue
             if name == "ngrams":
-                fixed[name] = (checked_ngrams(option),)
+                fixed[name] = (check_ngrams(option),)
             else:
                 fixed[name] = (check_number(name, option, above=0.0 if name == "C" else None),)
         absent = {
@@ -327,7 +327,7 @@ class LinearClassifier(TextClassifier):
                     f"characters is {sizes!r} beside analyzer='characters', whose n-grams are "
                     "characters already: leave one out"
                 )
-            return (checked_ngrams(sizes, "characters", (2, 5)),)
+            return (check_ngrams(sizes, "characters", (2, 5)),)
         if sizes is None or self.analyzer is not None:
             return (None,)
         if lacks_spaces(texts):
@@ -383,7 +383,7 @@ class LinearClassifier(TextClassifier):
         if is_multilabel:
             # the documents that were held out together, unless all were
             groups = features.fifths if features.n_rotations(max_docs) > 1 else features.folds
-            target = checked_target(self.target)
+            target = check_target(self.target)
             self.thresholds_ = tuned_thresholds(scores, Y, groups[rows], target)
         if self.probabilities:
             row_weights = None if weights is None else weights[rows]
@@ -414,13 +414,13 @@ class LinearClassifier(TextClassifier):
             options["stop_words"] = None
         return DocumentVectorizer(**options)
 
-    def _to_parts(self) -> Parts:
+    def _to_parts(self) -> ModelState:
         metadata: dict[str, Any] = {"settings": self.settings_, "trials": self.trials_}
         if self.has_tree_:
             metadata["tree"] = True
-        return super()._to_parts() | Parts.of(metadata)
+        return super()._to_parts() | ModelState.of(metadata)
 
-    def _from_parts(self, parts: Parts) -> None:
+    def _from_parts(self, parts: ModelState) -> None:
         facts = parts.facts
         self.settings_ = restore_settings(facts["settings"])
         self.trials_ = [restore_settings(trial) for trial in facts["trials"]]

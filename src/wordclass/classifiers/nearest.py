@@ -8,18 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wordclass.arrays import Floats, Floats32, Sparse, unit
+from wordclass.arrays import Floats, Floats32, Sparse, normalize_rows
 from wordclass.classifiers.base import TextClassifier
 from wordclass.corpus.labels import EncodedLabels
 from wordclass.corpus.splits import Split, cross_fit, fold_numbers, fold_splits
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
-from wordclass.decision.thresholds import best_thresholds, decided
+from wordclass.decision.thresholds import best_thresholds, score_decisions
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
 from wordclass.options import check_number, is_auto
 from wordclass.sentence.encoder import Encode, SentenceEncoder
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import shared_options
@@ -141,7 +141,9 @@ class NearestClassifier(TextClassifier):
         )
 
         def quality(weight: float) -> float:
-            found = decided(scores + np.float32(weight * size) * similarities, Y, labels.codeframe)
+            found = score_decisions(
+                scores + np.float32(weight * size) * similarities, Y, labels.codeframe
+            )
             return found.macro_f1 + found.micro_f1
 
         factor = np.float32(size * max(tried, key=quality if len(tried) > 1 else abs))
@@ -161,12 +163,12 @@ class NearestClassifier(TextClassifier):
         words = LinearScorer(embeddings.vectorizer_, S, nothing)
         return SumScorer.of(words, None, encoder)
 
-    def _to_parts(self) -> Parts:
+    def _to_parts(self) -> ModelState:
         parts = self.embeddings_.to_parts()
         encoder = self.scorer_.encoder
         return parts if encoder is None else parts | encoder.to_state().under("encoder")
 
-    def _from_parts(self, parts: Parts) -> None:
+    def _from_parts(self, parts: ModelState) -> None:
         self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
         encoder = None
         if "encoder.name" in parts.facts:
@@ -180,7 +182,7 @@ def _directions(vectors: Floats32, Y: Sparse) -> tuple[Floats32, Floats32]:
     Also what is to be added (m,) so that a text is measured from the mean of all, too.
     """
     sizes, mean = np.maximum(np.asarray(Y.sum(axis=0)).ravel(), 1), vectors.mean(axis=0)
-    directions = unit(np.asarray(Y.T @ vectors, np.float64) / sizes[:, None] - mean).T
+    directions = normalize_rows(np.asarray(Y.T @ vectors, np.float64) / sizes[:, None] - mean).T
     return directions.astype(np.float32), (-mean @ directions).astype(np.float32)
 
 

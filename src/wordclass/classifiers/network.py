@@ -31,11 +31,11 @@ from wordclass.corpus.splits import (
     stratified_folds,
     validation_split,
 )
-from wordclass.decision.measures import Scores, checked_target, score
+from wordclass.decision.measures import Scores, check_target, score
 from wordclass.decision.thresholds import (
     best_thresholds,
     decide,
-    decided,
+    score_decisions,
     tuned_thresholds,
     without_absent_classes,
 )
@@ -56,9 +56,9 @@ from wordclass.network.text_network import TextNetwork
 from wordclass.network.training import FoldVectors, LabelledSequences, Schedule, Training
 from wordclass.options import check_int, check_number, check_one_of, is_auto, n_threads
 from wordclass.sentence.encoder import SentenceEncoder
-from wordclass.sentence.tokens import Halves, checked_for_tokens, token_vectors
-from wordclass.storage.metadata import storable
-from wordclass.storage.state import Parts, digest
+from wordclass.sentence.tokens import Halves, require_token_vectors, token_vectors
+from wordclass.storage.metadata import to_json_options
+from wordclass.storage.state import ModelState, digest
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -219,7 +219,7 @@ class NetworkClassifier(TextClassifier):
 
     def _check_options(self) -> None:
         check_one_of("protocol", self.protocol, ("clean", "paper"))
-        checked_target(self.target)
+        check_target(self.target)
         sizes = ["batch_size", "max_epochs", "patience", "max_length", self._SIZE]
         if self.batches_per_epoch is not None and not is_auto(self.batches_per_epoch):
             sizes.append("batches_per_epoch")
@@ -273,7 +273,7 @@ class NetworkClassifier(TextClassifier):
     ) -> TrainingTexts:
         encoder = None
         if self.context is not None:
-            encoder = checked_for_tokens(SentenceEncoder.of(self.context))
+            encoder = require_token_vectors(SentenceEncoder.of(self.context))
         trained, validated = self._parts(texts, labels)
         self._check_training_scores(labels, len(validated))
         wce = own_embeddings(self)
@@ -419,13 +419,13 @@ class NetworkClassifier(TextClassifier):
             ties_count=not self._is_clean,
             averages=self._AVERAGES and self._is_clean,
             full_precision=not self._is_clean,
-            target=checked_target(self.target),
+            target=check_target(self.target),
         )
 
     def _judge(self, codeframe: Codeframe, scores: Floats32, Y: Sparse) -> Scores:
         """Return what scores (n, m) are worth."""
         if codeframe.is_multilabel and self._is_clean:
-            return decided(scores, Y, codeframe)
+            return score_decisions(scores, Y, codeframe)
         return score(Y, self.decide(scores), codeframe)
 
     def _tell(
@@ -478,7 +478,7 @@ class NetworkClassifier(TextClassifier):
         if self.checkpoint is None:
             return Checkpoint()
         used = None if data.encoder is None else data.encoder.fingerprint
-        options = {**storable(self.get_params(deep=False)), "device": None, "context": used}
+        options = {**to_json_options(self.get_params(deep=False)), "device": None, "context": used}
         # a later version may go about it differently
         told = [self.name, sorted(options.items()), schedule, data.labels.codeframe]
         Y, documents = data.labels.Y, data.documents
@@ -568,11 +568,11 @@ class NetworkClassifier(TextClassifier):
         }
         export.export(self.network_, path, about)
 
-    def _to_parts(self) -> Parts:
+    def _to_parts(self) -> ModelState:
         metadata = {"history": self.history_, "best_epoch": self.best_epoch_}
-        return super()._to_parts() | Parts.of(metadata)
+        return super()._to_parts() | ModelState.of(metadata)
 
-    def _from_parts(self, parts: Parts) -> None:
+    def _from_parts(self, parts: ModelState) -> None:
         self._check_options()
         self.history_, self.best_epoch_ = list(parts.facts["history"]), parts.facts["best_epoch"]
         E = EmbeddingMatrix.from_parts(self._new_analyzer(), parts)
@@ -588,4 +588,4 @@ class NetworkClassifier(TextClassifier):
     def _found_again(self, facts: Mapping[str, Any]) -> SentenceEncoder:
         """Return the encoder that a saved model was trained with, and no other."""
         check_int("n_dims", facts["n_dims"], 1)
-        return checked_for_tokens(SentenceEncoder.found_again(self.context, facts, "context"))
+        return require_token_vectors(SentenceEncoder.found_again(self.context, facts, "context"))

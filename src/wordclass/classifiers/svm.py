@@ -14,11 +14,11 @@ from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse, mean_length
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, root_mean_square_length
 from wordclass.classifiers.base import TextClassifier, own_embeddings
 from wordclass.corpus.labels import EncodedLabels
 from wordclass.corpus.splits import Split, cross_fit, fold_splits, scikit_learn_folds
-from wordclass.decision.measures import checked_target
+from wordclass.decision.measures import check_target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
 from wordclass.decision.thresholds import best_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -29,7 +29,7 @@ from wordclass.linear.one_vs_rest import TOLERANCE, OneVsRest
 from wordclass.linear.problem import Costs, Features, Problem
 from wordclass.options import check_number, check_one_of, check_table, is_auto, n_threads
 from wordclass.sentence.encoder import Encode, SentenceEncoder
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, SupervisedWeight, shared_options
@@ -163,7 +163,7 @@ class SvmClassifier(TextClassifier):
         if is_auto(self.C) or needs_scores:
             grid = np.array(VALUES_OF_C) if is_auto(self.C) else C[:1]
             search = _search_each if is_multilabel else _search_all
-            target = checked_target(self.target)
+            target = check_target(self.target)
             C, scores = search(documents, Y, C, grid, target, n_threads(self.n_jobs))
         scorer = documents.scorer(Y, C, n_threads(self.n_jobs))
         if needs_scores and scores is None:  # too few texts to hold any out
@@ -247,7 +247,7 @@ class SvmClassifier(TextClassifier):
 
     def _check_options(self) -> None:
         check_one_of("features", self.features, FEATURES)
-        checked_target(self.target)
+        check_target(self.target)
         check_one_of("class_weight", self.class_weight, ("balanced", None))
         check_one_of("thresholds", self.thresholds, ("zero", "tuned"))
         if not is_auto(self.C):
@@ -275,10 +275,10 @@ class SvmClassifier(TextClassifier):
             told = f"features={self.features!r} does not use the encoder that is given"
             raise InputError(f"{told}; '{self.features}+encoder' does")
 
-    def _to_parts(self) -> Parts:
-        return super()._to_parts() | Parts.of(C=self.C_)
+    def _to_parts(self) -> ModelState:
+        return super()._to_parts() | ModelState.of(C=self.C_)
 
-    def _from_parts(self, parts: Parts) -> None:
+    def _from_parts(self, parts: ModelState) -> None:
         self._check_options()
         words = encoder = None
         if self._has_encoder:
@@ -377,7 +377,7 @@ class SvmDocuments:
         """What makes vectors of length 1 as long as the other features are on average."""
         if self.vectorizer is None or self.E is None:
             return np.float32(1)
-        return np.float32(mean_length(self.X @ self.E))
+        return np.float32(root_mean_square_length(self.X @ self.E))
 
 
 # --- the choice of C: as GridSearchCV makes it, but on warm starts ------------------------------

@@ -26,7 +26,7 @@ from wordclass.linear.tree import (
     tree_of_vectors,
 )
 from wordclass.options import check_int, check_number, n_threads
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, SupervisedWeight, shared_options
@@ -149,7 +149,7 @@ class TreeClassifier(TextClassifier):
         """Return an unfitted vectorizer with the options of the classifier."""
         return DocumentVectorizer(**shared_options(self, DocumentVectorizer))
 
-    def _from_parts(self, parts: Parts) -> None:
+    def _from_parts(self, parts: ModelState) -> None:
         self._check_options()
         class_costs(self.class_weight, self.codeframe_)
         is_single_label = not self.codeframe_.is_multilabel

@@ -17,12 +17,12 @@ from typing import Any, get_args
 import numpy as np
 
 from wordclass import catalogue, progress
-from wordclass.classifiers.factory import checked_options
+from wordclass.classifiers.factory import check_options
 from wordclass.classifiers.factory import classifier as make_classifier
-from wordclass.corpus.labels import check_class_count, labelled
+from wordclass.corpus.labels import check_class_count, read_labelled_texts
 from wordclass.corpus.reader import Label
 from wordclass.corpus.splits import fingerprint_texts, share_split
-from wordclass.decision.measures import checked_target, evaluate
+from wordclass.decision.measures import check_target, evaluate
 from wordclass.embedding.estimator import Labels
 from wordclass.embedding.matrix import other_tasks
 from wordclass.errors import FormatError, InputError, StorageError
@@ -30,8 +30,8 @@ from wordclass.linear.search import Documents, Search, Settings
 from wordclass.linear.search import Trial as Trial
 from wordclass.options import check_number
 from wordclass.storage import files
-from wordclass.storage.metadata import storable
-from wordclass.storage.state import digest, from_json
+from wordclass.storage.metadata import to_json_options
+from wordclass.storage.state import digest, parse_json
 from wordclass.vectors.word_vectors import WordVectors
 
 _N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
@@ -75,7 +75,7 @@ class Tuned:
     def to_dict(self) -> dict[str, Any]:
         """Return what is kept with the model, as JSON can hold it."""
         return {
-            "settings": storable(self.best),
+            "settings": to_json_options(self.best),
             "target": self.target,
             "n_trials": len(self.trials),
             "n_failed": sum(not trial.is_done for trial in self.trials),
@@ -151,15 +151,15 @@ def tune(
     InputError
         The classifier has no grid and none is given; not one trial came to an end.
     """
-    documents = Documents(*labelled(texts, labels, class_names))
+    documents = Documents(*read_labelled_texts(texts, labels, class_names))
     check_class_count(documents.labels.codeframe)
-    wanted = checked_target(target)
+    wanted = check_target(target)
     if budget is not None and budget != math.inf:
         check_number("budget", budget, hint=" (seconds), or None")
     own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
     shared: dict[str, Any] = {"seed": seed, "target": wanted}
     shared |= {} if n_jobs is None else {"n_jobs": n_jobs}
-    fixed = checked_options(classifier, own, shared)
+    fixed = check_options(classifier, own, shared)
     values, first = _grid(classifier, grid, {**fixed, **(start or {})}, options or {})
     search = Search(values, first, wanted, seed)
     trials = _Trials(classifier, fixed, *split(documents, validation, seed), clock)
@@ -193,7 +193,7 @@ def _grid(
         raise InputError(f"the classifier {classifier!r} has no grid to search; give one")
     if both := sorted(set(values) & set(options)):
         raise InputError(f"{both[0]!r} is both fixed and in the grid; choose one of the two")
-    checked_options(classifier, {**values, **first}, {})
+    check_options(classifier, {**values, **first}, {})
     for name, choices in values.items():
         if isinstance(choices, str) or not isinstance(choices, Sequence) or not choices:
             raise InputError(f"grid[{name!r}] is {choices!r}; expected a list of values")
@@ -308,7 +308,7 @@ class _Trials:
         truth = self.validation.labels
         scores = evaluate(truth, predicted, truth.codeframe.classes)
         measured = scores.macro_f1, scores.micro_f1, scores.accuracy
-        chosen = storable(getattr(classifier, "settings_", {}))
+        chosen = to_json_options(getattr(classifier, "settings_", {}))
         return Trial(settings, self.clock() - begin, *measured, chosen=chosen)
 
     def _options(self, settings: Settings) -> dict[str, Any]:
@@ -318,7 +318,7 @@ class _Trials:
 
     def key(self, settings: Settings) -> str:
         """Return what stands for all that the scores of a trial depend on."""
-        options = storable({**self._defaults, **self._options(settings)})
+        options = to_json_options({**self._defaults, **self._options(settings)})
         return digest(self._context, json.dumps(options, sort_keys=True))
 
     @cached_property
@@ -367,13 +367,13 @@ class Journal:
     @classmethod
     def open(cls, path: Path | None) -> "Journal":
         """Read a journal, if it is there; a last line that was never finished is taken off."""
-        if path is None or not files.is_there(path):
+        if path is None or not files.path_exists(path):
             return cls(path)
-        content = files.content_of(path)
+        content = files.read_content(path)
         whole = content[: content.rfind(b"\n") + 1]
         trials = [_trial_in(path, k, line) for k, line in enumerate(whole.splitlines(), start=1)]
         if len(whole) < len(content):
-            with files.accessing(path, "written"):
+            with files.as_storage_error(path, "written"):
                 os.truncate(path, len(whole))
         return cls(path, {trial["key"]: trial for trial in trials})
 
@@ -382,7 +382,7 @@ class Journal:
         if self.path is None:
             return
         line = json.dumps({"key": key, **trial}) + "\n"
-        with files.accessing(self.path, "written"):
+        with files.as_storage_error(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:  # whole, or cut at its end and an error
                 file.write(line.encode())
@@ -392,7 +392,7 @@ class Journal:
 
 def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
     with suppress(*files.STRANGE):
-        found: dict[str, Any] = from_json(line)
+        found: dict[str, Any] = parse_json(line)
         is_failed = found["status"] == "failed"
         trial = Trial.resumed({**found["settings"]}, found)
         if trial.is_done != is_failed and isinstance(trial.message, str) and found["key"]:

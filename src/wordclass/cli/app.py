@@ -38,11 +38,11 @@ def info(
 ) -> None:
     """Tell what a saved file is, and with which settings it was made."""
     from wordclass.cli.file_info import describe
-    from wordclass.tables import aligned
+    from wordclass.tables import align_columns
 
     facts = describe(path)
     rows = [(name, _as_text(value)) for name, value in facts.items()]
-    settings.show(facts, "\n".join(aligned(rows)))
+    settings.show(facts, "\n".join(align_columns(rows)))
 
 
 @command
@@ -92,9 +92,9 @@ def cache(
     clear: Annotated[bool, "Remove it all."] = False,
 ) -> None:
     """Show which vectors of texts are kept on disk, so that no encoder makes them twice."""
-    from wordclass.options import shown
+    from wordclass.options import format_bytes
     from wordclass.sentence import cache as sentence_cache
-    from wordclass.tables import aligned
+    from wordclass.tables import align_columns
 
     home, limit = sentence_cache.home(), sentence_cache.most_bytes()
     files = sentence_cache.described()
@@ -102,7 +102,7 @@ def cache(
     if clear:
         n_bytes = sentence_cache.clear()
         left = sentence_cache.files()
-        told = f"{home}: {len(files) - len(left)} files removed, {shown(n_bytes)}"
+        told = f"{home}: {len(files) - len(left)} files removed, {format_bytes(n_bytes)}"
         settings.show({**result, "files": [], "removed_bytes": n_bytes}, told)
         if left:
             raise InputError(f"{left[0]}: cannot be removed")
@@ -112,9 +112,11 @@ def cache(
     for each in files:
         n_vectors = "" if each["n_vectors"] is None else f"{each['n_vectors']:,}"
         used = each["last_use"][:16].replace("T", " ")
-        rows.append((each["encoder"] or "-", n_vectors, shown(each["n_bytes"]), used, each["file"]))
-    last = f"{shown(total)} of at most {shown(limit)} in {home}"
-    settings.show({**result, "total_bytes": total}, "\n".join([*aligned(rows), last]))
+        rows.append(
+            (each["encoder"] or "-", n_vectors, format_bytes(each["n_bytes"]), used, each["file"])
+        )
+    last = f"{format_bytes(total)} of at most {format_bytes(limit)} in {home}"
+    settings.show({**result, "total_bytes": total}, "\n".join([*align_columns(rows), last]))
 
 
 def _download(settings: Settings, name: str, home: Path) -> None:

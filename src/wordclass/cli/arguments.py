@@ -31,18 +31,18 @@ def stop_words(given: str | None, encoding: str) -> str | list[str] | None:
     """Read stop words: the name of a list, or a file with a word per line."""
     if given is None or given == "english":
         return given
-    from wordclass.corpus.lines import decoded
+    from wordclass.corpus.lines import decode_lines
 
-    return "".join(decoded(Path(given), encoding)).split()
+    return "".join(decode_lines(Path(given), encoding)).split()
 
 
 def class_named(name: str, classes: Sequence[Label]) -> Label:
     """Find a class: on the command line it is a str, also where it is an int in the file."""
-    from wordclass.corpus.labels import unknown_name
+    from wordclass.corpus.labels import describe_unknown_name
 
     as_text = {str(each): each for each in classes}
     if name not in as_text:
-        raise InputError(unknown_name("class", name, classes))
+        raise InputError(describe_unknown_name("class", name, classes))
     return as_text[name]
 
 
@@ -172,8 +172,8 @@ def _hierarchy(path: Path) -> dict[str, Any]:
             found[child] = parent
         return found
 
-    with storage.understanding(path, "no hierarchy of classes in JSON"):
-        found = json.loads(storage.content_of(path), object_pairs_hook=checked)
+    with storage.as_format_error(path, "no hierarchy of classes in JSON"):
+        found = json.loads(storage.read_content(path), object_pairs_hook=checked)
         if not isinstance(found, dict):
             raise ValueError(f"a {type(found).__name__}; expected an object, from child to parent")
     return found

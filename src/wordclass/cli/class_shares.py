@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from wordclass.tables import aligned
+from wordclass.tables import align_columns
 
 
 def estimate(model: Any, texts: Sequence[str], level: float, seed: int) -> dict[str, Any]:  # noqa: ANN401
@@ -39,4 +39,4 @@ def to_text(facts: dict[str, Any], n: int) -> str:
         span = f"{low[name]:.4f} to {high[name]:.4f}"
         rows.append((name, f"{shares[name]:.4f}", span, f"{trained[name]:.4f}"))
     last = f"{facts['n_docs']:,} documents, {facts['n_classes']:,} classes"
-    return "\n".join([*aligned(rows), "", last])
+    return "\n".join([*align_columns(rows), "", last])

@@ -54,7 +54,7 @@ class Settings:
         """
         if path is None:
             return
-        if files.is_there(path) and not self.force:
+        if files.path_exists(path) and not self.force:
             raise InputError(f"{path} exists; --force overwrites it")
         files.check_writable(path, is_folder=is_folder)
 
@@ -62,7 +62,7 @@ class Settings:
         """Tell the user something that is not a result: on standard error, line by line."""
         if not self.quiet:
             progress.pause()  # lines that are written above a bar are folded
-            tables.say(*lines)
+            tables.print_to_stderr(*lines)
 
     def tell(self, result: dict[str, Any], message: str) -> None:
         """Tell what was written: people by a message, programs by JSON where they asked for it."""
@@ -74,11 +74,11 @@ class Settings:
         """Print a result on standard output: as JSON where that was asked for, else as text."""
         with standard_output() as stream:
             if not self.as_json:
-                stream.write(tables.joined(text.split("\n")))
+                stream.write(tables.join_lines(text.split("\n")))
                 return
             is_unicode = (stream.encoding or "").lower().startswith("utf")
             written = json.dumps(result, ensure_ascii=not is_unicode, default=str)
-            stream.write(tables.escaped(written) + "\n")
+            stream.write(tables.escape_control_characters(written) + "\n")
 
 
 def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[..., None]:
@@ -109,7 +109,7 @@ def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[...
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there
-            tables.say("wordclass: stopped")
+            tables.print_to_stderr("wordclass: stopped")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # whoever read our output (`| head`) has seen enough
@@ -141,7 +141,7 @@ def run() -> int:
     except _UsageError as error:
         said = io.StringIO()
         error.show(said)
-        tables.say(*said.getvalue().splitlines())
+        tables.print_to_stderr(*said.getvalue().splitlines())
         return int(error.exit_code)
     except OSError as error:
         if isinstance(error, WordClassError) or error.filename is not None:

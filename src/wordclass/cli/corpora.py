@@ -13,16 +13,16 @@ from wordclass.corpus.reader import (
     CorpusReader,
     LabelledCorpus,
     ReadOptions,
+    ReadSummary,
     Record,
-    Seen,
     Selection,
     load_dataset,
 )
 from wordclass.errors import InputError
-from wordclass.storage.files import COMPRESSIONS, Address, is_there, size_of
+from wordclass.storage.files import COMPRESSIONS, Address, path_exists, size_of
 
 if TYPE_CHECKING:
-    from wordclass.corpus.shards import CorpusParts
+    from wordclass.corpus.shards import ShardedCorpus
 
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
 Names = list[str] | None
@@ -57,11 +57,11 @@ class InParts:
             options |= {} if address is None else {option: address}
         if settings.jobs > 1 and name != "in_sequence" and not options:
             options["n_workers"] = settings.jobs
-        with engines.opened(name, **options) as engine:
+        with engines.open_engine(name, **options) as engine:
             yield engine
 
 
-def tell_skipped(settings: Settings, seen: Seen) -> None:
+def tell_skipped(settings: Settings, seen: ReadSummary) -> None:
     """Tell how many records could not be read, and where the first of them is."""
     if seen.n_skipped:
         settings.say(f"skipped {seen.n_skipped:,} records; the first: {seen.bad}")
@@ -150,7 +150,7 @@ class Texts:
         model: Any = None,  # noqa: ANN401 - any classifier of texts
         *,
         or_large: bool = False,
-    ) -> "CorpusParts | None":
+    ) -> "ShardedCorpus | None":
         """Return the corpus in parts, or None where it is one file or folder, and to be read so.
 
         The arguments are those of `blocks`; `or_large`: one file that had better not be held in
@@ -161,11 +161,11 @@ class Texts:
             return None
         if any(name.startswith("dataset:") or name == "-" for name in self.data):
             raise InputError("a data set, or standard input, is no corpus in parts")
-        from wordclass.corpus.shards import CorpusParts
+        from wordclass.corpus.shards import ShardedCorpus
 
         options = self._options(encoding, model, on_bad_record=in_parts.on_bad_record)
         selection = Selection(*self._selected(usual_split, is_multilabel))
-        return CorpusParts.found(self.data, options, selection)
+        return ShardedCorpus.found(self.data, options, selection)
 
     @property
     def is_large(self) -> bool:
@@ -179,13 +179,13 @@ class Texts:
         if len(self.data) > 1 or Address.matches(self.name):
             return True
         path = Path(self.name)
-        if not is_there(path):
+        if not path_exists(path):
             return any(sign in self.name for sign in "*?[")
         if not path.is_dir():
             return False
-        from wordclass.corpus.shards import is_folder_of_parts
+        from wordclass.corpus.shards import is_folder_of_shards
 
-        return is_folder_of_parts(path)
+        return is_folder_of_shards(path)
 
     def records(self, reader: CorpusReader) -> Iterator[list[Record]]:
         """Give texts with all their columns, labelled or not, block by block.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wordclass import catalogue
-from wordclass.tables import aligned
+from wordclass.tables import align_columns
 
 _WIDTH = 96
 _SIZES = ("n_train", "n_test", "n_classes")
@@ -51,7 +51,7 @@ def to_table(datasets: Sequence[dict[str, Any]]) -> str:
         more = [facts["title"], f"license: {facts['license']}"]
         if not facts["is_here"]:
             more.append(facts["how_to_get"])
-        lines += aligned([("  ", each) for each in more], _WIDTH)
+        lines += align_columns([("  ", each) for each in more], _WIDTH)
     return "\n".join(lines)
 
 
@@ -71,7 +71,7 @@ def to_text(facts: dict[str, Any], home: Path) -> str:
         "options": ", ".join(f"{name}={value!r}" for name, value in facts["options"].items()),
         "checked": "on the real corpus" if facts["is_verified"] else "on samples only",
     }
-    return "\n".join(aligned([row for row in known.items() if row[1]], _WIDTH))
+    return "\n".join(align_columns([row for row in known.items() if row[1]], _WIDTH))
 
 
 def _numbers(facts: dict[str, Any]) -> list[str]:

@@ -15,11 +15,11 @@ from wordclass.corpus.reader import Dataset, load_dataset
 from wordclass.decision.measures import evaluate
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingExtraError
-from wordclass.explorer.page import exported
+from wordclass.explorer.page import export_page
 from wordclass.explorer.term_map import N_NEIGHBORS, TermMap, find_vectors, make_map
-from wordclass.explorer.views import Exploration, Facts, map_facts
+from wordclass.explorer.views import Exploration, Facts, describe_map
 from wordclass.storage import files as storage
-from wordclass.tables import aligned
+from wordclass.tables import align_columns
 from wordclass.vectors.word_vectors import WordVectors
 
 CORPUS = "docstrings"
@@ -73,7 +73,7 @@ def run(output: Path, vectors: Path | None = None, seed: int = 0, n_jobs: int = 
     -------
     The facts that are shown and kept in result.json, and as `report` the path of the page.
     """
-    catalogue.extra("openTSNE", "to lay out the map of the demo", "opentsne")
+    catalogue.import_extra("openTSNE", "to lay out the map of the demo", "opentsne")
     storage.check_folder(output, partial(check_report, output))
     if vectors is not None:
         storage.require(vectors)
@@ -192,7 +192,7 @@ def _write(
     beside = [PICTURE, EMBEDDINGS, RESULT]
     with _timed(facts["seconds"], "drawing the picture"):
         try:
-            catalogue.extra("matplotlib", "to draw the map of the demo")
+            catalogue.import_extra("matplotlib", "to draw the map of the demo")
             from wordclass.explorer import pictures
 
             title = f"The terms of {facts['corpus']}, with and without the classes"
@@ -201,9 +201,9 @@ def _write(
             beside.remove(PICTURE)
             facts["notes"].append(f"{PICTURE} was left out: {error}")
     with _timed(facts["seconds"], "writing the page"):
-        places = map_facts(term_map.terms, term_map.class_of, term_map.panels, None)
+        places = describe_map(term_map.terms, term_map.class_of, term_map.panels, None)
         overview = _overview(facts, [[name, FILES[name]] for name in beside])
-        page = exported(facts["corpus"], views, overview=overview, map_facts=places)
+        page = export_page(facts["corpus"], views, overview=overview, map_facts=places)
         (folder / PAGE).write_bytes(page)
     result = json.dumps(facts, ensure_ascii=False, indent=1)
     # terms may hold lone surrogates, which no file can
@@ -273,14 +273,14 @@ def to_text(facts: Facts) -> str:
     times = [*facts["seconds"].items(), ("all together", sum(facts["seconds"].values()))]
     chosen = ", ".join(f"{name} {value}" for name, value in facts["settings"].items())
     sections = {
-        f"The corpus {facts['corpus']}": aligned(corpus, _COLUMNS),
-        "The most telling terms of some classes": aligned(terms, _COLUMNS),
-        "The classifiers, on the test documents": aligned(scores),
-        f"What {facts['classifiers'][0]['name']} chose": aligned([("", chosen)], _COLUMNS),
-        f"Of a term's {N_NEIGHBORS} nearest neighbors, so many have its class": aligned(
+        f"The corpus {facts['corpus']}": align_columns(corpus, _COLUMNS),
+        "The most telling terms of some classes": align_columns(terms, _COLUMNS),
+        "The classifiers, on the test documents": align_columns(scores),
+        f"What {facts['classifiers'][0]['name']} chose": align_columns([("", chosen)], _COLUMNS),
+        f"Of a term's {N_NEIGHBORS} nearest neighbors, so many have its class": align_columns(
             panels, _COLUMNS
         ),
-        "Time": aligned([(step, f"{seconds:6.1f} s") for step, seconds in times]),
+        "Time": align_columns([(step, f"{seconds:6.1f} s") for step, seconds in times]),
     }
     written = [
         "\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in sections.items()

@@ -11,7 +11,7 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus, InParts, Multilabel, Texts, tell_skipped
-from wordclass.corpus.reader import described_task
+from wordclass.corpus.reader import describe_task
 from wordclass.errors import InputError
 from wordclass.storage.files import uncompressed_name
 
@@ -77,7 +77,7 @@ def fit(
         "seconds": round(seconds, 3),
     }
     made = f"{len(embeddings):,} terms by {result['n_dims']} dimensions"
-    read = f"{n_docs:,} documents ({described_task(is_multilabel, len(embeddings.classes_))})"
+    read = f"{n_docs:,} documents ({describe_task(is_multilabel, len(embeddings.classes_))})"
     settings.tell(result, f"{output}: {made}, from {read}, in {seconds:.1f} s")
 
 
@@ -109,11 +109,11 @@ def words(
     n: Annotated[int, "-n", "How many."] = 20,
 ) -> None:
     """Show the terms that speak for a class."""
-    from wordclass.tables import scored_lines
+    from wordclass.tables import format_scores
 
     loaded = _load(embeddings)
     best = loaded.top_terms(arguments.class_named(name, loaded.columns_), n)
-    settings.show({"class": name, "words": best}, scored_lines(best))
+    settings.show({"class": name, "words": best}, format_scores(best))
 
 
 @command
@@ -124,15 +124,15 @@ def profile(
     n: Annotated[int, "-n", "How many classes."] = 20,
 ) -> None:
     """Show the classes that a word speaks for."""
-    from wordclass.corpus.labels import unknown_name
-    from wordclass.tables import scored_lines
+    from wordclass.corpus.labels import describe_unknown_name
+    from wordclass.tables import format_scores
 
     loaded = _load(embeddings)
     term = loaded.written(word)
     if term not in loaded:
-        raise InputError(unknown_name("word", word, loaded.terms_))
+        raise InputError(describe_unknown_name("word", word, loaded.terms_))
     classes = loaded.profile(term, n)
-    settings.show({"word": term, "classes": classes}, scored_lines(classes))
+    settings.show({"word": term, "classes": classes}, format_scores(classes))
 
 
 @command
@@ -143,7 +143,7 @@ def nearest(
     n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
 ) -> None:
     """Show the words whose vectors are nearest to that of a word, by their cosine."""
-    from wordclass.tables import scored_lines
+    from wordclass.tables import format_scores
     from wordclass.vectors.word_vectors import WordVectors
 
     loaded = WordVectors.load(vectors)
@@ -151,7 +151,7 @@ def nearest(
     if term not in loaded:
         raise InputError(f"{vectors}: unknown word {word!r}")
     best = loaded.nearest(term, n)
-    settings.show({"word": term, "nearest": best}, scored_lines(best))
+    settings.show({"word": term, "nearest": best}, format_scores(best))
 
 
 @command
@@ -172,7 +172,7 @@ def unseen(
     of the vocabulary are predicted when they are kept aside.
     """
     from wordclass.embedding.unseen_terms import UnseenTerms
-    from wordclass.tables import aligned
+    from wordclass.tables import align_columns
     from wordclass.vectors.word_vectors import WordVectors, format_to_write
 
     catalogue.entry("regressors", regressor)
@@ -199,7 +199,7 @@ def unseen(
         found.to_word_vectors().save(output)
         result = {"output": str(output), **result}
         settings.say(f"{output}: {len(found):,} terms by {n_dims} dimensions")
-    lines = aligned([(term, label, f"{score:5.2f}") for term, label, score in best])
+    lines = align_columns([(term, label, f"{score:5.2f}") for term, label, score in best])
     made = f"{len(found):,} terms predicted by {regressor} from {found.n_shared:,} shared ones"
     measured = "too few to keep one aside and measure"
     if quality is not None:

@@ -51,7 +51,7 @@ def list_(settings: Settings, output: Folder = Path("results")) -> None:
     """Show the plans: how many runs each holds, how many are done, how long the rest takes."""
     from wordclass.reproduction import plan as plans
     from wordclass.reproduction.outlook import Outlook
-    from wordclass.tables import aligned
+    from wordclass.tables import align_columns
 
     results = _results(settings, output)
     rows: list[tuple[str, ...]] = [("plan", "runs", "done", "not here", "left", "what it shows")]
@@ -66,7 +66,7 @@ def list_(settings: Settings, output: Folder = Path("results")) -> None:
         }
         facts.append({"plan": name, **sizes, "seconds": outlook.seconds, "title": plan.title})
         rows.append((name, *map(str, sizes.values()), _time(outlook.seconds), plan.title))
-    settings.show({"plans": facts}, "\n".join(aligned(rows)))
+    settings.show({"plans": facts}, "\n".join(align_columns(rows)))
 
 
 @experiment_command
@@ -80,7 +80,7 @@ def run(
     """
     from wordclass.reproduction.outlook import Outlook
     from wordclass.reproduction.plan import Plan
-    from wordclass.reproduction.runner import work
+    from wordclass.reproduction.runner import run_all
     from wordclass.reproduction.sources import OWN_VECTORS
 
     read, results = Plan.read(plan), _results(settings, output)
@@ -96,7 +96,7 @@ def run(
     )
     if any(each.vectors == OWN_VECTORS for each in outlook.runs):
         settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
-    failures = work(output, outlook.left, read.name, n_jobs=jobs, tell=settings.say)
+    failures = run_all(output, outlook.left, read.name, n_jobs=jobs, tell=settings.say)
     finished = {result.key for result in results.runs()}
     n_done = sum(each.key in finished for each in outlook.runs)
     settings.tell(
@@ -124,13 +124,13 @@ def table(
     """
     from wordclass.reproduction import tables
     from wordclass.reproduction.plan import Plan
-    from wordclass.reproduction.table_formats import check_format, written
+    from wordclass.reproduction.table_formats import check_format, format_tables
 
     results = _results(settings, output)
     check_format(format_)
     made = tables.make(Plan.read(plan), results, chosen(only), tests=tests)
     facts = {"tables": [{"title": each.title, "cells": each.facts()} for each in made]}
-    settings.show(facts, written(made, format_).rstrip("\n"))
+    settings.show(facts, format_tables(made, format_).rstrip("\n"))
 
 
 @experiment_command
@@ -145,7 +145,7 @@ def figure(
     from wordclass.reproduction import tables
     from wordclass.reproduction.plan import Plan
 
-    catalogue.extra("matplotlib", "to draw figures")
+    catalogue.import_extra("matplotlib", "to draw figures")
     from wordclass.reproduction.figures import write
 
     read, results = Plan.read(plan), _results(settings, output)

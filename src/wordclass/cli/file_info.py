@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from wordclass.storage import files, models
-from wordclass.storage.metadata import shown
-from wordclass.storage.state import Parts
+from wordclass.storage.metadata import display_option
+from wordclass.storage.state import ModelState
 from wordclass.vectors.word_vectors import WordVectors
 
 
 def describe(path: Path) -> dict[str, Any]:
     """Return the facts about a model, a .wce file or a file of word vectors."""
     files.require(path)
-    with files.understanding(path, "damaged: it does not tell what it is"):
+    with files.as_format_error(path, "damaged: it does not tell what it is"):
         if path.is_dir():
             return _describe_model(path)
         if path.suffix == ".wce":
@@ -29,7 +29,7 @@ def describe(path: Path) -> dict[str, Any]:
 def _describe_model(folder: Path) -> dict[str, Any]:
     manifest, parts = models.read(folder)
     training, facts = manifest["training"], manifest["facts"]
-    with files.understanding(folder, "what was learned is not told as expected"):
+    with files.as_format_error(folder, "what was learned is not told as expected"):
         chosen = {f"chosen {name}": value for name, value in facts.get("settings", {}).items()}
         if "history" in facts:  # of a network
             chosen |= {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
@@ -57,7 +57,7 @@ def _describe_model(folder: Path) -> dict[str, Any]:
 
 
 def _options(stored: dict[str, Any]) -> dict[str, Any]:
-    return {f"option {name}": shown(value) for name, value in stored.items()}
+    return {f"option {name}": display_option(value) for name, value in stored.items()}
 
 
 def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_embeddings(path: Path) -> dict[str, Any]:
-    parts = Parts.read(path, "wce")
+    parts = ModelState.read(path, "wce")
     header, arrays = parts.facts, parts.arrays
     matrix = arrays.get("vectors", arrays["class_vectors"])
     return {

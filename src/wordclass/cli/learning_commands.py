@@ -12,13 +12,13 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
 from wordclass.cli.corpora import Corpus, InParts, Multilabel, Names, tell_skipped
-from wordclass.corpus.reader import LabelledCorpus, Seen, described_task
+from wordclass.corpus.reader import LabelledCorpus, ReadSummary, describe_task
 from wordclass.errors import InputError
 from wordclass.storage import files as storage
 
 if TYPE_CHECKING:
     from wordclass.classifiers.tuning import Trial, Tuned
-    from wordclass.corpus.shards import CorpusParts
+    from wordclass.corpus.shards import ShardedCorpus
     from wordclass.corpus.splits import Holdout
 
 Result = TypeVar("Result")
@@ -64,11 +64,11 @@ def train(
     options |= _other_tasks(classifier, also)
     checkpoint = arguments.beside(output, "checkpoint")
     shared = {"seed": settings.seed, "n_jobs": settings.jobs, "checkpoint": checkpoint}
-    given = factory.checked_options(classifier, options, shared)
+    given = factory.check_options(classifier, options, shared)
     if vectors is not None:
         given["vectors"] = WordVectors.load(vectors)
     made = factory.classifier(classifier, **given)
-    parts, seen = corpus.parts(in_parts, "train", settings.encoding, multilabel), Seen()
+    parts, seen = corpus.parts(in_parts, "train", settings.encoding, multilabel), ReadSummary()
     if parts is not None and in_parts.engine:
         asked = parts, in_parts, settings, output, aside
         scores = _kept(made, settings, lambda: _train_in_parts(made, *asked))
@@ -96,7 +96,7 @@ def train(
         "seconds": round(seconds, 3),
         **scores,
     }
-    task = described_task(is_multilabel, n_classes)
+    task = describe_task(is_multilabel, n_classes)
     message = f"{output}: {classifier}, from {n_docs:,} documents ({task}), in {seconds:.1f} s"
     if found := scores.get("holdout"):
         from wordclass.batch.evaluation import accuracy_name
@@ -123,14 +123,14 @@ def _other_tasks(classifier: str, also: Names) -> dict[str, Any]:
 
 def _train_in_parts(
     made: Any,  # noqa: ANN401
-    parts: "CorpusParts",
+    parts: "ShardedCorpus",
     in_parts: InParts,
     settings: Settings,
     output: Path,
     aside: "Holdout | None",
 ) -> dict[str, Any]:
     """Fit a classifier by an engine; return its quality on the documents kept aside."""
-    from wordclass.batch.sharded import EvaluateParts, evaluate_in_parts
+    from wordclass.batch.sharded import ShardEvaluator, evaluate_shards
 
     folder = Path(os.path.abspath(output)).parent
     with in_parts.opened(settings) as engine:
@@ -138,8 +138,8 @@ def _train_in_parts(
         tell_skipped(settings, made.seen_)
         if aside is None:
             return {}
-        work = EvaluateParts(parts.without_items(), made, aside=aside)
-        _, found = evaluate_in_parts(parts, engine, work)
+        work = ShardEvaluator(parts.without_items(), made, aside=aside)
+        _, found = evaluate_shards(parts, engine, work)
     return {"holdout": {"share": aside.share, "seed": aside.seed, **found.to_dict()}}
 
 
@@ -186,12 +186,12 @@ def _kept(classifier: Any, settings: Settings, fit: Callable[[], Result]) -> Res
 
 @contextmanager
 def _saying_how_to_go_on(path: Path, settings: Settings) -> Iterator[None]:
-    if storage.is_there(path):
+    if storage.path_exists(path):
         settings.say(f"{path}: the state of a training that was stopped; going on from it")
     try:
         yield
     except KeyboardInterrupt:
-        if storage.is_there(path):
+        if storage.path_exists(path):
             kept = f"The training up to its last epoch, or minute, is kept in {path}."
             settings.say("", f"{kept} To go on from there:", f"  {same_command()}")
         raise
@@ -310,11 +310,11 @@ def _as_set(options: dict[str, Any]) -> str:
 
 def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
     from wordclass.batch.evaluation import accuracy_name
-    from wordclass.tables import aligned
+    from wordclass.tables import align_columns
 
     best = tuned.ranked[0]
     rows = {
-        "task": described_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
+        "task": describe_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
         "chosen": _as_set(tuned.best),
         "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, "
         f"{accuracy_name(tuned.model.codeframe_.is_multilabel)} {best.accuracy:.4f} on "
@@ -323,4 +323,4 @@ def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
         "ended": tuned.ended,
         "model": f"{output}, fitted on all {tuned.n_train + tuned.n_validation:,} documents",
     }
-    return "\n".join(aligned(rows.items()))
+    return "\n".join(align_columns(rows.items()))

@@ -3,7 +3,7 @@
 import sys
 
 from wordclass.errors import WordClassError
-from wordclass.tables import say
+from wordclass.tables import print_to_stderr
 
 
 def main() -> None:
@@ -12,7 +12,7 @@ def main() -> None:
         # typer is an extra, so it is imported where its absence can be told
         from wordclass import catalogue
 
-        catalogue.extra("typer", "for the commands")
+        catalogue.import_extra("typer", "for the commands")
         from wordclass.cli.app import run
 
         sys.exit(run())
@@ -26,5 +26,5 @@ def main() -> None:
         reason = f"out of memory: {problem}"
         if remedy not in problem:
             reason += f"; {remedy}"
-    say(f"wordclass: {reason}")
+    print_to_stderr(f"wordclass: {reason}")
     sys.exit(1)

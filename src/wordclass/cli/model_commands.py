@@ -17,11 +17,11 @@ from wordclass import catalogue
 from wordclass.cli import arguments
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, InParts, Texts, tell_skipped
-from wordclass.corpus.lines import line_blocks
-from wordclass.corpus.reader import Label, ReadOptions, Record, Seen
+from wordclass.corpus.lines import iterate_line_blocks
+from wordclass.corpus.reader import Label, ReadOptions, ReadSummary, Record
 from wordclass.errors import InputError
 from wordclass.storage.files import COMPRESSIONS
-from wordclass.tables import escaped, joined
+from wordclass.tables import escape_control_characters, join_lines
 
 if TYPE_CHECKING:
     from wordclass.batch.evaluation import Evaluation
@@ -67,7 +67,7 @@ def evaluate(
 
     from wordclass.batch.evaluation import evaluate_model, write_errors
     from wordclass.batch.row_files import check_output
-    from wordclass.batch.sharded import EvaluateParts, evaluate_in_parts
+    from wordclass.batch.sharded import ShardEvaluator, evaluate_shards
 
     check_output(errors, escape_formulas=escape_formulas)
     aside = _kept_aside(model) if holdout else None
@@ -80,9 +80,9 @@ def evaluate(
     if parts is not None:
         if errors is not None or confusion is not None:
             raise InputError("--errors and --confusion need a corpus that is one file, in memory")
-        work = EvaluateParts(parts.without_items(), loaded, strict_labels, aside)
+        work = ShardEvaluator(parts.without_items(), loaded, strict_labels, aside)
         with in_parts.opened(settings) as engine:
-            seen, found = evaluate_in_parts(parts, engine, work)
+            seen, found = evaluate_shards(parts, engine, work)
         tell_skipped(settings, seen)
         _show_evaluation(settings, loaded, found, found.scores.n_docs, n, per_class)
         return
@@ -91,7 +91,7 @@ def evaluate(
         documents = documents.part(aside.contains(documents.texts))
     found = evaluate_model(loaded, documents, strict=strict_labels)
     if confusion is not None:
-        catalogue.extra("matplotlib", "to draw a picture")
+        catalogue.import_extra("matplotlib", "to draw a picture")
         from wordclass.explorer.pictures import draw_confusion
 
         draw_confusion(confusion, found.true, found.predicted, found.scores.classes)
@@ -136,7 +136,7 @@ def _kept_aside(model: Path) -> "Holdout":
     if stored is None:
         raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
     # scores are whatever `save` was given, so this is no reason to refuse the model itself
-    with files.understanding(model / models.MANIFEST, "the holdout among its scores"):
+    with files.as_format_error(model / models.MANIFEST, "the holdout among its scores"):
         return Holdout(share=stored["share"], seed=stored["seed"])
 
 
@@ -182,8 +182,8 @@ def predict(
     OUTPUT is a folder with one file per part of the corpus; the same command, run again, makes
     those that are missing, and those whose part, model or options changed.
     """
-    from wordclass.batch.predictions import beside, predictions
-    from wordclass.batch.row_files import check_output, rows_to
+    from wordclass.batch.predictions import merge_prediction, predict_rows
+    from wordclass.batch.row_files import check_output, open_row_writer
 
     if in_parts.engine:
         if adjust_priors:
@@ -211,9 +211,11 @@ def predict(
     is_one_object = settings.as_json and output is None
     show = made.extend if is_one_object else _print
     writer = (
-        nullcontext(show) if output is None else rows_to(output, escape_formulas=escape_formulas)
+        nullcontext(show)
+        if output is None
+        else open_row_writer(output, escape_formulas=escape_formulas)
     )
-    seen, shift, scores = Seen(), None, None
+    seen, shift, scores = ReadSummary(), None, None
     blocks = _blocks(settings, corpus, in_parts, aside, loaded, seen)
     if adjust_priors:
         blocks = [*blocks]
@@ -223,10 +225,12 @@ def predict(
         for records in blocks:
             texts = [record.text for record in records]
             own = None if scores is None else scores[n_docs : n_docs + len(texts)]
-            found = predictions(
+            found = predict_rows(
                 loaded, texts, k, proba=proba, threshold=threshold, shift=shift, scores=own
             )
-            write([beside(each.row, one) for each, one in zip(records, found, strict=True)])
+            write(
+                [merge_prediction(each.row, one) for each, one in zip(records, found, strict=True)]
+            )
             n_docs += len(texts)
     tell_skipped(settings, seen)
     if output is not None:
@@ -242,7 +246,7 @@ def _blocks(
     in_parts: InParts,
     aside: "Holdout | None",
     loaded: Any,  # noqa: ANN401 - a model
-    seen: Seen,
+    seen: ReadSummary,
 ) -> Iterable[list[Record]]:
     """Give the records of a corpus, or of standard input; only those that were kept aside, if any.
 
@@ -276,7 +280,7 @@ def _predict_in_parts(
 ) -> None:
     """Predict by an engine, into a folder."""
     from wordclass.batch.row_files import check_output
-    from wordclass.batch.sharded import PredictParts, predict_in_parts
+    from wordclass.batch.sharded import ShardPredictor, predict_shards
     from wordclass.storage import models
 
     if output is None:
@@ -293,7 +297,7 @@ def _predict_in_parts(
     if parts is None:
         raise InputError("with --engine, DATA is a corpus in parts")
     folder = str(output.absolute())
-    work = PredictParts(
+    work = ShardPredictor(
         corpus=parts.without_items(),
         model=loaded,
         folder=folder,
@@ -304,7 +308,7 @@ def _predict_in_parts(
         escape_formulas=escape_formulas,
     )
     with in_parts.opened(settings) as engine:
-        made = predict_in_parts(parts, engine, work)
+        made = predict_shards(parts, engine, work)
     tell_skipped(settings, made.seen)
     result = {
         "output": str(output),
@@ -335,7 +339,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
     from wordclass.batch.row_files import json_line
 
     with standard_output() as stream:
-        stream.writelines(escaped(json_line(row).decode()) for row in rows)
+        stream.writelines(escape_control_characters(json_line(row).decode()) for row in rows)
 
 
 def _input_records(options: ReadOptions) -> Iterator[list[Record]]:
@@ -364,7 +368,7 @@ def _input_lines(encoding: str) -> Iterator[list[str]]:
     """Give the lines of standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or send texts to it")
-    for lines in line_blocks(sys.stdin.buffer, True, "standard input", encoding):
+    for lines in iterate_line_blocks(sys.stdin.buffer, True, "standard input", encoding):
         yield [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 
@@ -393,7 +397,7 @@ def shares(
 
     if in_parts.engine:
         raise InputError("shares looks at all texts at once, which --engine does not: leave it out")
-    loaded, seen = _loaded(model, encoder), Seen()
+    loaded, seen = _loaded(model, encoder), ReadSummary()
     blocks = _blocks(settings, corpus, in_parts, None, loaded, seen)
     texts = [each.text for records in blocks for each in records]
     tell_skipped(settings, seen)
@@ -453,14 +457,14 @@ def _path(found: "Explanation", label: Label) -> str:
 
 def _reasons(found: "Explanation", labels: Sequence[Label], n: int) -> list[str]:
     """Write what the terms of a text add to the score of each label."""
-    from wordclass.tables import scored_lines
+    from wordclass.tables import format_scores
 
     if not found.terms:
         return ["no word of this text is known to the model"]
     lines: list[str] = []
     for label in labels:
         score, intercept, added = found.account(label).values()
-        lines += ["", str(label), *scored_lines(found.top(label, n)).split("\n")]
+        lines += ["", str(label), *format_scores(found.top(label, n)).split("\n")]
         of_terms = f"{added:.4f} of {len(found.terms)} terms"
         lines.append(f"score {score:.4f} = intercept {intercept:.4f} + {of_terms}")
     return lines
@@ -471,14 +475,14 @@ def _print_explanation(
 ) -> None:
     """Print an explanation: on a terminal with the text in color, unless told otherwise."""
     with standard_output() as stream:
-        stream.write(joined(head))
+        stream.write(join_lines(head))
         wanted = stream.isatty() and not os.environ.get("NO_COLOR") if color is None else color
         if wanted and found.terms:
             system: Any = "truecolor" if color else "auto"
             console = Console(file=stream, force_terminal=True, color_system=system, soft_wrap=True)
             console.print()
             console.print(_colored(found, best))
-        stream.write(joined(reasons))
+        stream.write(join_lines(reasons))
 
 
 def _colored(found: "Explanation", label: Label) -> Text:
@@ -491,10 +495,12 @@ def _colored(found: "Explanation", label: Label) -> Text:
         if word.end is not None and strength >= _FAINT:
             color = _FOR if word.contribution > 0 else _AGAINST
             mixed = ",".join(str(round(_GRAY + (part - _GRAY) * strength)) for part in color)
-            colored.append(escaped(found.text[end : word.start]))
-            colored.append(escaped(found.text[word.start : word.end]), f"bold rgb({mixed})")
+            colored.append(escape_control_characters(found.text[end : word.start]))
+            colored.append(
+                escape_control_characters(found.text[word.start : word.end]), f"bold rgb({mixed})"
+            )
             end = word.end
-    return colored.append(escaped(found.text[end:]))
+    return colored.append(escape_control_characters(found.text[end:]))
 
 
 @command
@@ -515,9 +521,9 @@ def export(
     if not hasattr(catalogue.entry("classifiers", name).make, "export"):
         expected = "expected one of cnn, lstm, attention or leam"
         raise InputError(f"{model}: a {name!r} model has no network to export; {expected}")
-    from wordclass.network.export import beside, format_of
+    from wordclass.network.export import description_path, export_format
 
-    chosen, described = format_of(output), beside(output)
+    chosen, described = export_format(output), description_path(output)
     settings.check_output(output)
     settings.check_output(described)
     loaded = models.load(model)

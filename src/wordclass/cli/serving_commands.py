@@ -11,7 +11,7 @@ from wordclass.cli.corpora import Corpus
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_number
 from wordclass.storage import files
-from wordclass.storage.files import content_of
+from wordclass.storage.files import read_content
 
 if TYPE_CHECKING:
     from wordclass.explorer.views import Exploration
@@ -52,10 +52,10 @@ def serve(
 
     GET /openapi.json tells the routes. SIGHUP reads the models and tokens again, SIGTERM stops.
     """
-    catalogue.extra("uvicorn", "to serve a model", "serve")
-    catalogue.extra("starlette", "to serve a model", "serve")
+    catalogue.import_extra("uvicorn", "to serve a model", "serve")
+    catalogue.import_extra("starlette", "to serve a model", "serve")
     from wordclass.explorer.views import Exploration
-    from wordclass.serving.app import Limits, Manners
+    from wordclass.serving.app import AccessPolicy, Limits
     from wordclass.storage.models import load
 
     named = _named(models)
@@ -76,8 +76,8 @@ def serve(
     def read() -> "dict[str, Exploration]":
         return {name: Exploration(load(path)) for name, path in named.items()}
 
-    def manners() -> Manners:
-        return Manners(
+    def manners() -> AccessPolicy:
+        return AccessPolicy(
             tokens=_tokens(token_file),
             hosts=(host, *(allow_host or ())),
             origins=tuple(cors_origin or ()),
@@ -111,7 +111,7 @@ def explore(
     """
     settings.check_output(output)
     if output is None:
-        catalogue.extra("uvicorn", "to serve the page (-o FILE.html needs nothing)", "serve")
+        catalogue.import_extra("uvicorn", "to serve the page (-o FILE.html needs nothing)", "serve")
     from wordclass.explorer.views import Exploration
     from wordclass.storage.models import load
     from wordclass.vectors.word_vectors import WordVectors
@@ -129,16 +129,25 @@ def explore(
         return {model.resolve().name: views}
 
     if output is None:
-        from wordclass.serving.app import Limits, Manners
+        from wordclass.serving.app import AccessPolicy, Limits
 
         hosts = (host, *(allow_host or ()))
-        _run(settings, read, Limits(), lambda: Manners(hosts=hosts), host, port, 1, has_page=True)
+        _run(
+            settings,
+            read,
+            Limits(),
+            lambda: AccessPolicy(hosts=hosts),
+            host,
+            port,
+            1,
+            has_page=True,
+        )
         return
-    from wordclass.explorer.page import exported
+    from wordclass.explorer.page import export_page
 
     ((name, views),) = read().items()
-    content = exported(name, views, seed=settings.seed)
-    with files.writing(output) as stream:
+    content = export_page(name, views, seed=settings.seed)
+    with files.open_for_writing(output) as stream:
         stream.write(content)
     result = {"output": str(output), "bytes": len(content)}
     settings.tell(result, f"{output}: a page of {len(content):,} bytes about {name}")
@@ -158,7 +167,7 @@ def _run(
     from wordclass.explorer.page import Page
     from wordclass.serving.app import Service
     from wordclass.serving.journal import Counters, standard_journal
-    from wordclass.serving.processes import Processes, listening
+    from wordclass.serving.processes import Processes, open_listening_socket
 
     journal, counters = standard_journal(quiet=settings.quiet), Counters(2 * workers)
 
@@ -172,7 +181,7 @@ def _run(
             page=Page() if has_page else None,
         )
 
-    with listening(host, port) as sock:
+    with open_listening_socket(host, port) as sock:
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{sock.getsockname()[1]}/"
         first = [make()]  # before anything is promised
@@ -201,7 +210,7 @@ def _tokens(path: Path | None) -> tuple[str, ...]:
     if path is None:
         return ()
     try:
-        content = content_of(path).decode("utf-8-sig")
+        content = read_content(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
     tokens = []

@@ -8,10 +8,10 @@ from itertools import chain, islice
 from typing import Any
 
 from wordclass.corpus import records
-from wordclass.corpus.lines import Span, decoded, spans
+from wordclass.corpus.lines import Span, decode_lines, spans
 from wordclass.corpus.reader import ReadOptions, Record
 from wordclass.errors import FormatError, InputError, NoRecordsError
-from wordclass.storage.files import Address, File, reading
+from wordclass.storage.files import Address, File, open_for_reading
 
 Rows = Iterator[tuple[int | str, Any]]  # cells, or what is wrong
 
@@ -49,7 +49,7 @@ def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
     """
     found = [] if isinstance(path, Address) else spans(path, options.encoding, n_bytes)
     kept, n_quotes, begin = [], 0, 0
-    with reading(path, stream=True) as stream:
+    with open_for_reading(path, stream=True) as stream:
         for start, end in found:
             while (left := end - stream.tell()) > 0:
                 n_quotes += stream.read(min(left, 1 << 22)).count(b'"')
@@ -151,7 +151,7 @@ def _rows(
 ) -> Rows:
     """Give each row that is not blank, with the line it starts on; of a range, the header first."""
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
-    lines = decoded(path, options.encoding)
+    lines = decode_lines(path, options.encoding)
     first = [*islice(lines, _SAMPLE)]
     delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(first, each))
     if span is None:
@@ -159,7 +159,7 @@ def _rows(
     else:
         if span[0] and options.header:
             yield from islice(_parsed(path, chain(first, lines), delimiter), 1)
-        lines = decoded(path, options.encoding, span)
+        lines = decode_lines(path, options.encoding, span)
     yield from _parsed(path, lines, delimiter)
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from wordclass.arrays import Flags, Sparse, to_sparse
 from wordclass.corpus.reader import Label
-from wordclass.errors import InputError, some_of
+from wordclass.errors import InputError, list_some
 from wordclass.options import check_lengths, list_texts
 
 Kind = Literal["single", "multilabel", "matrix"]
@@ -55,7 +55,7 @@ class Codeframe:
     def column(self, label: Label) -> int:
         """Return the column of a class; an unknown one is an error that names close ones."""
         if label not in self.index:
-            raise InputError(unknown_name("class", label, self.classes))
+            raise InputError(describe_unknown_name("class", label, self.classes))
         return self.index[label]
 
     def __or__(self, other: "Codeframe") -> "Codeframe":
@@ -101,10 +101,10 @@ class EncodedLabels:
     def over(self, codeframe: Codeframe) -> Sparse:
         """Return Y with the columns of a larger codeframe."""
         columns = [codeframe.column(label) for label in self.codeframe.classes]
-        return with_columns(self.Y, columns, len(codeframe.classes))
+        return move_columns(self.Y, columns, len(codeframe.classes))
 
 
-def with_columns(matrix: Sparse, columns: Sequence[int], n_columns: int) -> Sparse:
+def move_columns(matrix: Sparse, columns: Sequence[int], n_columns: int) -> Sparse:
     """Move the columns of a sparse matrix to new places; the other columns are empty."""
     places = np.asarray(columns, dtype=matrix.indices.dtype)
     parts = (matrix.data, places[matrix.indices], matrix.indptr)
@@ -113,7 +113,7 @@ def with_columns(matrix: Sparse, columns: Sequence[int], n_columns: int) -> Spar
     return moved
 
 
-def encode(labels: object, class_names: Iterable[Label] | None = None) -> EncodedLabels:
+def encode_labels(labels: object, class_names: Iterable[Label] | None = None) -> EncodedLabels:
     """Read labels in any of their forms.
 
     Parameters
@@ -159,11 +159,11 @@ def encode(labels: object, class_names: Iterable[Label] | None = None) -> Encode
     return EncodedLabels(codeframe, Y)
 
 
-def labelled(
+def read_labelled_texts(
     texts: Iterable[str], labels: object, class_names: Iterable[Label] | None
 ) -> tuple[list[str], EncodedLabels]:
     """Read texts and their labels, which must be as many."""
-    listed, encoded = list_texts(texts), encode(labels, class_names)
+    listed, encoded = list_texts(texts), encode_labels(labels, class_names)
     check_lengths(listed, encoded.Y.shape[0])
     return listed, encoded
 
@@ -175,7 +175,7 @@ def check_class_count(codeframe: Codeframe) -> None:
         raise InputError(f"the labels have {found}; expected at least two classes")
 
 
-def unknown_name(kind: str, name: object, known: Iterable[object]) -> str:
+def describe_unknown_name(kind: str, name: object, known: Iterable[object]) -> str:
     """Word the message for a name that is not there: the closest ones, or the first few."""
     all_names = [str(each) for each in known]
     close = difflib.get_close_matches(str(name), all_names, n=3)
@@ -212,7 +212,7 @@ def _encode_matrix(labels: Any, names: list[Label] | None) -> EncodedLabels:  # 
     place = {label: j for j, label in enumerate(classes)}
     columns = tuple(place[name] for name in names)
     codeframe = Codeframe(classes, "matrix", columns)
-    return EncodedLabels(codeframe, with_columns(Y, columns, len(classes)))
+    return EncodedLabels(codeframe, move_columns(Y, columns, len(classes)))
 
 
 def _numbers(labels: ArrayLike) -> NDArray[np.float64]:
@@ -263,5 +263,5 @@ def _sorted_classes(classes: set[Label]) -> tuple[Label, ...]:
     if len({type(label) for label in classes}) > 1:
         examples = {type(label).__name__: label for label in classes}
         kinds = " and ".join(sorted(examples, reverse=True))
-        raise InputError(f"classes mix {kinds}: {some_of(examples.values())}; use one of the two")
+        raise InputError(f"classes mix {kinds}: {list_some(examples.values())}; use one of the two")
     return tuple(sorted(classes))

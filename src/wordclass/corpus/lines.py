@@ -20,10 +20,10 @@ _CUT_AT_LINES = re.compile(r"utf-8|ascii|iso8859-\d+|cp125\d|koi8-\w+")  # where
 Span = tuple[int, int]
 
 
-def decoded(path: files.File, encoding: str, span: Span | None = None) -> Iterator[str]:
+def decode_lines(path: files.File, encoding: str, span: Span | None = None) -> Iterator[str]:
     """Read the lines of a text file, compressed or not, or of a range of its bytes."""
-    with files.reading(path, stream=True) as stream:
-        for lines in line_blocks(*_ranged(stream, span), path, encoding):
+    with files.open_for_reading(path, stream=True) as stream:
+        for lines in iterate_line_blocks(*_ranged(stream, span), path, encoding):
             yield from lines
 
 
@@ -35,11 +35,13 @@ def numbered(
     Where bad records are skipped, a line that cannot be decoded is an error in its place.
     """
     if options.on_bad_record == "stop" or not is_cut_at_lines(options.encoding):
-        yield from enumerate(decoded(path, options.encoding, span), start=1)
+        yield from enumerate(decode_lines(path, options.encoding, span), start=1)
         return
     codec, n_lines = codec_of(options.encoding), 0
-    with files.reading(path, stream=True) as stream:
-        for lines in line_blocks(*_ranged(stream, span), path, options.encoding, is_strict=False):
+    with files.open_for_reading(path, stream=True) as stream:
+        for lines in iterate_line_blocks(
+            *_ranged(stream, span), path, options.encoding, is_strict=False
+        ):
             is_whole = not _NOT_DECODED.search("".join(lines))
             for number, line in enumerate(lines, start=n_lines + 1):
                 found = None if is_whole else _NOT_DECODED.search(line)
@@ -60,7 +62,7 @@ def spans(path: files.File, encoding: str, n_bytes: int) -> list[Span]:
     if size is None or size < 2 * n_bytes or not is_plain:
         return []
     ends = [0]
-    with files.reading(path) as stream:
+    with files.open_for_reading(path) as stream:
         for target in range(n_bytes, size - n_bytes // 2, n_bytes):
             if target > ends[-1]:
                 stream.seek(target - 1)  # a line that ends there is whole
@@ -73,7 +75,7 @@ def spans(path: files.File, encoding: str, n_bytes: int) -> list[Span]:
 def n_lines_before(path: files.File, end: int) -> int:
     """Count the lines of a file that end before a byte."""
     n_lines = 0
-    with files.reading(path) as stream:
+    with files.open_for_reading(path) as stream:
         while end > 0 and (chunk := stream.read(min(end, 1 << 22))):
             n_lines += chunk.count(b"\n")
             end -= len(chunk)
@@ -103,7 +105,7 @@ class _Range:
         return chunk
 
 
-def line_blocks(
+def iterate_line_blocks(
     stream: Any,  # noqa: ANN401
     is_first: bool,
     name: files.File | str,

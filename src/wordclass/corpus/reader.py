@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wordclass import catalogue
-from wordclass.errors import FormatError, InputError, some_of
+from wordclass.errors import FormatError, InputError, list_some
 from wordclass.options import check_one_of
 from wordclass.storage import files as storage
 from wordclass.storage.addresses import Address
@@ -188,7 +188,7 @@ def read_corpus(
     return CorpusReader(Path(path), options, split, None, multilabel, on_missing_label).read()
 
 
-def described_task(is_multilabel: bool, n_classes: int) -> str:
+def describe_task(is_multilabel: bool, n_classes: int) -> str:
     """Name a task, such as "single-label, 20 classes"."""
     return f"{_kind(is_multilabel)}, {n_classes:,} classes"
 
@@ -198,7 +198,7 @@ def _kind(is_multilabel: bool) -> str:
 
 
 @dataclass
-class Seen:
+class ReadSummary:
     """What was seen of the records of a corpus, or of a part of it: adds up, in their order.
 
     Parameters
@@ -219,8 +219,8 @@ class Seen:
     bare: FormatError | None = None
     bad: FormatError | None = None
 
-    def __add__(self, other: "Seen") -> "Seen":
-        return Seen(
+    def __add__(self, other: "ReadSummary") -> "ReadSummary":
+        return ReadSummary(
             self.n_docs + other.n_docs,
             self.n_skipped + other.n_skipped,
             self.splits | other.splits,
@@ -259,7 +259,7 @@ class Selection:
         self,
         path: Path | Address | str,
         blocks: Iterable[list[Any]],
-        seen: Seen,
+        seen: ReadSummary,
         *,
         texts_only: bool,
     ) -> Iterator[list[Record]]:
@@ -282,7 +282,7 @@ class Selection:
                 yield chosen
 
     @staticmethod
-    def _readable(mixed: list[Any], seen: Seen) -> list[Record]:
+    def _readable(mixed: list[Any], seen: ReadSummary) -> list[Record]:
         """Return the records of a block, and note the others."""
         bad = [each for each in mixed if isinstance(each, FormatError)]
         if not bad:
@@ -310,16 +310,19 @@ class Selection:
                 raise InputError(f"record {number} has {len(record.labels)} labels, but {rule}")
         return block
 
-    def check_found(self, seen: Seen, name: object) -> None:
+    def check_found(self, seen: ReadSummary, name: object) -> None:
         """Refuse a corpus of which no record was taken, or could be read."""
         if seen.bad is not None and not seen.numbers:
             raise seen.bad
         if not seen.n_docs:
-            known, missing = some_of(sorted(map(str, seen.splits))), self.split or self.usual_split
+            known, missing = (
+                list_some(sorted(map(str, seen.splits))),
+                self.split or self.usual_split,
+            )
             no_split = f"no record is in split {missing!r}; there are: {known}"
             raise InputError(f"{name}: no record has a label" if seen.bare else no_split)
 
-    def conclude(self, seen: Seen) -> bool:
+    def conclude(self, seen: ReadSummary) -> bool:
         """Decide between single-label and multilabel: only the last record settles it."""
         is_multilabel = bool(self.multilabel)
         if self.multilabel is None:
@@ -388,14 +391,14 @@ class CorpusReader:
 
     def _unchanged_blocks(self) -> Iterator[list[Record]]:
         # what is read the second time must be what was read the first time
-        self._state = self._state or storage.state_of(self.path)
+        self._state = self._state or storage.file_identity(self.path)
         storage.check_state(self.path, self._state)
-        with storage.unchanged(self.path):
+        with storage.require_unchanged(self.path):
             yield from self._blocks(self.options)
 
     def _blocks(self, options: ReadOptions) -> Iterator[list[Record]]:
         """Give the records of the split, block by block, and look at the labels of all."""
-        self.n_docs, seen, selection = 0, Seen(), self._selection()
+        self.n_docs, seen, selection = 0, ReadSummary(), self._selection()
         storage.require(self.path)
         reader = catalogue.entry("corpus_formats", options.format or format_of(self.path))
         found = reader.read(self.path, options)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from wordclass import progress
 from wordclass.corpus.reader import Label, ReadOptions, Record
-from wordclass.errors import FormatError, InputError, NoRecordsError, some_of
+from wordclass.errors import FormatError, InputError, NoRecordsError, list_some
 from wordclass.storage.files import File
 
 _BLOCK = 4 << 20  # characters
@@ -254,4 +254,4 @@ def _missing(name: str, present: Sequence[str], option: str | None = None) -> st
     """Tell of a field that is not there; `option` is the one that could name another."""
     wanted = "'labels' or 'label'" if option and name == "label" else repr(name)
     hint = f"; {option}= (--{option.replace('_', '-')}) names another" if option else ""
-    return f"no field {wanted}; there are: {some_of(present) or 'none'}{hint}"
+    return f"no field {wanted}; there are: {list_some(present) or 'none'}{hint}"

@@ -12,9 +12,16 @@ from typing import Any
 
 from wordclass import catalogue, progress
 from wordclass.corpus import lines, records
-from wordclass.corpus.labels import Codeframe, EncodedLabels, encode
-from wordclass.corpus.reader import LabelledCorpus, ReadOptions, Record, Seen, Selection, format_of
-from wordclass.engines.tasks import n_parts
+from wordclass.corpus.labels import Codeframe, EncodedLabels, encode_labels
+from wordclass.corpus.reader import (
+    LabelledCorpus,
+    ReadOptions,
+    ReadSummary,
+    Record,
+    Selection,
+    format_of,
+)
+from wordclass.engines.tasks import count_shards
 from wordclass.errors import FormatError, InputError, MissingDataError, NoRecordsError
 from wordclass.options import check_int
 from wordclass.storage import files as storage
@@ -27,7 +34,7 @@ _HIDDEN = (".", "_")  # what Spark and others write beside their parts
 
 
 @dataclass(frozen=True)
-class FilePart:
+class Shard:
     """A file, or a range of one.
 
     Parameters
@@ -48,7 +55,7 @@ class FilePart:
 
     def blocks(self, options: ReadOptions) -> Iterator[list[Any]]:
         """Give the records, block by block; those of an empty part are none."""
-        if self.state is not None and not storage.is_there(self.path):
+        if self.state is not None and not storage.path_exists(self.path):
             raise MissingDataError(f"{self.path}: no longer there; it was when the work began")
         storage.check_state(self.path, self.state)
         read = catalogue.entry("corpus_formats", self.format).read
@@ -70,12 +77,12 @@ class FilePart:
 
 
 @dataclass(frozen=True)
-class CorpusParts:
-    """Labelled texts in parts; see `CorpusParts.of`.
+class ShardedCorpus:
+    """Labelled texts in parts; see `ShardedCorpus.of`.
 
     Parameters
     ----------
-    items : sequence of FilePart, or a Dask bag or dataframe, or a Spark DataFrame
+    items : sequence of Shard, or a Dask bag or dataframe, or a Spark DataFrame
         The parts. A table is worked on by its own engine only.
     options : ReadOptions
         How records are read; they name all columns, so that the parts cannot disagree on them.
@@ -100,7 +107,7 @@ class CorpusParts:
         on_bad_record: str = "stop",
         part_bytes: int = PART_BYTES,
         **options: Any,  # noqa: ANN401 - those of `ReadOptions`
-    ) -> "CorpusParts":
+    ) -> "ShardedCorpus":
         """Find the parts of a corpus in files, folders, patterns and addresses.
 
         Parameters
@@ -131,7 +138,7 @@ class CorpusParts:
         options: ReadOptions,
         selection: Selection,
         part_bytes: int = PART_BYTES,
-    ) -> "CorpusParts":
+    ) -> "ShardedCorpus":
         """Find the parts of a corpus; see `of`."""
         check_int("part_bytes", part_bytes, 1)
         if is_table(data):
@@ -145,9 +152,9 @@ class CorpusParts:
             return cls(parts, _options_for_files(parts, options), selection)
 
     def __len__(self) -> int:
-        return n_parts(self.items)
+        return count_shards(self.items)
 
-    def without_items(self) -> "CorpusParts":
+    def without_items(self) -> "ShardedCorpus":
         """Return how the parts are read, without the parts: what workers need."""
         return replace(self, items=())
 
@@ -155,7 +162,7 @@ class CorpusParts:
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: Seen,
+        seen: ReadSummary,
         *,
         texts_only: bool = False,
     ) -> Iterator[list[Record]]:
@@ -163,10 +170,10 @@ class CorpusParts:
 
         A file none of whose records can be read is an error, also where such are skipped.
         """
-        options, own = self.options, Seen()
+        options, own = self.options, ReadSummary()
         if texts_only:
             options = replace(options, texts_only=True, keep_rows=True)
-        if not isinstance(item, FilePart):
+        if not isinstance(item, Shard):
             path = Path(f"partition {number}")
             found = _table_blocks(path, item, options)
             yield from self.selection.blocks(path, found, own, texts_only=texts_only)
@@ -185,17 +192,17 @@ class CorpusParts:
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: Seen,
+        seen: ReadSummary,
     ) -> Iterator[tuple[list[str], EncodedLabels]]:
         """Give texts and their labels of one part, block by block."""
         for block in self.records(number, item, seen):
-            yield [each.text for each in block], encode([each.labels for each in block])
+            yield [each.text for each in block], encode_labels([each.labels for each in block])
 
-    def conclude(self, seen: Seen, codeframe: Codeframe) -> Codeframe:
+    def conclude(self, seen: ReadSummary, codeframe: Codeframe) -> Codeframe:
         """Return the codeframe of all parts, of single labels where that is the task."""
         return replace(codeframe, kind="multilabel" if self.is_multilabel(seen) else "single")
 
-    def is_multilabel(self, seen: Seen) -> bool:
+    def is_multilabel(self, seen: ReadSummary) -> bool:
         """Decide what kind of task it is, when all parts were read; or refuse the corpus."""
         self.selection.check_found(seen, "the corpus")
         try:
@@ -204,9 +211,9 @@ class CorpusParts:
             part = getattr(error, "part", None)
             raise error if part is None else part.placed(error) from None
 
-    def read(self, seen: Seen | None = None) -> LabelledCorpus:
+    def read(self, seen: ReadSummary | None = None) -> LabelledCorpus:
         """Read all parts into memory, and note what was seen."""
-        seen, records = Seen() if seen is None else seen, list[Record]()
+        seen, records = ReadSummary() if seen is None else seen, list[Record]()
         for number, item in enumerate(self.items):
             for block in self.records(number, item, seen):
                 records += block
@@ -221,7 +228,7 @@ def _files(name: str) -> list[File]:
     if Address.matches(name):
         return _remote_files(Address(name))
     path = Path(name)
-    if storage.is_there(path):
+    if storage.path_exists(path):
         return _files_of_folder(path) if path.is_dir() else [path]
     found = sorted(glob.glob(name, recursive=True)) if any(s in name for s in _PATTERN) else []
     if not found:
@@ -231,16 +238,16 @@ def _files(name: str) -> list[File]:
 
 def _files_of_folder(folder: Path) -> list[File]:
     """Return the files of a folder of parts; one with a folder per class is a part itself."""
-    if not is_folder_of_parts(folder):
+    if not is_folder_of_shards(folder):
         return [folder]
     return [*sorted(each for each in folder.iterdir() if not each.name.startswith(_HIDDEN))]
 
 
-def is_folder_of_parts(path: Path) -> bool:
+def is_folder_of_shards(path: Path) -> bool:
     """Whether a path is a folder that holds files and no folders."""
     if not path.is_dir():
         return False
-    with storage.accessing(path):
+    with storage.as_storage_error(path):
         found = [each for each in path.iterdir() if not each.name.startswith(_HIDDEN)]
     return bool(found) and all(each.is_file() for each in found)
 
@@ -255,18 +262,18 @@ def _remote_files(address: Address) -> list[File]:
     raise MissingDataError(f"{address}: no such file or folder")
 
 
-def _cut(path: File, options: ReadOptions, n_bytes: int) -> list[FilePart]:
+def _cut(path: File, options: ReadOptions, n_bytes: int) -> list[Shard]:
     """Return the parts of a file: ranges, where its format has them and it is large."""
     path = path.absolute() if isinstance(path, Path) else path  # workers may be elsewhere
     name = options.format or format_of(path)
-    state = storage.state_of(path)
+    state = storage.file_identity(path)
     cut = getattr(catalogue.entry("corpus_formats", name), "cut", None)
     size = storage.size_of(path) or 0
     spans = cut(path, options, n_bytes) if cut is not None and size >= 2 * n_bytes else []
-    return [FilePart(path, name, span, state) for span in spans or [None]]
+    return [Shard(path, name, span, state) for span in spans or [None]]
 
 
-def _options_for_files(parts: list[FilePart], options: ReadOptions) -> ReadOptions:
+def _options_for_files(parts: list[Shard], options: ReadOptions) -> ReadOptions:
     """Name the columns that the first record has, for all parts."""
     peeking = replace(options, keep_rows=True, texts_only=True, on_bad_record="skip")
     problems: list[FormatError] = []

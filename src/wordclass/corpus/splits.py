@@ -355,7 +355,7 @@ def document_order(
     return order
 
 
-def reordered(texts: Sequence[str], order: Ints) -> Sequence[str]:
+def reorder_texts(texts: Sequence[str], order: Ints) -> Sequence[str]:
     """Return texts in another order; texts on disk bring a method for this, and stay there."""
     if hasattr(texts, "reordered"):
         on_disk: Sequence[str] = texts.reordered(order)

@@ -14,7 +14,7 @@ from wordclass import progress
 from wordclass.arrays import Floats32, Ints, Sparse
 from wordclass.corpus.labels import Codeframe
 from wordclass.corpus.reader import Label
-from wordclass.text.analyzer import Analyze, Analyzer, CharacterAnalyzer, Token, leftovers
+from wordclass.text.analyzer import Analyze, Analyzer, CharacterAnalyzer, Token, text_between_tokens
 
 PathTo = Callable[[int], list[tuple[str, float]]]  # names and probabilities, to a class's column
 Columns = Sequence[int] | slice
@@ -170,7 +170,7 @@ class Explanation:
         if not isinstance(self.analyze, Analyzer):
             return [WordShare(term, None, None, share) for term, share in self.top(label, None)]
         tokens = self.analyze.tokens(self.text)
-        between = [each for each in leftovers(self.text, tokens) if each.token in added]
+        between = [each for each in text_between_tokens(self.text, tokens) if each.token in added]
         cut = self.analyze.terms([each.token for each in tokens])
         occurrences = [(term, places) for term, places in cut if term in added]
         whole = {term for term, _ in occurrences}
@@ -196,7 +196,7 @@ def _shares_by_characters(
     text: str, ngrams: CharacterAnalyzer, added: Mapping[str, float]
 ) -> list[WordShare]:
     """Return the contribution of each word of a text by the n-grams of its characters."""
-    pieces = leftovers(text, ())
+    pieces = text_between_tokens(text, ())
     occurrences = _find_ngrams(text, ngrams, [*added])
     shares = occurrences.shares(_owners(len(text), pieces), len(pieces))
     by_piece = shares @ np.array([*added.values()])
@@ -225,7 +225,7 @@ def words_of_characters(
         The g distinct n-grams of the text that the model knows.
     """
     tokens = analyze.tokens(text) if isinstance(analyze, Analyzer) else []
-    pieces = [*tokens, *leftovers(text, tokens)]
+    pieces = [*tokens, *text_between_tokens(text, tokens)]
     numbers: dict[str, int] = {}
     word_of_piece = np.array(
         [numbers.setdefault(piece.token, len(numbers)) for piece in pieces], np.int64

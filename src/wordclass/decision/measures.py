@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
-from wordclass.corpus.labels import Codeframe, EncodedLabels, encode, with_columns
+from wordclass.corpus.labels import Codeframe, EncodedLabels, encode_labels, move_columns
 from wordclass.corpus.reader import Label
-from wordclass.errors import InputError, some_of
+from wordclass.errors import InputError, list_some
 from wordclass.options import check_one_of
 
 Target = Literal["both", "macro_f1", "micro_f1", "accuracy"]
@@ -21,7 +21,7 @@ _SUMS = ("true_positives", "n_true", "n_predicted", "n_docs", "n_exact", "n_drop
 _BLOCK = 1024  # documents whose classes are sorted at once
 
 
-def checked_target(given: str) -> Target:
+def check_target(given: str) -> Target:
     """Return what is to be high; "macro" and "micro" are short for "macro_f1" and "micro_f1"."""
     target: Any = {"macro": "macro_f1", "micro": "micro_f1"}.get(str(given), given)
     check_one_of("target", target, get_args(Target))
@@ -73,7 +73,7 @@ class Scores:
         """Return these scores, or refuse those of labels none of which is among the classes."""
         if self.n_dropped and not self.n_true.any():
             told = f"not one of the {self.n_dropped:,} true labels is among the classes"
-            raise InputError(f"{told} {some_of(self.classes)}")
+            raise InputError(f"{told} {list_some(self.classes)}")
         return self
 
     @property
@@ -146,23 +146,25 @@ def evaluate(
     InputError
         There are true labels, but not one of them is among `classes`.
     """
-    return score(*aligned(true_labels, predicted_labels, classes)).checked()
+    return score(*align_labels(true_labels, predicted_labels, classes)).checked()
 
 
-def exactly_right(true_labels: object, predicted_labels: object, classes: Iterable[Label]) -> Flags:
+def has_exact_labels(
+    true_labels: object, predicted_labels: object, classes: Iterable[Label]
+) -> Flags:
     """Tell for each document whether its predicted labels are the true ones; see `evaluate`."""
-    Y, decisions, _, _ = aligned(true_labels, predicted_labels, classes)
+    Y, decisions, _, _ = align_labels(true_labels, predicted_labels, classes)
     return _are_equal(Y, decisions)
 
 
-def aligned(
+def align_labels(
     true_labels: object, predicted_labels: object, classes: Iterable[Label] | None
 ) -> tuple[Sparse, Sparse, Codeframe, int]:
     """Return true and predicted Y over one codeframe, and how many true labels are not in it.
 
     See `evaluate`.
     """
-    encoded = encode(true_labels), encode(predicted_labels)
+    encoded = encode_labels(true_labels), encode_labels(predicted_labels)
     true = _with_names_of(encoded[1], encoded[0], true_labels)
     predicted = _with_names_of(encoded[0], encoded[1], predicted_labels)
     if true.Y.shape[0] != predicted.Y.shape[0]:
@@ -237,7 +239,7 @@ def _with_names_of(named: EncodedLabels, other: EncodedLabels, given: object) ->
     has_names = hasattr(given, "columns") or not own.classes == own.matrix_columns == numbers
     if has_names or columns is None or len(columns) != len(numbers):
         return other
-    return EncodedLabels(named.codeframe, with_columns(other.Y, columns, len(columns)))
+    return EncodedLabels(named.codeframe, move_columns(other.Y, columns, len(columns)))
 
 
 def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordclass import catalogue
-from wordclass.arrays import Flags, Floats, Floats32, Ints, best_of_rows
+from wordclass.arrays import Flags, Floats, Floats32, Ints, top_of_rows
 from wordclass.corpus.labels import Codeframe
 from wordclass.corpus.reader import Label
 from wordclass.decision.thresholds import decide
@@ -109,7 +109,7 @@ class Predictions:
         values: Any = self.values
         if not self.codeframe.is_multilabel:
             values = np.where(self.decisions, np.inf, values)
-        columns, _ = best_of_rows(np.arange(n_classes)[None], values, min(k, n_classes))
+        columns, _ = top_of_rows(np.arange(n_classes)[None], values, min(k, n_classes))
         return columns
 
     def top(self, k: int) -> list[list[tuple[Label, float]]]:
@@ -170,12 +170,12 @@ class Predictions:
         One row per text; in a multilabel task both columns hold lists. Without probabilities, the
         second column is `score`.
         """
-        polars: Any = catalogue.extra("polars", "for Predictions.to_polars")
+        polars: Any = catalogue.import_extra("polars", "for Predictions.to_polars")
         return polars.DataFrame(self._columns())
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas.DataFrame
         """Return a pandas data frame with the columns of `to_polars`."""
-        pandas: Any = catalogue.extra("pandas", "for Predictions.to_pandas", "dask")
+        pandas: Any = catalogue.import_extra("pandas", "for Predictions.to_pandas", "dask")
         return pandas.DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Floats, Floats32, Ints, Sparse, best_of_rows
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, top_of_rows
 from wordclass.corpus.reader import Label
 from wordclass.decision.explanation import (
     ENCODER,
@@ -26,7 +26,7 @@ from wordclass.decision.explanation import (
 from wordclass.embedding.counts import sparse_times_dense
 from wordclass.options import list_texts
 from wordclass.sentence.encoder import Encode, SentenceEncoder
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.text.vocabulary import Vocabulary
@@ -59,7 +59,7 @@ class Scorer(Protocol):
         """Return the terms of a text and their contributions to the scores."""
 
     @abstractmethod
-    def to_state(self) -> Parts:
+    def to_state(self) -> ModelState:
         """Return the state that a saved model stores."""
 
     def top(self, texts: Iterable[str], k: int) -> tuple[Ints, Floats32]:
@@ -74,7 +74,7 @@ class Scorer(Protocol):
         scores = np.empty((len(listed), k), np.float32)
         every_column = np.arange(self.n_classes)[None]
         for rows in blocks(len(listed), self.n_classes):
-            columns[rows], scores[rows] = best_of_rows(every_column, self.scores(listed[rows]), k)
+            columns[rows], scores[rows] = top_of_rows(every_column, self.scores(listed[rows]), k)
         return columns, scores
 
     def probabilities(self, scores: Floats | Floats32) -> Floats | None:
@@ -205,12 +205,12 @@ class LinearScorer(Scorer):
         """The scorer itself, alone."""
         return (self,)
 
-    def to_state(self) -> Parts:
+    def to_state(self) -> ModelState:
         """Return the vocabulary and the weights."""
-        return self.vectorizer.vocabulary_.to_parts() | Parts.of_fields(self, _LINEAR_LAYOUT)
+        return self.vectorizer.vocabulary_.to_parts() | ModelState.of_fields(self, _LINEAR_LAYOUT)
 
     @classmethod
-    def from_state(cls, vectorizer: DocumentVectorizer, state: Parts) -> Self:
+    def from_state(cls, vectorizer: DocumentVectorizer, state: ModelState) -> Self:
         """Return the stored scorer with the options of a vectorizer."""
         fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(state))
         return cls(fitted, **state.take(**_LINEAR_LAYOUT))
@@ -251,13 +251,15 @@ class EncoderScorer(Scorer):
         """The scorer itself."""
         return self
 
-    def to_state(self) -> Parts:
+    def to_state(self) -> ModelState:
         """Return the weights and the identity of the encoder."""
-        return Parts.of(self.sentence_encoder.facts()) | Parts.of_fields(self, _ENCODER_LAYOUT)
+        return ModelState.of(self.sentence_encoder.facts()) | ModelState.of_fields(
+            self, _ENCODER_LAYOUT
+        )
 
     @classmethod
     def from_state(
-        cls, encoder: str | PathLike[str] | Encode | None, n_jobs: int | None, state: Parts
+        cls, encoder: str | PathLike[str] | Encode | None, n_jobs: int | None, state: ModelState
     ) -> Self:
         """Return the stored scorer with the encoder that it was fitted with."""
         arrays = state.take(**_ENCODER_LAYOUT)
@@ -401,9 +403,9 @@ class SumScorer(Scorer):
         cells = (rows[moved.row], moved.col)
         return added, sparse.csr_matrix((moved.data, cells), (len(row_of), shares.shape[1]))
 
-    def to_state(self) -> Parts:
+    def to_state(self) -> ModelState:
         """Return the states of all scorers, with prefixes for characters and encoder."""
-        state = Parts.of() if self.of_words is None else self.of_words.to_state()
+        state = ModelState.of() if self.of_words is None else self.of_words.to_state()
         if self.of_characters is not None:
             state |= self.of_characters.to_state().under("characters")
         if self.of_encoder is not None:

@@ -52,7 +52,7 @@ def without_absent_classes(thresholds: Floats, shares: Floats) -> Floats:
     return np.where(shares > 0, thresholds, np.inf)
 
 
-def decided(scores: Floats | Floats32, Y: Sparse, codeframe: Codeframe) -> Scores:
+def score_decisions(scores: Floats | Floats32, Y: Sparse, codeframe: Codeframe) -> Scores:
     """Return how good the decisions by scores (n, m) are.
 
     In a multilabel task, by the best threshold that there is for all classes together.

@@ -20,7 +20,7 @@ from wordclass.decision.scorers import Scorer, blocks
 from wordclass.embedding.counts import index_arrays
 from wordclass.native import extension
 from wordclass.options import list_texts
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.text.vocabulary import Vocabulary
@@ -352,14 +352,16 @@ class TreeScorer(Scorer):
 
         return path_to
 
-    def to_state(self) -> Parts:
+    def to_state(self) -> ModelState:
         """Return the vocabulary, the tree and the weights."""
-        tree = Parts.of_fields(self.model.tree, _TREE) | Parts.of_fields(self.model, _MODEL)
+        tree = ModelState.of_fields(self.model.tree, _TREE) | ModelState.of_fields(
+            self.model, _MODEL
+        )
         return self.vectorizer.vocabulary_.to_parts() | tree.under("tree")
 
     @classmethod
     def from_state(
-        cls, vectorizer: DocumentVectorizer, state: Parts, *, is_single_label: bool
+        cls, vectorizer: DocumentVectorizer, state: ModelState, *, is_single_label: bool
     ) -> Self:
         """Return the stored scorer with the options of a vectorizer."""
         fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(state))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Matrix, Sparse, to_sparse
-from wordclass.corpus.labels import with_columns
+from wordclass.corpus.labels import move_columns
 from wordclass.errors import InputError
 from wordclass.native import extension
 from wordclass.options import n_threads
@@ -180,7 +180,7 @@ class WordClassCounts:
         class_docs = np.zeros(n_classes)
         class_docs[columns] = self.class_docs
         joints = {
-            name: with_columns(sparse.csr_matrix(joint), columns, n_classes)
+            name: move_columns(sparse.csr_matrix(joint), columns, n_classes)
             for name, joint in self.joints.items()
         }
         return replace(self, class_docs=class_docs, joints=joints)

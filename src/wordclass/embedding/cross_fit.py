@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, rows_of
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, row_numbers
 from wordclass.corpus.splits import Split, cross_fit, fold_splits
 from wordclass.embedding.correlations import dot
 from wordclass.embedding.counts import Count, FoldCounts, WordClassCounts
@@ -77,7 +77,7 @@ class FoldScores:
         weighted = X
         if sample_weight is not None:
             weighted = X.copy()
-            weighted.data = X.data * sample_weight[rows_of(X)]
+            weighted.data = X.data * sample_weight[row_numbers(X)]
         self._X = X
         self._Y = Y
         self._folds = folds

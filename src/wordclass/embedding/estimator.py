@@ -19,24 +19,24 @@ from wordclass.corpus.labels import (
     Codeframe,
     EncodedLabels,
     check_class_count,
-    labelled,
-    unknown_name,
+    describe_unknown_name,
+    read_labelled_texts,
 )
 from wordclass.corpus.reader import Label
-from wordclass.corpus.shards import CorpusParts
+from wordclass.corpus.shards import ShardedCorpus
 from wordclass.corpus.splits import fold_numbers
 from wordclass.embedding.counts import FoldCounts
 from wordclass.embedding.cross_fit import STEP, Embed, cross_fit_features
 from wordclass.embedding.sharded_fit import CrossFit, GivenBlocks, learn_in_parts
-from wordclass.embedding.state import Learned, Learner
+from wordclass.embedding.state import EmbeddingState, StateBuilder
 from wordclass.embedding.vectors import Correlate, Projection, Recipe, RowVectors
-from wordclass.engines.engine import opened
+from wordclass.engines.engine import open_engine
 from wordclass.engines.tasks import Engine
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_memory
-from wordclass.storage.files import understanding
-from wordclass.storage.metadata import codeframe_of, restored, storable
-from wordclass.storage.state import Parts
+from wordclass.storage.files import as_format_error
+from wordclass.storage.metadata import codeframe_of, restore_options, to_json_options
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze, CharacterAnalyzer
 from wordclass.text.counting import Weight
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
@@ -132,7 +132,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         class_names : iterable of str or int, optional
             The columns of a matrix; for other labels, the whole codeframe.
         """
-        listed, encoded = labelled(X, y, class_names)
+        listed, encoded = read_labelled_texts(X, y, class_names)
         check_class_count(encoded.codeframe)
         self._adopt(self._learner().learn(listed, encoded))
         return self
@@ -166,7 +166,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        corpus : CorpusParts, or what `CorpusParts.of` takes
+        corpus : ShardedCorpus, or what `ShardedCorpus.of` takes
             The parts: files, patterns, addresses; a Dask bag or dataframe, a Spark DataFrame.
         engine : str or engine, default="in_sequence"
             A file name in `engines/`, or what `wc.engine` returned.
@@ -176,7 +176,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         After it, `seen_` tells of the records: `n_docs`, and `n_skipped`, those that could not be
         read.
         """
-        with opened(engine, **options) as running:
+        with open_engine(engine, **options) as running:
             found = learn_in_parts(self._learner(), _in_parts(corpus), running)
         self._adopt(found.learned)
         self.seen_ = found.seen
@@ -208,7 +208,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         list of Path
             The files, in the order of the parts.
         """
-        with opened(engine, **options) as running:
+        with open_engine(engine, **options) as running:
             given, place = _in_parts(corpus), Path(folder)
             found = learn_in_parts(
                 self._learner(), given, running, folds=self.folds, seed=self.seed, n_more=1
@@ -236,7 +236,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The features of a text are made with embeddings that never saw the texts of its fold, so
         that its own labels are not in them. `transform` of new texts has no such problem.
         """
-        listed, encoded = labelled(X, y, class_names)
+        listed, encoded = read_labelled_texts(X, y, class_names)
         check_class_count(encoded.codeframe)
         learner = self._learner()
         self._check_features(*encoded.Y.shape)
@@ -254,7 +254,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         The fold (n,) of a text is a number from 0 up; -1: held out. Such a text counts for the
         vocabulary and document frequencies, but nothing is learned from its labels.
         """
-        listed, encoded = labelled(texts, labels, None)
+        listed, encoded = read_labelled_texts(texts, labels, None)
         check_class_count(encoded.codeframe)
         learner = replace(self._learner(), keep_documents=False)
         learned, X = learner.learn_weighted(listed, encoded)
@@ -268,7 +268,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Self:
         """Add labelled texts; classes may be new. The first call is a `fit`."""
-        listed, encoded = labelled(X, y, class_names)
+        listed, encoded = read_labelled_texts(X, y, class_names)
         learner = self._learner()
         if hasattr(self, "learned_"):
             self._adopt(learner.add(self.learned_, listed, encoded))
@@ -307,7 +307,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
             Some of them were not there, or none would be left; nothing was changed.
         """
         check_is_fitted(self)
-        listed, encoded = labelled(X, y, class_names)
+        listed, encoded = read_labelled_texts(X, y, class_names)
         self._adopt(self._learner().remove(self.learned_, listed, encoded))
         return self
 
@@ -318,7 +318,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         what = f"the features of {n_docs:,} documents by {n_dims:,} dimensions"
         check_memory(what, 4 * n_docs * n_dims, remedy)
 
-    def _learner(self) -> Learner:
+    def _learner(self) -> StateBuilder:
         """Check the options, and put together what they ask for."""
         check_int("folds", self.folds, 2, 10_000)
         if self.max_dims is not None:
@@ -327,12 +327,12 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         vectorizer = self._vectorizer()
         vectorizer.check_unsupervised()
         recipe = Recipe.of(self.correlation, self.shrinkage)
-        return Learner(vectorizer, recipe, self.keep_documents)
+        return StateBuilder(vectorizer, recipe, self.keep_documents)
 
     def _vectorizer(self) -> DocumentVectorizer:
         return DocumentVectorizer(**shared_options(self, DocumentVectorizer))
 
-    def _adopt(self, learned: Learned) -> Embed:
+    def _adopt(self, learned: EmbeddingState) -> Embed:
         """Make the embeddings of what was learned; nothing of ours is changed before that.
 
         Returns what makes the vectors of other counts in the same way, projection included.
@@ -354,7 +354,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         return lambda counts: projection.of(recipe.embed(counts), counts.known)
 
     def _set(
-        self, learned: Learned, class_vectors: Floats32 | None, vectors: Floats | Floats32
+        self, learned: EmbeddingState, class_vectors: Floats32 | None, vectors: Floats | Floats32
     ) -> None:
         """Set the fitted attributes; the two arrays are one where nothing was projected.
 
@@ -381,7 +381,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         """Return the terms that speak most for a class, best first, with their scores."""
         check_is_fitted(self)
         if name not in self.columns_:
-            raise InputError(unknown_name("class", name, self.columns_))
+            raise InputError(describe_unknown_name("class", name, self.columns_))
         scores = self._scores_for(self.columns_.index(name))
         best = np.argsort(-scores, kind="stable")[: max(n, 0)]
         return [(self.terms_[j], float(scores[j])) for j in best]
@@ -482,13 +482,13 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         parts = self.to_parts()
         codeframe = self.learned_.codeframe
         told = {
-            "options": storable(self.get_params()),
+            "options": to_json_options(self.get_params()),
             "classes": codeframe.classes,
             "kind": codeframe.kind,
             "matrix_columns": codeframe.matrix_columns,
             "wordclass": metadata.version("wordclass"),
         }
-        (Parts.of(told) | parts).write(Path(path), "wce")
+        (ModelState.of(told) | parts).write(Path(path), "wce")
 
     @classmethod
     def load(cls, path: str | PathLike[str], **functions: object) -> "WordClassEmbeddings":
@@ -498,24 +498,24 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         in the file, only its name: it must be given again, as `load(path, analyzer=...)`.
         """
         place = Path(path)
-        parts = Parts.read(place, "wce")
-        with understanding(place, "not complete"):
+        parts = ModelState.read(place, "wce")
+        with as_format_error(place, "not complete"):
             told = parts.facts
-            options = restored(place, told["options"], functions)
+            options = restore_options(place, told["options"], functions)
             codeframe = codeframe_of(told["classes"], told["kind"], told["matrix_columns"])
             return cls(**options).from_parts(codeframe, parts)
 
-    def to_parts(self) -> Parts:
+    def to_parts(self) -> ModelState:
         """Return what is stored of these embeddings beside options and codeframe."""
         check_is_fitted(self)
         vectors = self.vectors_ if self._is_projected else None
-        own = Parts.of(class_vectors=self.class_vectors_, vectors=vectors)
+        own = ModelState.of(class_vectors=self.class_vectors_, vectors=vectors)
         return self.learned_.to_parts() | own
 
-    def from_parts(self, codeframe: Codeframe, parts: Parts) -> Self:
+    def from_parts(self, codeframe: Codeframe, parts: ModelState) -> Self:
         """Become fitted by what `to_parts` returned; the options are checked as by `fit`."""
         self._learner()
-        learned = Learned.from_parts(codeframe, parts)
+        learned = EmbeddingState.from_parts(codeframe, parts)
         class_vectors, vectors = parts.take(
             class_vectors="float32? terms columns", vectors="float32? terms dimensions"
         ).values()
@@ -526,4 +526,4 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
 
 
 def _in_parts(corpus: Any) -> Any:  # noqa: ANN401 - see `fit_parts`
-    return corpus if hasattr(corpus, "conclude") else CorpusParts.of(corpus)
+    return corpus if hasattr(corpus, "conclude") else ShardedCorpus.of(corpus)

@@ -16,7 +16,7 @@ from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
 from wordclass.options import check_int, list_texts
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze, Analyzer
 from wordclass.text.counting import index_texts
 from wordclass.text.sequences import IdBatch, Sequences, Side
@@ -253,17 +253,17 @@ class EmbeddingMatrix:
     def _name(self, row: int) -> str:
         return [*self.terms, "unknown", "padding", *self.unseen_terms][row]
 
-    def to_parts(self) -> Parts:
+    def to_parts(self) -> ModelState:
         """Return what is stored of it: everything but the analyzer."""
         blocks = [[name, place.start, place.stop] for name, place in self.blocks.items()]
-        return Parts.of(
+        return ModelState.of(
             {"row_vocabulary": len(self.terms), "row_blocks": blocks},
             row_terms=[*self.terms, *self.unseen_terms],
             rows=self.matrix,
         )
 
     @classmethod
-    def from_parts(cls, analyze: Analyze, parts: Parts) -> Self:
+    def from_parts(cls, analyze: Analyze, parts: ModelState) -> Self:
         """Return the matrix that was stored; the analyzer comes from elsewhere."""
         terms = parts.take(row_terms="distinct:str row_terms")["row_terms"]
         rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]

@@ -15,11 +15,11 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Floats, Ints, Sparse
-from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, labelled
-from wordclass.corpus.reader import Seen
+from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, read_labelled_texts
+from wordclass.corpus.reader import ReadSummary
 from wordclass.corpus.splits import fold_numbers, fold_splits
 from wordclass.embedding.counts import WordClassCounts
-from wordclass.embedding.state import Learned, Learner
+from wordclass.embedding.state import EmbeddingState, StateBuilder
 from wordclass.engines.engine import Job
 from wordclass.engines.tasks import Engine, tree_sum
 from wordclass.errors import InputError, StorageError
@@ -34,7 +34,7 @@ _NOTHING = Codeframe((), "single")
 
 
 class Corpus(Protocol):
-    """What can be learned from: `CorpusParts`, or blocks that were given."""
+    """What can be learned from: `ShardedCorpus`, or blocks that were given."""
 
     items: Any
 
@@ -42,11 +42,11 @@ class Corpus(Protocol):
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: Seen,
+        seen: ReadSummary,
     ) -> Iterator[tuple[list[str], EncodedLabels]]:
         """Give texts and their labels of one part, block by block."""
 
-    def conclude(self, seen: Seen, codeframe: Codeframe) -> Codeframe:
+    def conclude(self, seen: ReadSummary, codeframe: Codeframe) -> Codeframe:
         """Return the codeframe of all parts."""
 
     def without_items(self) -> "Corpus":
@@ -63,15 +63,15 @@ class GivenBlocks:
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: Seen,
+        seen: ReadSummary,
     ) -> Iterator[tuple[list[str], EncodedLabels]]:
         """Give texts and their labels, block by block."""
         for given, given_labels in item:
-            texts, labels = labelled(given, given_labels, None)
+            texts, labels = read_labelled_texts(given, given_labels, None)
             seen.n_docs += len(texts)
             yield texts, labels
 
-    def conclude(self, seen: Seen, codeframe: Codeframe) -> Codeframe:
+    def conclude(self, seen: ReadSummary, codeframe: Codeframe) -> Codeframe:
         """Return the codeframe, of single labels where the blocks say so afterwards."""
         if getattr(self.items[0], "is_multilabel", True):
             return codeframe
@@ -91,7 +91,7 @@ class FirstSums:
 
     terms: CountedTerms
     codeframe: Codeframe
-    seen: Seen
+    seen: ReadSummary
 
     def __add__(self, other: "FirstSums") -> "FirstSums":
         terms = TermCounts.of(self.terms) + TermCounts.of(other.terms)
@@ -119,7 +119,7 @@ class CountTerms:
     def __call__(self, items: Iterable[tuple[int, Any]]) -> FirstSums:
         """Return the sums over some parts."""
         counter = counting.term_counter(self.vectorizer.build_analyzer(), self.vectorizer.n_jobs)
-        codeframe, seen = _NOTHING, Seen()
+        codeframe, seen = _NOTHING, ReadSummary()
         for number, item in items:
             for texts, labels in self.corpus.blocks(number, item, seen):
                 counter.add(texts)
@@ -173,7 +173,7 @@ class SumWeights:
     def _of_part(self, number: int, item: Any) -> SecondSums:  # noqa: ANN401
         held, n_values = list[tuple[Sparse, Sparse, Ints]](), 0
         sums: SecondSums | None = None
-        for texts, labels in self.corpus.blocks(number, item, Seen()):
+        for texts, labels in self.corpus.blocks(number, item, ReadSummary()):
             X = self.vectorizer.transform(texts)
             held.append((X, labels.over(self.codeframe), self._folds_of(texts)))
             n_values += X.nnz
@@ -210,14 +210,14 @@ class SumWeights:
 class LearnedInParts:
     """What was learned, what was seen on the way, and the sums of each fold, if asked for."""
 
-    learned: Learned
-    seen: Seen
+    learned: EmbeddingState
+    seen: ReadSummary
     job: Job
     fold_counts: list[WordClassCounts] = field(default_factory=list)
 
 
 def learn_in_parts(
-    learner: Learner,
+    learner: StateBuilder,
     corpus: Corpus,
     engine: Engine,
     *,
@@ -246,7 +246,7 @@ def learn_in_parts(
             f"the corpus changed while it was read: {first.seen.n_docs:,} documents in the first "
             f"pass, {sums.n_docs:,} in the next"
         )
-    learned = Learned(vocabulary, codeframe, tree_sum(sums.counts, add))
+    learned = EmbeddingState(vocabulary, codeframe, tree_sum(sums.counts, add))
     return LearnedInParts(learned, first.seen, job, sums.counts if folds > 1 else [])
 
 
@@ -282,7 +282,7 @@ class CrossFit:
 
     def _of_part(self, number: int, item: Any) -> Path:  # noqa: ANN401
         made = [np.zeros((0, self.vectors[0].shape[1]), np.float32)]
-        for texts, _ in self.corpus.blocks(number, item, Seen()):
+        for texts, _ in self.corpus.blocks(number, item, ReadSummary()):
             X = self.vectorizer.transform(texts)
             folds = fold_numbers(texts, len(self.vectors), self.seed)
             features = np.zeros((len(texts), self.vectors[0].shape[1]), np.float32)
@@ -290,6 +290,6 @@ class CrossFit:
                 features[rows] = X[rows] @ self.vectors[folds[rows[0]]]
             made.append(features)
         path = Path(self.folder, f"part-{number:05}.npy")
-        with files.writing(path) as stream:
+        with files.open_for_writing(path) as stream:
             np.save(stream, np.concatenate(made))
         return path

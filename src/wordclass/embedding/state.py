@@ -1,6 +1,6 @@
 """What embeddings are made of, and how documents are added to it and taken out: all exact.
 
-Nothing is changed in place: each step returns a new `Learned`, so one that fails changes nothing.
+Each step returns a new `EmbeddingState`, so a step that fails changes nothing.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from wordclass.embedding.vectors import Recipe
 from wordclass.errors import InputError
 from wordclass.options import check_number
 from wordclass.storage import migrations
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.counting import CountedTexts, merge_counted
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.text.vocabulary import Vocabulary
@@ -86,9 +86,9 @@ class CountedDocuments:
             given = Y.indices[Y.indptr[k] : Y.indptr[k + 1]]
             yield fingerprint, tuple(classes[j] for j in sorted(given))
 
-    def to_parts(self) -> Parts:
+    def to_parts(self) -> ModelState:
         """Return what is stored of them: everything but the codeframe."""
-        return Parts.of(
+        return ModelState.of(
             document_terms=self.counted.terms,
             occurrences=self.counted.occurrences,
             document_labels=self.labels.Y,
@@ -96,7 +96,7 @@ class CountedDocuments:
         )
 
     @classmethod
-    def from_parts(cls, codeframe: Codeframe, parts: Parts) -> "CountedDocuments":
+    def from_parts(cls, codeframe: Codeframe, parts: ModelState) -> "CountedDocuments":
         """Return the documents that were stored."""
         terms, occurrences, Y, fingerprints = parts.take(
             document_terms="sorted:str document_terms",
@@ -108,7 +108,7 @@ class CountedDocuments:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class EmbeddingState:
     """All that was learned from documents; the embeddings follow from it.
 
     Parameters
@@ -130,13 +130,13 @@ class Learned:
     documents: CountedDocuments | None = None
     extra_columns: tuple[str, ...] = ()
 
-    def plus(self, counts: WordClassCounts, codeframe: Codeframe) -> "Learned":
+    def plus(self, counts: WordClassCounts, codeframe: Codeframe) -> "EmbeddingState":
         """Add counts over another codeframe, but the same vocabulary."""
         larger = replace(self, codeframe=self.codeframe | codeframe)
         ours = larger._widened(self.counts, self.codeframe)
         return replace(larger, counts=ours + larger._widened(counts, codeframe))
 
-    def minus(self, counts: WordClassCounts, codeframe: Codeframe) -> "Learned":
+    def minus(self, counts: WordClassCounts, codeframe: Codeframe) -> "EmbeddingState":
         """Subtract counts; classes that no document has any more are gone.
 
         The columns of a label matrix stay, since the user named them.
@@ -163,7 +163,7 @@ class Learned:
                 "version reads but cannot update; fit new embeddings on all documents"
             )
 
-    def to_parts(self) -> Parts:
+    def to_parts(self) -> ModelState:
         """Return what is stored of it: everything but the codeframe."""
         facts = {
             "extra_columns": self.extra_columns,
@@ -172,12 +172,12 @@ class Learned:
             "keeps_documents": self.documents is not None,
         }
         joints = {name: to_sparse(joint) for name, joint in self.counts.joints.items()}
-        sums = Parts.of(facts, **joints) | Parts.of_fields(self.counts, _SUMS)
+        sums = ModelState.of(facts, **joints) | ModelState.of_fields(self.counts, _SUMS)
         parts = self.vocabulary.to_parts() | sums
         return parts if self.documents is None else parts | self.documents.to_parts()
 
     @classmethod
-    def from_parts(cls, codeframe: Codeframe, parts: Parts) -> "Learned":
+    def from_parts(cls, codeframe: Codeframe, parts: ModelState) -> "EmbeddingState":
         """Return what was learned and stored."""
         facts = parts.facts
         vocabulary = Vocabulary.from_parts(parts)
@@ -193,34 +193,38 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Learner:
+class StateBuilder:
     """Learns from labelled texts, by these options."""
 
     vectorizer: DocumentVectorizer
     recipe: Recipe
     keep_documents: bool
 
-    def learn(self, texts: list[str], labels: EncodedLabels) -> Learned:
+    def learn(self, texts: list[str], labels: EncodedLabels) -> EmbeddingState:
         """Learn everything; X is not made where its sums can be had without it."""
         if self.keep_documents:
             return self.learn_weighted(texts, labels)[0]
         counts = self.vectorizer.fit_sums(texts, labels.Y, self.recipe.needs)
-        return Learned(self.vectorizer.vocabulary_, labels.codeframe, counts)
+        return EmbeddingState(self.vectorizer.vocabulary_, labels.codeframe, counts)
 
-    def learn_weighted(self, texts: list[str], labels: EncodedLabels) -> tuple[Learned, Sparse]:
+    def learn_weighted(
+        self, texts: list[str], labels: EncodedLabels
+    ) -> tuple[EmbeddingState, Sparse]:
         """Learn everything, vocabulary included; return it with the X of the texts."""
         if self.keep_documents:
             return self._learn_again(self._documents(texts, labels))
         return self._learn(self.vectorizer.fit_transform(texts), labels)
 
-    def add(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
+    def add(
+        self, learned: EmbeddingState, texts: list[str], labels: EncodedLabels
+    ) -> EmbeddingState:
         """Learn from more texts; their classes may be new."""
         learned.check_updatable()
         if learned.documents is not None:
             return self._learn_again(learned.documents + self._documents(texts, labels))[0]
         return learned.plus(self._counts(learned, texts, labels), labels.codeframe)
 
-    def merge(self, learned: Learned, other: Learned) -> Learned:
+    def merge(self, learned: EmbeddingState, other: EmbeddingState) -> EmbeddingState:
         """Join what was learned from two sets of documents."""
         learned.check_updatable()
         other.check_updatable()
@@ -233,7 +237,9 @@ class Learner:
             )
         return learned.plus(other.counts, other.codeframe)
 
-    def remove(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> Learned:
+    def remove(
+        self, learned: EmbeddingState, texts: list[str], labels: EncodedLabels
+    ) -> EmbeddingState:
         """Take texts out, as if they had never been there."""
         learned.check_updatable()
         if len(texts) >= learned.counts.n_docs:
@@ -253,16 +259,18 @@ class Learner:
         kept = CountedTexts(terms, counted.occurrences_of(places))
         return CountedDocuments(kept, labels, fingerprint_texts(texts))
 
-    def _learn_again(self, documents: CountedDocuments) -> tuple[Learned, Sparse]:
+    def _learn_again(self, documents: CountedDocuments) -> tuple[EmbeddingState, Sparse]:
         X = self.vectorizer.fit_transform_counted(documents.counted)
         learned, X = self._learn(X, documents.labels)
         return replace(learned, documents=documents), X
 
-    def _learn(self, X: Sparse, labels: EncodedLabels) -> tuple[Learned, Sparse]:
+    def _learn(self, X: Sparse, labels: EncodedLabels) -> tuple[EmbeddingState, Sparse]:
         counts = self.recipe.count(X, labels.Y)
-        return Learned(self.vectorizer.vocabulary_, labels.codeframe, counts), X
+        return EmbeddingState(self.vectorizer.vocabulary_, labels.codeframe, counts), X
 
-    def _counts(self, learned: Learned, texts: list[str], labels: EncodedLabels) -> WordClassCounts:
+    def _counts(
+        self, learned: EmbeddingState, texts: list[str], labels: EncodedLabels
+    ) -> WordClassCounts:
         """Count texts with the vocabulary and document frequencies of what was learned."""
         X = self.vectorizer.with_vocabulary(learned.vocabulary).transform(texts)
         return self.recipe.count(X, labels.Y)

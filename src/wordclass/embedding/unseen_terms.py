@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import catalogue, progress
-from wordclass.arrays import Floats32, Ints, first_not_finite, unit
-from wordclass.corpus.labels import unknown_name
+from wordclass.arrays import Floats32, Ints, first_not_finite, normalize_rows
+from wordclass.corpus.labels import describe_unknown_name
 from wordclass.corpus.reader import Label
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
@@ -236,7 +236,7 @@ class UnseenTerms:
         error, spread = float(((truth - made) ** 2).sum()), float(((truth - mean) ** 2).sum())
         # where there is nothing to explain: as scikit-learn has it
         r2 = 1 - error / spread if spread > 0 else float(error == 0)
-        cosine = float((unit(made) * unit(truth)).sum(axis=1).mean())
+        cosine = float((normalize_rows(made) * normalize_rows(truth)).sum(axis=1).mean())
         return HeldOutQuality(r2, cosine, len(truth))
 
     def report(self, n: int = 20, name: Label | None = None) -> list[tuple[str, Label, float]]:
@@ -255,7 +255,7 @@ class UnseenTerms:
         check_int("n", n, 0)
         names = self._class_names
         if name is not None and name not in names:
-            raise InputError(unknown_name("class", name, names))
+            raise InputError(describe_unknown_name("class", name, names))
         columns, scores = np.empty(len(self), np.int64), np.empty(len(self), np.float32)
         for place, block in self._class_scores():
             of_classes = block[:, : len(names)]  # the rest are extra columns of an old file

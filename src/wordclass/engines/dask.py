@@ -44,7 +44,7 @@ class Dask:
         scheduler: str | None = None,
         n_workers: int | None = None,
     ) -> None:
-        distributed = catalogue.extra("distributed", "for the engine 'dask'", "dask")
+        distributed = catalogue.import_extra("distributed", "for the engine 'dask'", "dask")
         if client is not None and scheduler is not None:
             raise InputError("give a client or the address of a scheduler, not both")
         self._opened: list[Any] = []
@@ -101,7 +101,7 @@ class Dask:
         tell: Tell,
     ) -> Sum:
         """Return the sum over all items; sums are added by the workers."""
-        delayed: Any = catalogue.extra("dask", "for the engine 'dask'").delayed
+        delayed: Any = catalogue.import_extra("dask", "for the engine 'dask'").delayed
         client = self._client
         shared = self._sent(work)
         if hasattr(items, "to_delayed"):
@@ -133,14 +133,14 @@ class Dask:
         (the native form of a vocabulary), and a copy that is lost with its worker is made again;
         what `scatter` sends is lost.
         """
-        pickled = catalogue.extra("cloudpickle", "for the engine 'dask'", "dask").dumps(work)
+        pickled = catalogue.import_extra("cloudpickle", "for the engine 'dask'", "dask").dumps(work)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self._client.submit(pickle.loads, pickled, pure=False, retries=_RETRIES)
 
     def _waited_for(self, total: Any, size_of: dict[str, int], tell: Tell) -> Any:  # noqa: ANN401
         """Wait for a sum, and tell of the tasks that are done on the way."""
-        wait: Any = catalogue.extra("distributed", "for the engine 'dask'", "dask").wait
+        wait: Any = catalogue.import_extra("distributed", "for the engine 'dask'", "dask").wait
         try:
             while True:
                 try:

@@ -7,7 +7,7 @@ from operator import add
 from typing import Any
 
 from wordclass import catalogue, progress
-from wordclass.engines.tasks import Engine, Sum, Work, n_parts
+from wordclass.engines.tasks import Engine, Sum, Work, count_shards
 from wordclass.errors import InputError
 
 
@@ -33,7 +33,7 @@ def engine(name: str, **options: Any) -> Engine:  # noqa: ANN401 - each engine h
 
 
 @contextmanager
-def opened(given: str | Engine, **options: Any) -> Iterator[Engine]:  # noqa: ANN401
+def open_engine(given: str | Engine, **options: Any) -> Iterator[Engine]:  # noqa: ANN401
     """Give an engine; one that was named is closed afterwards."""
     if isinstance(given, str):
         with engine(given, **options) as made:
@@ -60,7 +60,7 @@ class Job:
 
     def __init__(self, engine: Engine, items: Any, what: str, n_passes: int) -> None:  # noqa: ANN401
         self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
-        self._n_items = n_parts(items)
+        self._n_items = count_shards(items)
         self._n_done = 0
         self._listener = progress.listener()
 

@@ -32,7 +32,7 @@ class Processes:
         """Return the sum over all items."""
         numbers = runs(len(listed(items)), self.n_workers)
         parallel = joblib.Parallel(self.n_workers, return_as="generator", batch_size=1)
-        killed = catalogue.extra("joblib.externals.loky.process_executor", "for processes")
+        killed = catalogue.import_extra("joblib.externals.loky.process_executor", "for processes")
         with tempfile.TemporaryDirectory(prefix="wordclass-") as folder:
             # what all tasks share, such as the vocabulary, is read once by each process
             shared = Path(folder, "work")

@@ -67,7 +67,7 @@ class Spark:
         master: str | None = None,
         n_workers: int | None = None,
     ) -> None:
-        sql = catalogue.extra("pyspark.sql", "for the engine 'spark'", "spark")
+        sql = catalogue.import_extra("pyspark.sql", "for the engine 'spark'", "spark")
         if session is not None and master is not None:
             raise InputError("give a session or the address of a master, not both")
         self._is_ours = session is None
@@ -95,9 +95,13 @@ class Spark:
             return self._map_and_add(work, items, add, tell)
 
     def _map_and_add(self, work: Work[Sum], items: Any, add: Add[Sum], tell: Tell) -> Sum:  # noqa: ANN401
-        functions = catalogue.extra("pyspark.sql.functions", "for the engine 'spark'", "spark")
+        functions = catalogue.import_extra(
+            "pyspark.sql.functions", "for the engine 'spark'", "spark"
+        )
         context, own = self._session.sparkContext, metadata.version("wordclass")
-        dumps = catalogue.extra("pyspark.cloudpickle", "for the engine 'spark'", "spark").dumps
+        dumps = catalogue.import_extra(
+            "pyspark.cloudpickle", "for the engine 'spark'", "spark"
+        ).dumps
         shared = context.broadcast(
             _Shared(dumps((work, None if hasattr(items, "mapInArrow") else items)))
         )
@@ -264,7 +268,7 @@ def _row(number: int, version: str, work: Any) -> Any:  # noqa: ANN401 - a funct
 
 
 def _table(number: int, total: bytes | None, problem: bytes | None) -> Any:  # noqa: ANN401
-    pa: Any = catalogue.extra("pyarrow", "for the engine 'spark'", "spark")
+    pa: Any = catalogue.import_extra("pyarrow", "for the engine 'spark'", "spark")
     types = [("number", pa.int64()), ("sum", pa.binary()), ("problem", pa.binary())]
     return pa.table([[number], [total], [problem]], schema=pa.schema(types))
 

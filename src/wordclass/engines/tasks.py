@@ -34,7 +34,7 @@ class Engine(Protocol):
     def __exit__(self, *error: object) -> None: ...
 
 
-def n_parts(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask or Spark
+def count_shards(items: Any) -> int:  # noqa: ANN401 - a sequence, or a table of Dask or Spark
     """Return of how many parts a corpus is."""
     if isinstance(items, Sequence):
         return len(items)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.reader import LabelledCorpus
 from wordclass.decision.measures import Scores, score
 from wordclass.errors import InputError
@@ -44,7 +44,7 @@ class ScoredDocuments:
             labelled = [k for k, names in enumerate(labels) if names]
             texts = [texts[k] for k in labelled]
             labels = [labels[k] for k in labelled]
-        in_order = encode(labels, sorted(classes)).Y
+        in_order = encode_labels(labels, sorted(classes)).Y
         position = {name: j for j, name in enumerate(sorted(classes))}
         Y = sparse.csr_matrix(in_order[:, [position[name] for name in classes]])
         predictions = model.predictions(texts)

@@ -59,7 +59,7 @@ class Page:
         }
 
 
-def exported(
+def export_page(
     name: str,
     views: Exploration,
     *,

@@ -158,7 +158,7 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:  # noqa: AN
     """Write a figure in the format that the ending of the file names."""
     content = io.BytesIO()  # matplotlib stumbles over a full disk itself where it writes a PDF
     figure.savefig(content, format=path.suffix.lower()[1:], **options)
-    with files.writing(path) as stream:
+    with files.open_for_writing(path) as stream:
         stream.write(content.getbuffer())
 
 

@@ -12,8 +12,8 @@ from sklearn.decomposition import TruncatedSVD
 from threadpoolctl import threadpool_limits
 
 from wordclass import catalogue, progress
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, unit
-from wordclass.corpus.labels import encode
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, normalize_rows
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.reader import LabelledCorpus
 from wordclass.embedding.correlations import gss, information_gain
 from wordclass.embedding.counts import WordClassCounts
@@ -126,7 +126,7 @@ def make_map(
         by side with the lengths they have.
     """
     X = embeddings.vectorizer_.transform(corpus.texts)
-    Y = encode(corpus.labels, embeddings.classes_).Y
+    Y = encode_labels(corpus.labels, embeddings.classes_).Y
     if vectors is None:
         matrix, source = learned_vectors(X, seed)
         known = np.ones(len(matrix), np.bool_)
@@ -137,7 +137,7 @@ def make_map(
     if as_published:
         both, how = np.hstack([blind, by_class]), "as they are"
     else:
-        both, how = np.hstack([unit(blind), unit(by_class)]), "at equal length"
+        both, how = np.hstack([normalize_rows(blind), normalize_rows(by_class)]), "at equal length"
     spaces = [
         ("Without the classes", source, blind),
         ("Word-class embeddings", "One dimension per class", by_class),
@@ -240,10 +240,12 @@ def places(vectors: Floats, seed: int) -> Floats:
 
     The same for the same seed, on any number of cores: one thread makes them.
     """
-    open_tsne = catalogue.extra("openTSNE", "to lay out the map of terms", "opentsne")
+    open_tsne = catalogue.import_extra("openTSNE", "to lay out the map of terms", "opentsne")
     n_terms = len(vectors)
     # distances of unit rows follow the angle, and need no division by the length of zeros
-    rows = np.pad(unit(vectors), ((0, 0), (0, max(2 - vectors.shape[1], 0))))  # it starts with two
+    rows = np.pad(
+        normalize_rows(vectors), ((0, 0), (0, max(2 - vectors.shape[1], 0)))
+    )  # it starts with two
     if n_terms < 2 or not np.ptp(rows, axis=0).any():  # nothing to tell terms apart by
         return np.full((n_terms, 2), 0.5)
     method = open_tsne.TSNE(
@@ -271,7 +273,7 @@ def neighbor_share(vectors: Floats, class_of: Ints, n_neighbors: int = N_NEIGHBO
     >>> neighbor_share(np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]), np.array([0, 0, 1]), 1)
     0.6666666666666666
     """
-    units = unit(vectors)
+    units = normalize_rows(vectors)
     n_neighbors = min(n_neighbors, len(units) - 1)
     if n_neighbors < 1:
         return 0.0
@@ -291,9 +293,9 @@ def shared_neighbors(term_map: TermMap) -> tuple[float, float]:
     n_word_class = len(term_map.classes)
     vectors = term_map.vectors.astype(np.float64)
     spaces = (
-        unit(vectors[:, :-n_word_class]),
-        unit(vectors[:, -n_word_class:]),
-        unit(vectors),
+        normalize_rows(vectors[:, :-n_word_class]),
+        normalize_rows(vectors[:, -n_word_class:]),
+        normalize_rows(vectors),
     )
     shares: list[list[float]] = [[], []]
     for column in set(term_map.class_of.tolist()):

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wordclass.arrays import Floats, Floats32, Ints, best_of_rows, unit
-from wordclass.corpus.labels import unknown_name
+from wordclass.arrays import Floats, Floats32, Ints, normalize_rows, top_of_rows
+from wordclass.corpus.labels import describe_unknown_name
 from wordclass.corpus.reader import LabelledCorpus
 from wordclass.decision.explanation import Explanation
 from wordclass.decision.predictions import Predictions
@@ -71,7 +71,7 @@ class Exploration:
     def column(self, name: str) -> int:
         """Return the column of a class, or refuse a name that is none."""
         if name not in self._columns:
-            raise InputError(unknown_name("class", name, self.classes))
+            raise InputError(describe_unknown_name("class", name, self.classes))
         return self._columns[name]
 
     @property
@@ -305,7 +305,7 @@ class Exploration:
 
     @cached_property
     def _units(self) -> Floats32:
-        return np.asarray(unit(self.profiles.astype(np.float64)), np.float32)
+        return np.asarray(normalize_rows(self.profiles.astype(np.float64)), np.float32)
 
     def _nearest_by_profile(self, row: int, n: int) -> list[list[Any]]:
         cosines = self._units @ self._units[row]
@@ -460,10 +460,10 @@ class Exploration:
         own = np.asarray(scores[rows], np.float64)
         places = term_map.places(own, seed)
         panel = term_map.Panel("Word-class map", "", places, term_map.neighbor_share(own, class_of))
-        return map_facts([self.terms[row] for row in rows.tolist()], class_of, [panel], own)
+        return describe_map([self.terms[row] for row in rows.tolist()], class_of, [panel], own)
 
 
-def map_facts(
+def describe_map(
     terms: list[str], class_of: Ints, panels: Sequence[term_map.Panel], profiles: Floats | None
 ) -> Facts:
     """Return a map as a dict; the profile of a term are its five best classes."""
@@ -482,7 +482,7 @@ def map_facts(
         "profiles": [],
     }
     if profiles is not None:
-        best, values = best_of_rows(np.arange(profiles.shape[1])[None], profiles, 5)
+        best, values = top_of_rows(np.arange(profiles.shape[1])[None], profiles, 5)
         facts["profiles"] = [
             [[j, round(value, 3)] for j, value in zip(*row, strict=True)]
             for row in zip(best.tolist(), values.tolist(), strict=True)

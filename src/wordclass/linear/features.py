@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, mean_length
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, root_mean_square_length
 from wordclass.corpus.splits import HeldOutScores, Split, cross_fit, fold_splits
 from wordclass.decision.measures import Target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
-from wordclass.decision.thresholds import decided
+from wordclass.decision.thresholds import score_decisions
 from wordclass.embedding.cross_fit import FoldScores
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -186,7 +186,7 @@ class LinearFeatures:
         Y = self.documents.labels.Y[rows]
         trials = []
         for C, scores_with_C in zip(rising, scores, strict=True):
-            measures = decided(scores_with_C, Y, self.documents.labels.codeframe)
+            measures = score_decisions(scores_with_C, Y, self.documents.labels.codeframe)
             trials.append(
                 LinearTrial(
                     replace(settings, C=C),
@@ -368,4 +368,4 @@ class LinearFeatures:
         return np.hstack([self._stretched(rows[:, place]) for place in E.blocks.values()])
 
     def _stretched(self, rows: Floats32) -> Floats32:
-        return np.asarray(rows / mean_length(self._words @ rows), dtype=np.float32)
+        return np.asarray(rows / root_mean_square_length(self._words @ rows), dtype=np.float32)

@@ -17,7 +17,7 @@ from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.embedding.counts import index_arrays, sparse_times_dense
 from wordclass.linear.problem import Features, Problem, Solution
 from wordclass.native import extension
-from wordclass.options import told_as_input_errors
+from wordclass.options import native_errors_as_input_errors
 
 TOLERANCE = 1e-4  # as in scikit-learn's LinearSVC
 ROUGH_TOLERANCE = 0.1  # enough to compare settings
@@ -60,9 +60,9 @@ class OneVsRest:
             return _solve_with_scikit_learn(problem, penalties, chosen)
         task = self._task(chosen, penalties, tolerance)
         if not self._has_long_documents:
-            with told_as_input_errors():
+            with native_errors_as_input_errors():
                 return Solution(*extension.solver.solve(self._documents, task))
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             products = features.products()
             coefficients, own, intercept = extension.solver.solve_products(products, task)
         weights = sparse_times_dense(
@@ -85,7 +85,7 @@ class OneVsRest:
         task = self._task(rows, C, tolerance)
         tested = np.ascontiguousarray(test_rows, dtype=np.int32)
         scores: Floats32
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             if self._has_long_documents:
                 scores = extension.solver.validate_products(features.products(), task, tested)
             else:
@@ -126,7 +126,7 @@ class OneVsRest:
             max_passes = _MOST_LOOKS // max(n_docs, 1)
             max_passes = min(max(max_passes, _FEWEST_PASSES), _MOST_PASSES)
         members, class_ends = index_arrays(sparse.csc_matrix(problem.Y))
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             return extension.solver.task(  # type: ignore[union-attr]
                 members,
                 class_ends,

@@ -14,7 +14,7 @@ from wordclass.arrays import Floats, Ints
 from wordclass.corpus.labels import EncodedLabels
 from wordclass.corpus.splits import class_order, fingerprint_texts, stratified_folds
 from wordclass.decision.measures import Target
-from wordclass.storage.metadata import restored, storable
+from wordclass.storage.metadata import restore_options, to_json_options
 from wordclass.storage.migrations import migrate_settings
 
 Settings = dict[str, Any]
@@ -343,7 +343,7 @@ class Trial:
         """The settings, with what the classifier chose in the place of what was left to it."""
         if not self.chosen:
             return self.settings
-        chosen = restored("", self.chosen, {})
+        chosen = restore_options("", self.chosen, {})
         return {name: chosen.get(name, value) for name, value in self.settings.items()}
 
     def score(self, target: str) -> float:
@@ -358,7 +358,7 @@ class Trial:
         """Return all that is worth keeping, as JSON can hold it."""
         names = ("macro_f1", "micro_f1", "accuracy") if self.is_done else ("message",)
         found: dict[str, Any] = {
-            "settings": storable(self.settings),
+            "settings": to_json_options(self.settings),
             "status": self.status,
             **{name: getattr(self, name) for name in names},
             "seconds": round(self.seconds, 3),

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from wordclass import progress
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, best_of_rows, rows_of
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, row_numbers, top_of_rows
 from wordclass.corpus.reader import Label
 from wordclass.decision.thresholds import Calibration
 from wordclass.decision.tree_scorer import ClassTree, TreeModel
@@ -341,10 +341,10 @@ def candidates(model: TreeModel, X: Sparse, k: int) -> tuple[Ints, Floats]:
     nodes, above = np.zeros((n_docs, 1), np.int64), np.zeros((n_docs, 1))
     while (nodes >= 0).any():
         classes, below = _step(model, X, nodes, above, k)
-        columns, scores = best_of_rows(
+        columns, scores = top_of_rows(
             np.hstack([columns, classes[0]]), np.hstack([scores, classes[1]]), k
         )
-        nodes, above = best_of_rows(*below, _BEAM)
+        nodes, above = top_of_rows(*below, _BEAM)
     return columns, scores
 
 
@@ -368,7 +368,7 @@ def _step(
         for is_class, (found, scores) in zip((True, False), met, strict=True):
             chosen = np.flatnonzero((targets >= 0) == is_class)
             own = np.broadcast_to(np.abs(targets[chosen]), (len(made), len(chosen)))
-            own, values = best_of_rows(own, made[:, chosen], found.shape[2])
+            own, values = top_of_rows(own, made[:, chosen], found.shape[2])
             found[documents, slots, : own.shape[1]] = own
             scores[documents, slots, : own.shape[1]] = values
     classes, below = ((a.reshape(n_docs, -1), b.reshape(n_docs, -1)) for a, b in met)
@@ -417,7 +417,7 @@ def sparse_thresholds(columns: Ints, scores: Floats32, Y: Sparse) -> Floats:
     known = columns >= 0
     classes, values = columns[known], scores[known].astype(np.float64)
     documents = np.repeat(np.arange(n_docs), known.sum(axis=1))
-    truth = np.isin(documents * n_classes + classes, rows_of(Y) * n_classes + Y.indices)
+    truth = np.isin(documents * n_classes + classes, row_numbers(Y) * n_classes + Y.indices)
     n_positive = np.bincount(Y.indices, minlength=n_classes)
     shared = _best_cuts(np.zeros_like(classes), values, truth, np.array([Y.nnz]))[0]
     own = _best_cuts(classes, values, truth, n_positive)

@@ -13,8 +13,8 @@ from torch import Tensor, nn, optim
 
 from wordclass.errors import FormatError, InputError
 from wordclass.options import check_int, check_number, check_one_of
-from wordclass.storage.files import is_there, sweep, understanding
-from wordclass.storage.state import Parts, layout_of
+from wordclass.storage.files import as_format_error, path_exists, remove_leftovers
+from wordclass.storage.state import ModelState, layout_of
 
 _KIND = "training"
 
@@ -125,7 +125,7 @@ class Checkpoint:
         }
         with suppress(OSError):  # writing tells what is wrong
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        Parts.of({"key": self.key, "state": asdict(state)}, **arrays).write(self.path, _KIND)
+        ModelState.of({"key": self.key, "state": asdict(state)}, **arrays).write(self.path, _KIND)
         self._written = time.monotonic()
 
     def read(
@@ -140,12 +140,12 @@ class Checkpoint:
         CheckpointError
             The file is that of another training; or it is no such file, or damaged.
         """
-        if self.path is None or not is_there(self.path):
+        if self.path is None or not path_exists(self.path):
             return State(), {kind: {} for kind in kept}
         like = {name: layout_of(each.cpu().numpy()) for name, each in trained(network).items()}
         try:
-            parts = Parts.read(self.path, _KIND)
-            with understanding(self.path, "no state of a training"):
+            parts = ModelState.read(self.path, _KIND)
+            with as_format_error(self.path, "no state of a training"):
                 if parts.facts["key"] != self.key:
                     raise CheckpointError(f"{self.path} {_ANOTHER}")
                 state = _state_of(parts.facts["state"])
@@ -165,7 +165,7 @@ class Checkpoint:
         return state, found
 
 
-def _taken(parts: Parts, group: str, layouts: Mapping[str, str]) -> Weights:
+def _taken(parts: ModelState, group: str, layouts: Mapping[str, str]) -> Weights:
     """Return the arrays of a group, all of them; or none, where none is there."""
     if not any(name.startswith(f"{group}.") for name in parts.arrays):
         return {}
@@ -192,6 +192,6 @@ def _state_of(told: Mapping[str, Any]) -> State:
 
 def remove(path: Path) -> None:
     """Delete a checkpoint, and what is left where a process was killed while it wrote one."""
-    sweep(path)
+    remove_leftovers(path)
     with suppress(OSError):
         path.unlink(missing_ok=True)

@@ -61,12 +61,12 @@ def export(
         ONNX needs packages that are not installed.
     """
     place = Path(path)
-    chosen = format_of(place)
+    chosen = export_format(place)
     if not isinstance(network, TextNetwork):
         raise InputError(
             f"network is a {type(network).__name__}; expected a wordclass.torch.TextClassifier"
         )
-    with files.replacing(place) as temporary, _quiet():
+    with files.replace_atomically(place) as temporary, _quiet():
         exported = _exported(network, is_onnx=chosen == "onnx")
         if chosen == "onnx":
             _write_onnx(exported, temporary, place)
@@ -77,11 +77,11 @@ def export(
                 checksum = hashlib.file_digest(stream, "sha256").hexdigest()
             versions = {"wordclass": metadata.version("wordclass"), "torch": torch.__version__}
             told = {"format": chosen, "sha256": checksum, "versions": versions, **about}
-            with files.replacing(beside(place)) as description_file:
+            with files.replace_atomically(description_path(place)) as description_file:
                 description_file.write_text(json.dumps(told), encoding="utf-8")
 
 
-def format_of(path: Path) -> str:
+def export_format(path: Path) -> str:
     """Return the format to write, as the ending of the file says."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in ("pt2", "onnx"):
@@ -89,7 +89,7 @@ def format_of(path: Path) -> str:
     return ending
 
 
-def beside(path: Path) -> Path:
+def description_path(path: Path) -> Path:
     """Return where the description of an exported network is: PATH.json."""
     return path.with_name(f"{path.name}.json")
 
@@ -109,7 +109,7 @@ def _write_pt2(exported: TextNetwork, path: Path) -> None:
 
 def _write_onnx(exported: TextNetwork, path: Path, place: Path) -> None:
     for package in ("onnx", "onnxscript"):
-        catalogue.extra(package, f"to write {place}", brought_by="onnx")
+        catalogue.import_extra(package, f"to write {place}", brought_by="onnx")
     n_bytes = sum(each.nbytes for each in exported.state_dict().values())
     if n_bytes > _MOST_BYTES:
         raise InputError(

@@ -17,7 +17,7 @@ from torch import nn
 
 from wordclass.arrays import Floats32, Ints
 from wordclass.errors import InputError
-from wordclass.options import check_one_of, free_bytes, shown
+from wordclass.options import check_one_of, format_bytes, free_bytes
 
 _BYTES = 4
 _COPIES = 6  # of a weight: itself, its gradient, Adam's two means, the best so far, a mean of some
@@ -91,8 +91,8 @@ def check_rows(n_rows: int, n_dims: int, n_random: int) -> None:
     if free is None or needed <= free:
         return
     told = (
-        f"the vectors of {n_rows:,} words by {n_dims:,} dimensions need {shown(needed)}; "
-        f"{shown(free)} are free"
+        f"the vectors of {n_rows:,} words by {n_dims:,} dimensions need {format_bytes(needed)}; "
+        f"{format_bytes(free)} are free"
     )
     fitting = n_random - (n_dims - free // (n_rows * _BYTES))
     if n_random and fitting >= 0:
@@ -123,12 +123,12 @@ def check_network(
     free, needed, vectors = free_bytes(), n_bytes(value), _BYTES * n_trained * _COPIES
     if free is None or needed <= free:
         return
-    told = f"the network needs {shown(needed)} to be trained; {shown(free)} are free"
+    told = f"the network needs {format_bytes(needed)} to be trained; {format_bytes(free)} are free"
     if fitting := bisect_right(range(1, value + 1), free, key=n_bytes):
         raise InputError(f"{told}; {option}={fitting} would fit")
     smaller = "max_length" if option == "batch_size" else "batch_size"
     if vectors:
-        told += f": training its vectors alone needs {shown(vectors)}; use trainable=False,"
+        told += f": training its vectors alone needs {format_bytes(vectors)}; use trainable=False,"
     else:
         told += f": no {option} would fit; use"
     raise InputError(f"{told} a lower {smaller}, or a higher min_docs")

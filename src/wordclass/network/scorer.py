@@ -15,7 +15,7 @@ from wordclass.network.text_network import TextNetwork
 from wordclass.options import list_texts, n_threads
 from wordclass.sentence.encoder import SentenceEncoder
 from wordclass.sentence.tokens import Halves, token_vectors
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.sequences import Sequences, Side
 
@@ -128,7 +128,7 @@ class NetworkScorer(Scorer):
         blocks = token_vectors(self.context, analyze, [text], self.max_length, self.n_jobs)
         return [vectors for block in blocks for vectors in block]
 
-    def to_state(self) -> Parts:
+    def to_state(self) -> ModelState:
         """Return the vectors, the weights and the identity of the encoder."""
         metadata = {} if self.context is None else {"context": self.context.facts()}
-        return self.embedding.to_parts() | Parts.of(metadata, **self.network.packed())
+        return self.embedding.to_parts() | ModelState.of(metadata, **self.network.packed())

@@ -15,7 +15,7 @@ from wordclass.network import word_by_word
 from wordclass.network.embedding_layer import CONTEXT, Ids, Shift
 from wordclass.network.modules import Lengths, Seed, drawn, generator_of, is_token
 from wordclass.options import check_int, check_number
-from wordclass.storage.state import Parts, layout_of
+from wordclass.storage.state import ModelState, layout_of
 from wordclass.text.sequences import Sequences, Side
 
 _VECTORS = "layer."
@@ -143,7 +143,7 @@ class TextNetwork(nn.Module):
         weights = self.state_dict().items()
         return {_START + k: each.cpu().numpy() for k, each in weights if not k.startswith(_VECTORS)}
 
-    def unpack(self, parts: Parts) -> None:
+    def unpack(self, parts: ModelState) -> None:
         """Put them back; whatever else was stored is left alone.
 
         Raises

@@ -136,7 +136,7 @@ def write(
 def save(figure: Figure, folder: Path, name: str, endings: Sequence[str] = ENDINGS) -> list[Path]:
     """Write a figure as PNG, PDF and SVG; returns the paths."""
     paths = [folder / f"{_stem(name)}.{ending}" for ending in endings]
-    with files.accessing(folder, "written"):
+    with files.as_storage_error(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
     for path in paths:
         stamp = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix)
@@ -459,6 +459,6 @@ def write_projector_files(term_map: TermMap, folder: Path, name: str) -> list[Pa
         for term, column in zip(term_map.terms, term_map.class_of.tolist(), strict=True)
     ]
     for path, lines in zip(paths, (rows, ["term\tclass", *named]), strict=True):
-        with files.writing(path) as file:
+        with files.open_for_writing(path) as file:
             file.write("\n".join([*lines, ""]).encode("utf-8", "replace"))
     return paths

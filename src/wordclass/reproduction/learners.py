@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from wordclass.arrays import Sparse
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.reader import Dataset
-from wordclass.decision.measures import aligned, evaluate, score
+from wordclass.decision.measures import align_labels, evaluate, score
 from wordclass.options import is_auto
 from wordclass.reproduction import peers
 from wordclass.reproduction.plan import EMBEDDING_OPTIONS, NETWORKS, PEER, VARIANTS
@@ -17,7 +17,7 @@ from wordclass.reproduction.rivals.plan_options import make_classifier
 from wordclass.reproduction.runs import Run
 from wordclass.reproduction.usage import Usage, cpu_seconds
 from wordclass.sentence.encoder import SentenceEncoder
-from wordclass.storage.metadata import shown, storable
+from wordclass.storage.metadata import display_option, to_json_options
 
 _MOST_WATCHED = 10_000  # texts whose F1 is measured while a network is trained
 _MOST_TIMED = 256  # texts that are encoded to know the seconds of all
@@ -61,10 +61,10 @@ def train(
         asked = run.variant, dataset.train, dataset.test.texts, run.seed, options
         labels, times, usage.versions = peers.predict(*asked)
         usage.seconds |= times
-        facts, classes = dict[str, Any](), [*encode(dataset.train.labels).codeframe.classes]
+        facts, classes = dict[str, Any](), [*encode_labels(dataset.train.labels).codeframe.classes]
     else:
         labels, facts, classes = _train_own(run, options, dataset, vectors, usage, checkpoint)
-    truth, predicted, codeframe, n_dropped = aligned(dataset.test.labels, labels, classes)
+    truth, predicted, codeframe, n_dropped = align_labels(dataset.test.labels, labels, classes)
     found = score(truth, predicted, codeframe, n_dropped)
     measures = (*_F1, "accuracy", "macro_f1_with_positives", "n_dropped")
     scores = {name: getattr(found, name) for name in measures} | facts.pop("validation", {})
@@ -113,7 +113,9 @@ def _train_own(
         "validation": _validation(model),
         "history": None if history is None else [_as_kept(epoch) for epoch in history],
         "best_epoch": getattr(model, "best_epoch_", None),
-        "settings": {name: shown(each) for name, each in storable(settings).items()},
+        "settings": {
+            name: display_option(each) for name, each in to_json_options(settings).items()
+        },
     }
     return predicted, facts, model.classes_.tolist()
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse, to_sparse
 from wordclass.classifiers.factory import classifier
-from wordclass.corpus.labels import Codeframe, encode
+from wordclass.corpus.labels import Codeframe, encode_labels
 from wordclass.corpus.reader import Dataset
-from wordclass.decision.measures import aligned, score
+from wordclass.decision.measures import align_labels, score
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Projection, Recipe
 from wordclass.explorer.term_map import make_map
@@ -41,7 +41,7 @@ def count(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Measured:
     train, test = dataset.train, dataset.test
     vectorizer = DocumentVectorizer(**run.options).fit(train.texts)
     counted = counting.count([*train.texts, *test.texts], vectorizer.build_analyzer())
-    sizes = np.asarray(encode(train.labels).Y.sum(axis=0)).ravel()
+    sizes = np.asarray(encode_labels(train.labels).Y.sum(axis=0)).ravel()
     n_known = len(vectorizer.vocabulary_.terms)
     facts = {
         "multilabel": dataset.is_multilabel,
@@ -65,7 +65,7 @@ def time_embeddings(dataset: Dataset, vectors: WordVectors | None, run: Run) -> 
 
     CPU seconds of one thread, which a busy machine changes little; the shortest of three times.
     """
-    texts, Y = dataset.train.texts, encode(dataset.train.labels).Y
+    texts, Y = dataset.train.texts, encode_labels(dataset.train.labels).Y
     vectorizer = DocumentVectorizer(**run.options)
     X, seconds = _timed(lambda: vectorizer.fit_transform(texts))
     by_correlation = {name: _timed(partial(_embed, X, Y, name))[1] for name in _CORRELATIONS}
@@ -132,7 +132,7 @@ def shift_priors(dataset: Dataset, vectors: WordVectors | None, run: Run) -> Mea
     """
     model = classifier(run.options.get("classifier", "linear"), seed=run.seed)
     model.fit(dataset.train.texts, dataset.train.labels)
-    truth, _, codeframe, _ = aligned(
+    truth, _, codeframe, _ = align_labels(
         dataset.test.labels, model.predict(dataset.test.texts), model.classes_.tolist()
     )
     tested = _Tested(model, model.class_scores(dataset.test.texts), truth, codeframe)

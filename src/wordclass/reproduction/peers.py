@@ -104,7 +104,7 @@ def predict(
         if done.returncode:
             reason = [*filter(str.strip, done.stderr.splitlines()), "it said nothing"][-2:][0]
             raise WordClassError(f"the peer {peer} failed: {reason}")
-        told = json.loads(files.content_of(answer))
+        told = json.loads(files.read_content(answer))
     return told["labels"], told["times"], told["versions"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wordclass import catalogue
-from wordclass.catalogue import unknown
+from wordclass.catalogue import unknown_name_error
 from wordclass.errors import InputError
 from wordclass.reproduction import peers, sources
 from wordclass.reproduction.runs import Run
@@ -112,7 +112,7 @@ class Group:
         known = {each.name: each.type for each in fields(cls)}
         for name, value in facts.items():
             if name not in known:
-                raise unknown("field", name, known)
+                raise unknown_name_error("field", name, known)
             whole, part, told = _EXPECTED[known[name]]
             parts = value.values() if isinstance(value, dict) else value
             if not isinstance(value, whole) or not all(isinstance(each, part) for each in parts):
@@ -130,7 +130,7 @@ class Group:
             ("kind of settings", group.settings, ("presets", "search")),
         ]:
             if given not in choices:
-                raise unknown(kind, given, choices)
+                raise unknown_name_error(kind, given, choices)
         group._check_options()
         return group
 
@@ -179,7 +179,7 @@ def _check_option(learner: str, variant: str, name: str) -> None:
     if learner in MEASUREMENTS:
         known = _OF_MEASUREMENTS.get(learner) or DocumentVectorizer().get_params(deep=False)
         if name not in known:
-            raise unknown(f"option of {learner}", name, known)
+            raise unknown_name_error(f"option of {learner}", name, known)
     elif name in _OF_RUNS or name in VARIANTS[learner][variant].keys() - {"random_dims"}:
         raise InputError(f"{name} cannot be an option of {learner}: the run itself sets it")
     elif name in EMBEDDING_OPTIONS.get(learner, ()) and "wce" not in variant:
@@ -249,13 +249,13 @@ class Plan:
         """
         is_ours = not name.endswith(".toml")
         if is_ours and name not in names():
-            raise unknown("plan", name, names())
+            raise unknown_name_error("plan", name, names())
         path = _FOLDER / f"{name}.toml" if is_ours else Path(name)
-        with files.understanding(path, "not a plan"):
-            found = tomllib.loads(files.content_of(path).decode())
+        with files.as_format_error(path, "not a plan"):
+            found = tomllib.loads(files.read_content(path).decode())
             for each in found:
                 if each not in _FIELDS:
-                    raise unknown("field", each, _FIELDS)
+                    raise unknown_name_error("field", each, _FIELDS)
             groups = found.pop("runs", [])
             if not isinstance(groups, list) or not all(isinstance(each, dict) for each in groups):
                 raise InputError("runs is no list of tables; write [[runs]] above each")
@@ -283,7 +283,7 @@ class Plan:
                 raise InputError(f"{name} is {getattr(self, name)!r}; expected {told}")
         for each in self.measures:
             if each not in MEASURES:
-                raise unknown("measure", each, MEASURES)
+                raise unknown_name_error("measure", each, MEASURES)
 
     def runs(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Run]:
         """Return the runs, each once.
@@ -304,7 +304,7 @@ class Plan:
             known = {str(getattr(run, name)) for run in every}
             for value in values:
                 if value not in known:
-                    raise unknown(f"{name} of the plan {self.name}", value, known)
+                    raise unknown_name_error(f"{name} of the plan {self.name}", value, known)
             chosen = [run for run in chosen if str(getattr(run, name)) in values]
         if only and not chosen:
             raise InputError(f"no run of the plan {self.name} has all that was asked for")

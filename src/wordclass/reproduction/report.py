@@ -70,7 +70,7 @@ class Form:
         done = [table.measured() for table in made]
         for number, table in enumerate(table for table in done if table.cells):
             cells = {place: replace(cell, missing=()) for place, cell in table.cells.items()}
-            written = table_formats.written([replace(table, cells=cells)], self.name)
+            written = table_formats.format_tables([replace(table, cells=cells)], self.name)
             if self.name == "html":
                 yield f'<div class="wide">{written}</div>'
             elif number and table.title != tables.DIFFERENCES:
@@ -135,9 +135,9 @@ def write_report(
     -------
     The path of the (first) page.
     """
-    catalogue.extra("matplotlib", "to draw the figures of a report")
+    catalogue.import_extra("matplotlib", "to draw the figures of a report")
     if form not in FORMS:
-        raise catalogue.unknown("format", form, FORMS)
+        raise catalogue.unknown_name_error("format", form, FORMS)
     if form == "markdown":
         return _write_markdown(results, to, tell, force=force)
 
@@ -177,7 +177,7 @@ def _write_markdown(
     for name, text in pages.items():
         _write(to / name, text)
     for name in shown_before - _figures_in("".join(pages.values())):
-        with storage.accessing(to / FIGURES / name, "removed"):
+        with storage.as_storage_error(to / FIGURES / name, "removed"):
             (to / FIGURES / name).unlink(missing_ok=True)
     return to / REPLICATION
 
@@ -226,7 +226,9 @@ def _check_results(results: Results) -> None:
 
 
 def _text_of(page: Path) -> str:
-    return storage.content_of(page).decode("utf-8", "replace") if storage.is_there(page) else ""
+    return (
+        storage.read_content(page).decode("utf-8", "replace") if storage.path_exists(page) else ""
+    )
 
 
 def _figures_in(text: str) -> set[str]:
@@ -236,9 +238,9 @@ def _figures_in(text: str) -> set[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    with storage.accessing(path, "written"):
+    with storage.as_storage_error(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)
-    with storage.writing(path) as file:
+    with storage.open_for_writing(path) as file:
         file.write(text.encode("utf-8", "replace"))
 
 
@@ -337,7 +339,9 @@ def _files(
 
     if form.name == "html":
         for kind, ending in _TABLE_FILES.items():
-            _write(folder / TABLES / f"{plan.name}.{ending}", table_formats.written(made, kind))
+            _write(
+                folder / TABLES / f"{plan.name}.{ending}", table_formats.format_tables(made, kind)
+            )
         drawn = experiment_figures.write(plan, results, made, folder / FIGURES)
     else:
         drawn = experiment_figures.write(plan, results, made[:1], folder, endings=["png"])

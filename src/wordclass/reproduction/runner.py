@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from threadpoolctl import threadpool_limits
 
-from wordclass.classifiers.factory import checked_options
+from wordclass.classifiers.factory import check_options
 from wordclass.corpus.reader import LabelledCorpus
 from wordclass.errors import InputError, StorageError, WordClassError
 from wordclass.reproduction import sources
@@ -36,7 +36,7 @@ Outcome = tuple[Literal["done", "later", "failed", "stopped"], str]
 Attempt = Callable[[Run], Outcome]
 
 
-def work(
+def run_all(
     folder: Path,
     runs: Sequence[Run],
     plan: str,
@@ -98,7 +98,7 @@ def _check_options(runs: Sequence[Run]) -> None:
     for learner in {run.learner for run in runs} - {*MEASURE, PEER}:
         names = {name for run in runs if run.learner == learner for name in run.options}
         checked_elsewhere = {*EMBEDDING_OPTIONS.get(learner, ()), *RIVAL_OPTIONS}
-        checked_options(learner, dict.fromkeys(names - checked_elsewhere), {})
+        check_options(learner, dict.fromkeys(names - checked_elsewhere), {})
 
 
 @contextmanager

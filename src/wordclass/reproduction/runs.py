@@ -15,12 +15,12 @@ from typing import Any, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.arrays import Sparse, check_characters
+from wordclass.arrays import Sparse, check_code_points
 from wordclass.errors import FormatError, InputError
 from wordclass.reproduction import sources
 from wordclass.storage import files
 from wordclass.storage.compression import ARCHIVE_ERRORS
-from wordclass.storage.state import Parts, digest, from_json
+from wordclass.storage.state import ModelState, digest, parse_json
 
 VERSION = 1  # of results: higher where the same run gives other ones than before
 
@@ -204,7 +204,7 @@ class Results:
         FormatError
             Two lines have one key and different scores.
         """
-        found, skipped = _results_in(self.path, files.state_of(self.path))
+        found, skipped = _results_in(self.path, files.file_identity(self.path))
         self.skipped = [*skipped]
         return [*found]
 
@@ -224,29 +224,29 @@ class Results:
         """Return the arrays that were kept under this name: the key of a run, mostly."""
         path = self._place(name)
         with (
-            files.reading(path) as file,
-            files.understanding(path, "not an archive of arrays", *ARCHIVE_ERRORS),
+            files.open_for_reading(path) as file,
+            files.as_format_error(path, "not an archive of arrays", *ARCHIVE_ERRORS),
         ):
             files.check_archive(path, file)
             with np.load(file, allow_pickle=False) as archive:
                 arrays = dict(archive)
             for array in arrays.values():
-                check_characters(array)
+                check_code_points(array)
             return arrays
 
     def _decisions(self, name: str) -> Sparse:
         arrays = self.arrays(name)
         if arrays.keys().isdisjoint(_LAYOUT):
             raise InputError("the run has no predictions: nothing was classified in it")
-        with files.understanding(self._place(name), "not predictions"):
-            kept = Parts({}, arrays).take(**_LAYOUT)
+        with files.as_format_error(self._place(name), "not predictions"):
+            kept = ModelState({}, arrays).take(**_LAYOUT)
             rows = {
                 "Y.data": np.ones(len(kept["columns"])),
                 "Y.indices": kept["columns"].astype(np.int64),
                 "Y.indptr": np.append(0, np.cumsum(kept["counts"], dtype=np.int64)),
                 "Y.shape": np.array([len(kept["counts"]), kept["n_classes"]]),
             }
-            Y: Sparse = Parts({}, rows).take(Y="csr:float64 documents classes")["Y"]
+            Y: Sparse = ModelState({}, rows).take(Y="csr:float64 documents classes")["Y"]
         return Y
 
     def _place(self, name: str) -> Path:
@@ -271,22 +271,22 @@ class Results:
     def prepare(self) -> None:
         """Make the folder, if need be; refuse one that cannot be written."""
         files.check_folder(self.folder, lambda _: None)
-        with files.accessing(self.folder, "written"):
+        with files.as_storage_error(self.folder, "written"):
             self.folder.mkdir(parents=True, exist_ok=True)
         files.check_writable(self.path)
 
     def keep(self, name: str, **arrays: NDArray[Any] | str) -> None:
         """Keep arrays under this name."""
         path = self._place(name)
-        with files.accessing(path, "written"):
+        with files.as_storage_error(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with files.writing(path) as file:
+        with files.open_for_writing(path) as file:
             kept: dict[str, Any] = {each: np.asarray(array) for each, array in arrays.items()}
             np.savez_compressed(file, **kept)
 
     def keep_decisions(self, key: str, predicted: Sparse, truth: Sparse, fingerprint: str) -> None:
         """Keep the classes (n, m) that test texts were given, and those that they have, once."""
-        if not files.is_there(self._place(f"truth-{fingerprint}")):
+        if not files.path_exists(self._place(f"truth-{fingerprint}")):
             self.keep(f"truth-{fingerprint}", **_compact(truth))
         self.keep(key, **_compact(predicted), truth=fingerprint)
 
@@ -299,7 +299,7 @@ class Results:
 
         checkpoint = self.checkpoint(result.key)
         line = json.dumps(asdict(result), ensure_ascii=False, allow_nan=False).encode() + b"\n"
-        with files.accessing(self.path, "written", "; run again once that is mended"):
+        with files.as_storage_error(self.path, "written", "; run again once that is mended"):
             self.folder.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab+", buffering=0) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -326,7 +326,7 @@ class Results:
         import fcntl  # not on Windows
 
         path, is_ours = self._file("claims", key), False
-        with files.accessing(path, "written"):
+        with files.as_storage_error(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("ab")
         with file:
@@ -354,13 +354,13 @@ class Results:
                 with self.claimed(claim.name):  # and no longer
                     pass
         for unfinished in self.folder.glob("*/.*.tmp"):
-            files.sweep(unfinished.with_name(unfinished.name[1:].rsplit(".", 2)[0]))
+            files.remove_leftovers(unfinished.with_name(unfinished.name[1:].rsplit(".", 2)[0]))
         for result in self.runs():
             _remove_file(self.checkpoint(result.key))
 
 
 def _remove_file(path: Path) -> None:
-    with files.accessing(path, "removed"):
+    with files.as_storage_error(path, "removed"):
         path.unlink(missing_ok=True)
 
 
@@ -377,7 +377,7 @@ _LAYOUT = {
 def _results_in(path: Path, _state: object) -> tuple[list[RunResult], list[int]]:
     """Return the results in a file, and the numbers of the lines that are not understood."""
     found, skipped = dict[str, RunResult](), list[int]()
-    content = files.content_of(path) if files.is_there(path) else b""
+    content = files.read_content(path) if files.path_exists(path) else b""
     for number, line in enumerate(content.split(b"\n"), start=1):
         result = _result_in(line)
         if result is None:
@@ -393,7 +393,7 @@ def _results_in(path: Path, _state: object) -> tuple[list[RunResult], list[int]]
 def _result_in(line: bytes) -> RunResult | None:
     """Return the result that a line holds, or None where it is not understood."""
     with suppress(*files.STRANGE):
-        stored = from_json(line)
+        stored = parse_json(line)
         result = RunResult(**{name: stored[name] for name in _KINDS.keys() & stored.keys()})
         has_types = all(_is_a(getattr(result, name), kind) for name, kind in _KINDS.items())
         is_understood = has_types and _KEY.fullmatch(result.key) and "total" in result.times

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from wordclass import catalogue
-from wordclass.corpus.labels import encode
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.reader import Dataset, LabelledCorpus, load_dataset, read_corpus
 from wordclass.corpus.splits import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -78,7 +78,7 @@ def check_dataset(name: str) -> None:
     base = parts_of(name)[0]
     known = [*catalogue.names("datasets"), *_corpora(), *_MADE]
     if base not in known and _data_folder() is not None:
-        raise catalogue.unknown("data set", base, known)
+        raise catalogue.unknown_name_error("data set", base, known)
 
 
 def dataset_files(name: str) -> list[Path]:
@@ -116,7 +116,7 @@ def load(name: str) -> Dataset:
 
 def _states(name: str) -> tuple[object, ...]:
     """Return sizes and times of the files of a data set: what was read of others is read anew."""
-    return tuple(map(storage.state_of, dataset_files(name)))
+    return tuple(map(storage.file_identity, dataset_files(name)))
 
 
 @lru_cache(maxsize=1)
@@ -130,7 +130,7 @@ def _load(name: str, _state: object) -> Dataset:
     else:
         (path,) = dataset_files(base)
         train, test = (read_corpus(path, split=split) for split in ("train", "test"))
-        own = encode(train.labels).codeframe.classes
+        own = encode_labels(train.labels).codeframe.classes
         dataset = Dataset(base, train, test, list(own))
     return _only(dataset, chosen) if chosen else dataset
 
@@ -142,7 +142,9 @@ def _only(dataset: Dataset, classes: list[str]) -> Dataset:
         raise InputError(f"{told}; only single-label data sets can be cut to some classes")
     for each in classes:
         if each not in dataset.classes:
-            raise catalogue.unknown(f"class of {dataset.name}", each, map(str, dataset.classes))
+            raise catalogue.unknown_name_error(
+                f"class of {dataset.name}", each, map(str, dataset.classes)
+            )
     train, test = (
         part.part(own in classes for own in part.labels) for part in (dataset.train, dataset.test)
     )
@@ -250,7 +252,7 @@ def load_vectors(name: str, dataset: str, train: LabelledCorpus) -> WordVectors:
         The documents that the run may see the labels of.
     """
     path, (_, learned) = vectors_file(name), _parts_of_vectors(name)
-    given = None if path is None else _load_vectors(path, storage.state_of(path))
+    given = None if path is None else _load_vectors(path, storage.file_identity(path))
     if learned is None and given is not None:
         return given
     if learned == PTE:
@@ -284,7 +286,7 @@ def _own_vectors(dataset: str, _state: object) -> WordVectors:
 
 
 def _file_digest(path: Path) -> str:
-    return _digest_of(path, storage.state_of(path))
+    return _digest_of(path, storage.file_identity(path))
 
 
 @lru_cache
@@ -293,7 +295,7 @@ def _digest_of(path: Path, _state: object) -> str:
     inner = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
     pieces = []
     for each in inner:
-        with storage.accessing(each), each.open("rb") as file:
+        with storage.as_storage_error(each), each.open("rb") as file:
             content = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
         pieces += [each.relative_to(path).as_posix(), content]
     return digest(*pieces) if path.is_dir() else content

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wordclass.catalogue import unknown
+from wordclass.catalogue import unknown_name_error
 from wordclass.reproduction.page import Markup, tag
 from wordclass.reproduction.rivals.plan_options import RECORDED
 from wordclass.reproduction.tables import Cell, Kind, Table
-from wordclass.tables import aligned, one_line
+from wordclass.tables import align_columns, one_line
 
 FORMATS = ("text", "markdown", "latex", "html", "csv")
 _BEST, _SHADED = "best of the column", "best of its learner"
@@ -41,10 +41,10 @@ _LEFT_OUT = "rows of which nothing was run are left out"
 def check_format(form: str) -> None:
     """Refuse a format that there is not."""
     if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
+        raise unknown_name_error("format", form, FORMATS)
 
 
-def written(tables: Sequence[Table], form: str) -> str:
+def format_tables(tables: Sequence[Table], form: str) -> str:
     """Write tables in one of `FORMATS`, one after the other; in CSV, one line per cell of all."""
     check_format(form)
     if form == "csv":
@@ -227,7 +227,7 @@ def written_number(kind: Kind, value: float, *, signed: bool = False) -> str:
 
 
 def _text(content: _Content) -> str:
-    lines = aligned([content.heads, *content.rows])
+    lines = align_columns([content.heads, *content.rows])
     return "\n".join([content.title, "", *lines, "", *content.notes])
 
 

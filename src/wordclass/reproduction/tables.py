@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
-from wordclass.catalogue import unknown
+from wordclass.catalogue import unknown_name_error
 from wordclass.errors import InputError, MissingDataError
 from wordclass.reproduction import paper, sources, statistics
 from wordclass.reproduction.paper import Published
@@ -473,7 +473,7 @@ def _checked_pairs(
     rows = {name for table in scores.values() for name in _rows_by_name(table)}
     for name in (name for pair in pairs for name in pair):
         if name not in rows and not is_part:
-            raise unknown("row", name, rows)
+            raise unknown_name_error("row", name, rows)
     return [pair for pair in pairs if rows.issuperset(pair)]
 
 

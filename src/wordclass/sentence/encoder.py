@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 
 from wordclass import catalogue, progress
-from wordclass.arrays import NOT_FINITE, Floats32, Ints, first_not_finite, unit
+from wordclass.arrays import NOT_FINITE, Floats32, Ints, first_not_finite, normalize_rows
 from wordclass.errors import InputError, MissingDataError, MissingExtraError
 from wordclass.options import list_texts, n_threads
 from wordclass.sentence.cache import SentenceCache, key_of
-from wordclass.storage.files import accessing, is_there, opened, refusing, state_of
+from wordclass.storage.files import (
+    as_storage_error,
+    file_identity,
+    open_raw,
+    path_exists,
+    wrap_foreign_errors,
+)
 
 Encode = Callable[[list[str]], Any]
 
@@ -95,11 +101,11 @@ class SentenceEncoder:
             name = getattr(given, "__qualname__", type(given).__qualname__)
             return cls(name, _FUNCTION, _encode=encode)
         path = _packaged(given) if given in _PACKAGED else Path(given).expanduser()
-        if not is_there(path):
+        if not path_exists(path):
             known = ", ".join(map(repr, _PACKAGED))
             told = f"{path}: no such encoder; expected {known}, or the folder of a model"
             raise MissingDataError(told)
-        with accessing(path):
+        with as_storage_error(path):
             for kind in catalogue.names(_CATALOGUE):
                 entry = catalogue.entry(_CATALOGUE, kind)
                 if entry.recognizes(path):
@@ -145,7 +151,7 @@ class SentenceEncoder:
     def pieces(self, texts: list[str], n_jobs: int | None = None) -> list[tuple[Floats32, Ints]]:
         """Return for each text the vectors (t, d) of its pieces, and their places (t, 2) in it."""
         sound = [_sound(text) for text in texts]
-        with _ONE_AT_A_TIME, refusing(self._path or Path(), "it cannot encode texts"):
+        with _ONE_AT_A_TIME, wrap_foreign_errors(self._path or Path(), "it cannot encode texts"):
             made: list[tuple[Floats32, Ints]] = self._model.encode_tokens(sound, n_threads(n_jobs))
         return made
 
@@ -160,7 +166,7 @@ class SentenceEncoder:
         sound = [_sound(text) for text in texts]
         if self._encode is not None:
             return self._checked(self._encode(sound), sound)
-        with _ONE_AT_A_TIME, refusing(self._path or Path(), "it cannot encode texts"):
+        with _ONE_AT_A_TIME, wrap_foreign_errors(self._path or Path(), "it cannot encode texts"):
             made = self._model.encode(sound, n_threads)
         return self._checked(made, sound)
 
@@ -184,7 +190,7 @@ class SentenceEncoder:
             told = f"returned {NOT_FINITE} for the text {texts[row][:40]!r}"
             raise InputError(f"the encoder {self.name} {told}")
         self.n_dims = vectors.shape[1]
-        return unit(vectors.astype(np.float64)).astype(np.float32)
+        return normalize_rows(vectors.astype(np.float64)).astype(np.float32)
 
     @property
     def _model(self) -> Any:  # noqa: ANN401 - whatever the catalogue's entry makes
@@ -233,7 +239,7 @@ class SentenceEncoder:
         try:
             encoder = cls.of(facts["name"] if given is None else given)
         except (MissingDataError, MissingExtraError) as error:
-            if isinstance(given, str | PathLike) and is_there(Path(facts["name"])):
+            if isinstance(given, str | PathLike) and path_exists(Path(facts["name"])):
                 return cls.found_again(None, facts, option)
             raise type(error)(
                 f"the model was made with the encoder {facts['name']!r}, which is not here "
@@ -267,7 +273,7 @@ def _fingerprint(kind: str, path: Path) -> str:
     checksum = blake2b(digest_size=16)
     for file in sorted(catalogue.entry(_CATALOGUE, kind).files(path)):
         checksum.update(f"{file.name} ".encode("utf-8", "surrogateescape"))
-        checksum.update(_checksum(file, state_of(file)))
+        checksum.update(_checksum(file, file_identity(file)))
     return checksum.hexdigest()
 
 
@@ -275,7 +281,7 @@ def _fingerprint(kind: str, path: Path) -> str:
 def _checksum(path: Path, _state: object) -> bytes:
     """Return a checksum of a file, made once as long as the file is in the same state."""
     checksum = blake2b(digest_size=16)
-    with accessing(path), opened(path) as file:
+    with as_storage_error(path), open_raw(path) as file:
         while chunk := file.read(_CHUNK):
             checksum.update(chunk)
     return checksum.digest()

@@ -23,7 +23,7 @@ from wordclass.arrays import Floats32, Ints
 from wordclass.errors import InputError
 from wordclass.sentence.cache import TOKENS, CacheWarning, home, make_room
 from wordclass.sentence.encoder import SentenceEncoder
-from wordclass.storage.files import opened, replacing
+from wordclass.storage.files import open_raw, replace_atomically
 from wordclass.storage.state import digest
 from wordclass.text.analyzer import Analyze, Analyzer
 
@@ -37,7 +37,7 @@ _STEP = "encoding tokens"
 _HEADER, _CHECKSUM = 8, 16  # bytes
 
 
-def checked_for_tokens(encoder: SentenceEncoder) -> SentenceEncoder:
+def require_token_vectors(encoder: SentenceEncoder) -> SentenceEncoder:
     """Return an encoder, or refuse one that has no vectors of tokens."""
     if not encoder.sees_tokens:
         raise InputError(
@@ -167,7 +167,7 @@ def _made(
 def _mapped(path: Path, n_tokens: int) -> Halves | None:
     """Return the vectors that a file holds; None where there is none, or it is damaged."""
     try:
-        with opened(path) as file:
+        with open_raw(path) as file:
             content = np.asarray(np.memmap(file, np.uint8, mode="r"))
         body = content[:-_CHECKSUM]
         if content[-_CHECKSUM:].tobytes() == _checksum(body):
@@ -191,7 +191,7 @@ def _keep(path: Path, vectors: Halves) -> None:
     content = np.frombuffer(header + vectors.astype("<f2").tobytes(), np.uint8)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary, temporary.open("wb") as out:
+        with replace_atomically(path) as temporary, temporary.open("wb") as out:
             out.write(content.data)
             out.write(_checksum(content))
     except OSError as error:  # StorageError is one

@@ -72,7 +72,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manners:
+class AccessPolicy:
     """Who is served: tokens, names of this host, origins of pages; no tokens: everybody."""
 
     tokens: tuple[str, ...] = ()
@@ -100,13 +100,13 @@ class Service:
         models: Mapping[str, Exploration],
         *,
         limits: Limits | None = None,
-        manners: Manners | None = None,
+        manners: AccessPolicy | None = None,
         journal: Journal | None = None,
         counters: Counters | None = None,
         page: Page | None = None,
     ) -> None:
         self.models, self.page = dict(models), page
-        self.limits, self.manners = limits or Limits(), manners or Manners()
+        self.limits, self.manners = limits or Limits(), manners or AccessPolicy()
         self.journal, self.counters = journal or Journal(), counters or Counters(1)
         self.is_leaving = False  # connections are to be closed: another process takes over
         self.worker = Worker(self.limits.waiting, self.limits.seconds)

@@ -42,7 +42,7 @@ _SOON = 1.0  # seconds: a process that dies so early is not started again at onc
 Make = Callable[[], Service]
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens; port 0 is any free one."""
     try:
         family, _, _, _, address = socket.getaddrinfo(

@@ -100,7 +100,7 @@ class Address:
     @contextmanager
     def _asking(self) -> Iterator[tuple[Any, str]]:
         """Give the file system and the path in it; what goes wrong there is told in one line."""
-        fsspec = catalogue.extra("fsspec.core", f"to read {self}")
+        fsspec = catalogue.import_extra("fsspec.core", f"to read {self}")
         try:
             yield fsspec.url_to_fs(self.url, **self._options())
         except (WordClassError, MissingDataError):

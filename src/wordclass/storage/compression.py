@@ -89,7 +89,7 @@ def compressing(raw: BinaryIO, path: Path | Address, ending: str) -> BinaryIO:
     if ending == ".gz":
         target = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)
     else:
-        zstandard = catalogue.extra("zstandard", f"to write {path}")
+        zstandard = catalogue.import_extra("zstandard", f"to write {path}")
         compressor = zstandard.ZstdCompressor(write_checksum=True)
         target = compressor.stream_writer(raw, closefd=False)
     return cast("BinaryIO", io.BufferedWriter(_Compressor(target), _BUFFER_BYTES))
@@ -113,7 +113,7 @@ def _gzip_codec() -> _Codec:
 
 
 def _zstd_codec(path: Path | Address) -> _Codec:
-    zstandard = catalogue.extra("zstandard", f"to read {path}")
+    zstandard = catalogue.import_extra("zstandard", f"to read {path}")
 
     def start_frame() -> Any:  # noqa: ANN401 - an optional package
         return zstandard.ZstdDecompressor().decompressobj()

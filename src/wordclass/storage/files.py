@@ -57,7 +57,7 @@ def uncompressed_name(path: File) -> str:
 
 
 @contextmanager
-def accessing(path: File, done: str = "read", rest: str = "") -> Iterator[None]:
+def as_storage_error(path: File, done: str = "read", rest: str = "") -> Iterator[None]:
     """Turn what the system refuses inside the block into a `StorageError` that names the path."""
     try:
         yield
@@ -69,7 +69,7 @@ def accessing(path: File, done: str = "read", rest: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterator[None]:
+def as_format_error(path: Path, problem: str, *others: type[Exception]) -> Iterator[None]:
     """Turn errors over strange content, and others, into a `FormatError` with the path."""
     try:
         yield
@@ -81,7 +81,7 @@ def understanding(path: Path, problem: str, *others: type[Exception]) -> Iterato
 
 
 @contextmanager
-def refusing(path: File, problem: str = "damaged or cut short") -> Iterator[None]:
+def wrap_foreign_errors(path: File, problem: str = "damaged or cut short") -> Iterator[None]:
     """Turn whatever another package raises over a file, or a folder, into a `FormatError`."""
     try:
         yield
@@ -95,11 +95,11 @@ def refusing(path: File, problem: str = "damaged or cut short") -> Iterator[None
         raise FormatError(path, None, f"{problem}: {reason or type(error).__name__}") from error
 
 
-def is_there(path: File) -> bool:
+def path_exists(path: File) -> bool:
     """Return whether a file or folder has this name; a name that cannot be is refused."""
     if isinstance(path, Address):
         return path.exists()
-    with accessing(path):
+    with as_storage_error(path):
         try:
             path.stat()
         except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -109,18 +109,18 @@ def is_there(path: File) -> bool:
 
 def require(path: File) -> None:
     """Refuse a path that is not there, or may not be looked at."""
-    if not is_there(path):
+    if not path_exists(path):
         raise MissingDataError(f"{path}: no such file or folder")
 
 
 def is_stream(path: Path) -> bool:
     """Return whether something is there that is neither file nor folder: a pipe, a device."""
-    return is_there(path) and not path.is_file() and not path.is_dir()
+    return path_exists(path) and not path.is_file() and not path.is_dir()
 
 
 @contextmanager
-def opened(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for reading its bytes as they are; see `reading`."""
+def open_raw(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for reading its bytes as they are; see `open_for_reading`."""
     if isinstance(path, Address):
         with path.open() as remote:
             yield remote
@@ -137,7 +137,7 @@ def opened(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def reading(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
+def open_for_reading(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; one that ends in .gz or .zst is decompressed on the way.
 
     Parameters
@@ -155,22 +155,22 @@ def reading(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
         It is no regular file; or the compressed data is damaged or cut short.
     """
     require(path)
-    with accessing(path):
+    with as_storage_error(path):
         try:
-            with opened(path, stream=stream) as raw, _through(raw, path, "rb") as plain:
+            with open_raw(path, stream=stream) as raw, _through(raw, path, "rb") as plain:
                 yield plain
         except EOFError as error:
             raise FormatError(path, None, f"damaged or cut short: {error}") from error
 
 
-def content_of(path: File) -> bytes:
-    """Return all that `reading` reads."""
-    with reading(path) as stream:
+def read_content(path: File) -> bytes:
+    """Return all that `open_for_reading` reads."""
+    with open_for_reading(path) as stream:
         return stream.read()
 
 
 @contextmanager
-def unchanged(*paths: File) -> Iterator[None]:
+def require_unchanged(*paths: File) -> Iterator[None]:
     """See to it that nobody changes files while the block reads them.
 
     Raises
@@ -178,7 +178,7 @@ def unchanged(*paths: File) -> Iterator[None]:
     StorageError
         A file is not what it was; also where the block already stumbled over it.
     """
-    before = [state_of(path) for path in paths]
+    before = [file_identity(path) for path in paths]
     try:
         yield
     finally:
@@ -188,11 +188,11 @@ def unchanged(*paths: File) -> Iterator[None]:
 
 def check_state(path: File, state: State | None) -> None:
     """Refuse a file whose state is no longer this one."""
-    if state_of(path) != state:
+    if file_identity(path) != state:
         raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
 
 
-def state_of(path: File) -> State | None:
+def file_identity(path: File) -> State | None:
     """Return size, time and number of a file or folder, which tell whether it changed.
 
     None of a pipe, and where there is nothing.
@@ -211,7 +211,7 @@ def size_of(path: File) -> int | None:
     """Return the number of bytes of a file; None of what has none, such as a pipe."""
     if isinstance(path, Address):
         return path.size
-    with accessing(path):
+    with as_storage_error(path):
         return path.stat().st_size if path.is_file() else None
 
 
@@ -257,7 +257,7 @@ def check_archive(path: File, content: BinaryIO) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replace_atomically(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to; it takes the place of `path` when the block ends well.
 
     Where the block fails, `path` is as it was and the temporary file is gone. A link stays, and
@@ -313,13 +313,13 @@ def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterato
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
     """Refuse a place for a folder where something is that is read-only, or `check` refuses."""
-    if not is_there(folder):
+    if not path_exists(folder):
         return
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; expected a folder, or a new name")
     if not os.access(folder, os.W_OK):  # what cannot be emptied cannot be replaced
         raise StorageError(f"{folder}: cannot be written: it is read-only")
-    with accessing(folder):
+    with as_storage_error(folder):
         found = {path.name for path in folder.iterdir()}
     if found:
         check(found)
@@ -362,8 +362,8 @@ def _unfinished(
     file, and does not rename another one over it. What is to replace something is private until it
     is complete. Errors name `path`.
     """
-    sweep(place)
-    with accessing(path, "written", "; nothing was changed"), ExitStack() as stack:
+    remove_leftovers(place)
+    with as_storage_error(path, "written", "; nothing was changed"), ExitStack() as stack:
         is_ours = False
         while not is_ours:
             temporary = place.parent / f".{place.name}.{_MACHINE}-{uuid4().hex[:16]}.tmp"
@@ -407,7 +407,7 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
         yield temporary
 
 
-def sweep(place: Path) -> None:
+def remove_leftovers(place: Path) -> None:
     """Remove unfinished files and folders that killed processes left beside a place.
 
     Links, pipes, sockets and devices of such a name are not ours: they are neither opened nor
@@ -507,14 +507,18 @@ def _aside(place: Path) -> Path:
 def present(folder: Path) -> Path:
     """Return where a folder is: also where `replacing_folder` left it when it was killed."""
     aside = _aside(_real(folder))
-    return aside if not is_there(folder) and is_there(aside) else folder
+    return aside if not path_exists(folder) and path_exists(aside) else folder
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
+def open_for_writing(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing bytes that replaces `path` when the block ends well.
 
     One that ends in .gz or .zst is compressed on the way; the same bytes give the same file.
     """
-    with replacing(path) as place, place.open("wb") as raw, _through(raw, path, "wb") as stream:
+    with (
+        replace_atomically(path) as place,
+        place.open("wb") as raw,
+        _through(raw, path, "wb") as stream,
+    ):
         yield stream

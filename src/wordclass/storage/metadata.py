@@ -21,7 +21,7 @@ class OptionError(InputError):
     """An option is missing that only the user has, or one was given that is none."""
 
 
-def storable(options: Mapping[str, object]) -> dict[str, Any]:
+def to_json_options(options: Mapping[str, object]) -> dict[str, Any]:
     """Return options as JSON can hold them.
 
     A function or object of the user's is stored by its name, word vectors and the embeddings of
@@ -55,7 +55,7 @@ def _storable(value: Any) -> Any:  # noqa: ANN401 - any option of anybody's
     if isinstance(value, WordVectors):
         return {"vectors": {"n_terms": len(value), "n_dims": value.n_dims}}
     if hasattr(value, "get_params"):
-        own = storable(value.get_params(deep=False))
+        own = to_json_options(value.get_params(deep=False))
         return {"estimator": type(value).__name__, "options": own}
     return _storable_collection(value)
 
@@ -75,7 +75,7 @@ def _storable_collection(value: Any) -> Any:  # noqa: ANN401
     return {"function": f"{getattr(value, '__module__', '?')}.{name}"}
 
 
-def restored(
+def restore_options(
     place: str | PathLike[str],
     stored: Mapping[str, Any],
     functions: Functions,
@@ -104,7 +104,9 @@ def restored(
     if strange := set(functions) - set(stored):
         raise OptionError(f"load does not know the option {sorted(strange)[0]!r}")
     if isinstance(functions.get("other"), Mapping) and stored["other"] is not None:
-        _check_blocks(place, stored["other"], storable({"other": functions["other"]})["other"])
+        _check_blocks(
+            place, stored["other"], to_json_options({"other": functions["other"]})["other"]
+        )
     options = {**functions}
 
     def refuse(function: str) -> NoReturn:
@@ -140,13 +142,13 @@ def _check_blocks(place: str | PathLike[str], stored: Any, given: Any) -> None: 
         raise OptionError(f"{place} was made with the embeddings {told}; given are {now}")
 
 
-def shown(stored: Any) -> Any:  # noqa: ANN401
+def display_option(stored: Any) -> Any:  # noqa: ANN401
     """Return a stored option as people read it: without what only `restored` needs to know.
 
     Examples
     --------
     >>> options = storable({"windows": (3, 5), "trainable": {"random": True}, "C": float("inf")})
-    >>> {name: shown(stored) for name, stored in options.items()}
+    >>> {name: display_option(stored) for name, stored in options.items()}
     {'windows': [3, 5], 'trainable': {'random': True}, 'C': 'inf'}
     """
     return _decoded(stored, _SHOWN)

@@ -18,8 +18,8 @@ from wordclass import catalogue
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.storage import files as storage
-from wordclass.storage.metadata import codeframe_of, restored
-from wordclass.storage.state import Parts, digest, from_json
+from wordclass.storage.metadata import codeframe_of, restore_options
+from wordclass.storage.state import ModelState, digest, parse_json
 
 MANIFEST, ARRAYS = "manifest.json", "model.safetensors"
 
@@ -42,9 +42,9 @@ def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN4
     place = Path(folder)
     manifest, parts = read(place)
     name, version = manifest["classifier"], manifest.get("classifier_version", 1)
-    with storage.understanding(place, f"not a model of {name!r} that this wordclass can use"):
+    with storage.as_format_error(place, f"not a model of {name!r} that this wordclass can use"):
         estimators = {"WordClassEmbeddings": WordClassEmbeddings}
-        options = restored(place, manifest["settings"], functions, estimators)
+        options = restore_options(place, manifest["settings"], functions, estimators)
         frame = codeframe_of(manifest["classes"], manifest["labels"], manifest["matrix_columns"])
         make = catalogue.entry("classifiers", name).make
         if version > make.version:
@@ -59,7 +59,7 @@ def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN4
 
 
 def write(
-    folder: Path, about: Mapping[str, Any], parts: Parts, packages: Iterable[str] = ()
+    folder: Path, about: Mapping[str, Any], parts: ModelState, packages: Iterable[str] = ()
 ) -> None:
     """Write a model; the folder appears when it is complete.
 
@@ -70,7 +70,7 @@ def write(
     folder : Path
     about : mapping
         What the manifest tells beside what was learned, when and with what.
-    parts : Parts
+    parts : ModelState
         What was learned.
     packages : iterable of str, default=()
         Which packages it needs beside those that everything needs.
@@ -83,7 +83,7 @@ def write(
         The disk is full, or the like.
     """
     with storage.replacing_folder(folder, partial(_check_model, folder)) as temporary:
-        Parts({}, parts.arrays).save(temporary / ARRAYS, _KIND)
+        ModelState({}, parts.arrays).save(temporary / ARRAYS, _KIND)
         with (temporary / ARRAYS).open("rb") as file:
             checksum = file_digest(file, partial(blake2b, digest_size=32)).hexdigest()
             n_bytes = os.fstat(file.fileno()).st_size
@@ -124,7 +124,7 @@ def _check_model(folder: Path, found: set[str]) -> None:
         reason = f"it holds {strange[0]}" if strange else f"it has no {MANIFEST}"
         raise InputError(f"{folder} is no model ({reason}); choose another folder")
     try:
-        _parsed(folder / MANIFEST, storage.content_of(folder / MANIFEST))
+        _parsed(folder / MANIFEST, storage.read_content(folder / MANIFEST))
     except (FormatError, StorageError) as error:
         raise InputError(f"{folder} is no model ({error}); choose another folder") from error
 
@@ -132,7 +132,7 @@ def _check_model(folder: Path, found: set[str]) -> None:
 # --- reading --------------------------------------------------------------------------------
 
 
-def read(folder: Path) -> tuple[dict[str, Any], Parts]:
+def read(folder: Path) -> tuple[dict[str, Any], ModelState]:
     """Return the manifest of a model and what was learned, every byte of it checked.
 
     Raises
@@ -153,8 +153,8 @@ def read(folder: Path) -> tuple[dict[str, Any], Parts]:
         content = arrays.read()
     if digest(content, size=32) != expected.get("digest"):
         raise FormatError(path, None, "damaged: it does not match the checksum in the manifest")
-    parts = Parts.from_bytes(path, _KIND, content, is_checked=True)
-    return manifest, Parts(manifest["facts"], parts.arrays)
+    parts = ModelState.from_bytes(path, _KIND, content, is_checked=True)
+    return manifest, ModelState(manifest["facts"], parts.arrays)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -166,17 +166,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _opened(stack: ExitStack, folder: Path, *names: str) -> list[BinaryIO]:
     """Open files of a model, all of the same one also while another takes its place."""
     place = storage.present(folder)
-    if (state := storage.state_of(place)) is None:
+    if (state := storage.file_identity(place)) is None:
         storage.require(folder)  # unless it got its place back
         return _opened(stack, folder, *names)
-    with storage.accessing(folder):
+    with storage.as_storage_error(folder):
         try:
-            files = [stack.enter_context(storage.opened(place / name)) for name in names]
+            files = [stack.enter_context(storage.open_raw(place / name)) for name in names]
         except (FileNotFoundError, NotADirectoryError) as error:
-            if storage.state_of(place) == state:
+            if storage.file_identity(place) == state:
                 told = f"{Path(error.filename).name} is missing; expected the folder of a model"
                 raise FormatError(folder, None, told) from error
-    return files if storage.state_of(place) == state else _opened(stack, folder, *names)
+    return files if storage.file_identity(place) == state else _opened(stack, folder, *names)
 
 
 def _manifest(folder: Path, file: BinaryIO) -> dict[str, Any]:
@@ -203,8 +203,8 @@ def _manifest(folder: Path, file: BinaryIO) -> dict[str, Any]:
 
 def _parsed(path: Path, content: bytes) -> dict[str, Any]:
     """Return what a manifest holds, sound or not; refuse what is no manifest of ours."""
-    with storage.understanding(path, "damaged, or no manifest of a model"):
-        manifest = from_json(content)
+    with storage.as_format_error(path, "damaged, or no manifest of a model"):
+        manifest = parse_json(content)
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise FormatError(path, None, "damaged, or not the manifest of a wordclass model")
     return manifest

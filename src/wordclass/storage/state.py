@@ -15,7 +15,12 @@ from scipy import sparse
 
 from wordclass.arrays import Sparse
 from wordclass.errors import FormatError
-from wordclass.storage.files import accessing, content_of, understanding, writing
+from wordclass.storage.files import (
+    as_format_error,
+    as_storage_error,
+    open_for_writing,
+    read_content,
+)
 
 Value = NDArray[Any] | Sparse | Sequence[str]
 
@@ -33,7 +38,7 @@ _SAFETENSORS_TYPES = {
 _HOLDS = {">=": operator.ge, "<=": operator.le}
 
 
-def from_json(text: str | bytes) -> Any:  # noqa: ANN401 - whatever JSON can hold
+def parse_json(text: str | bytes) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """Parse JSON that anybody may have written.
 
     Raises
@@ -71,12 +76,12 @@ def digest(*pieces: bytes | str | NDArray[Any], size: int = 16) -> str:
 
 
 def layout_of(array: NDArray[Any]) -> str:
-    """Return the layout of arrays like this one; see `Parts.take`."""
+    """Return the layout of arrays like this one; see `ModelState.take`."""
     return " ".join([array.dtype.name, *map(str, array.shape)])
 
 
 @dataclass(eq=False)
-class Parts:
+class ModelState:
     """What is stored of something: facts that JSON can hold, and arrays by name.
 
     Whatever is saved has a method `to_parts` that returns these, made with `of`, and one that makes
@@ -96,7 +101,7 @@ class Parts:
     sizes: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any] | None = None, /, **values: Value | None) -> "Parts":
+    def of(cls, facts: Mapping[str, Any] | None = None, /, **values: Value | None) -> "ModelState":
         """Put together facts and arrays, sparse matrices, lists of strings; None is left out."""
         arrays: dict[str, NDArray[Any]] = {}
         for name, value in values.items():
@@ -112,26 +117,26 @@ class Parts:
         return cls(dict(facts or {}), arrays)
 
     @classmethod
-    def of_fields(cls, thing: object, layout: Mapping[str, str]) -> "Parts":
+    def of_fields(cls, thing: object, layout: Mapping[str, str]) -> "ModelState":
         """Put together those attributes of an object that a layout names; see `take`."""
         return cls.of(**{name: getattr(thing, name) for name in layout})
 
-    def __or__(self, other: "Parts") -> "Parts":
-        return Parts({**self.facts, **other.facts}, {**self.arrays, **other.arrays})
+    def __or__(self, other: "ModelState") -> "ModelState":
+        return ModelState({**self.facts, **other.facts}, {**self.arrays, **other.arrays})
 
-    def under(self, name: str) -> "Parts":
+    def under(self, name: str) -> "ModelState":
         """Return the same with a name, and a dot, before all others; `below` takes it away."""
         facts = {f"{name}.{key}": fact for key, fact in self.facts.items()}
-        return Parts(facts, {f"{name}.{key}": array for key, array in self.arrays.items()})
+        return ModelState(facts, {f"{name}.{key}": array for key, array in self.arrays.items()})
 
     # --- taking out ------------------------------------------------------------------------
 
-    def below(self, name: str) -> "Parts":
+    def below(self, name: str) -> "ModelState":
         """Return what `under` put below a name; the size of the codeframe stays known."""
         start = f"{name}."
         facts = {k.removeprefix(start): v for k, v in self.facts.items() if k.startswith(start)}
         arrays = {k.removeprefix(start): v for k, v in self.arrays.items() if k.startswith(start)}
-        return Parts(facts, arrays, {k: v for k, v in self.sizes.items() if k == "classes"})
+        return ModelState(facts, arrays, {k: v for k, v in self.sizes.items() if k == "classes"})
 
     def take(self, **layout: str) -> dict[str, Any]:
         """Return what is stored under these names, each checked against its layout.
@@ -150,7 +155,7 @@ class Parts:
 
         Examples
         --------
-        >>> parts = Parts.of(terms=["moon", "rose"], weights=np.zeros((2, 3)))
+        >>> parts = ModelState.of(terms=["moon", "rose"], weights=np.zeros((2, 3)))
         >>> found = parts.take(terms="str terms", weights="float64 terms classes")
         >>> found["terms"], parts.sizes
         (['moon', 'rose'], {'terms': 2, 'classes': 3})
@@ -226,7 +231,7 @@ class Parts:
         The same parts give the same bytes. Only for a path that nobody else looks at yet: the file
         is there before it is complete; see `write`.
         """
-        with accessing(path, "written"), path.open("wb") as stream:
+        with as_storage_error(path, "written"), path.open("wb") as stream:
             self._write_to(stream, kind)
 
     def _write_to(self, stream: BinaryIO, kind: str) -> None:
@@ -259,7 +264,9 @@ class Parts:
                 stream.write(content[first : first + _CHUNK_BYTES])
 
     @classmethod
-    def from_bytes(cls, path: Path, kind: str, content: bytes, is_checked: bool = False) -> "Parts":
+    def from_bytes(
+        cls, path: Path, kind: str, content: bytes, is_checked: bool = False
+    ) -> "ModelState":
         """Return what `save` made a file of, if nothing of it was changed; see `read`.
 
         Where another checksum has told already that nothing was, its own is not looked at.
@@ -267,17 +274,17 @@ class Parts:
         from safetensors import SafetensorError
         from safetensors.numpy import load
 
-        with understanding(path, f"not a {kind} file, or damaged", SafetensorError):
+        with as_format_error(path, f"not a {kind} file, or damaged", SafetensorError):
             arrays = load(content)
             for name, array in arrays.items():
                 if array.nbytes >= _LARGE:
                     arrays[name] = array.copy()
             n_bytes = int.from_bytes(content[:8], "little")
-            stored = (from_json(content[8 : 8 + n_bytes]).get("__metadata__") or {}).get(_KEY)
+            stored = (parse_json(content[8 : 8 + n_bytes]).get("__metadata__") or {}).get(_KEY)
         if stored is None:
             raise FormatError(path, None, f"a safetensors file, but not a {kind} file of wordclass")
-        with understanding(path, "damaged: its description is unreadable"):
-            told = from_json(stored)
+        with as_format_error(path, "damaged: its description is unreadable"):
+            told = parse_json(stored)
             expected, version, facts = told.pop("digest"), told["version"], told["header"]
             if told["kind"] != kind:
                 raise FormatError(path, None, f"holds {told['kind']!r}; expected {kind!r}")
@@ -297,11 +304,11 @@ class Parts:
 
     def write(self, path: Path, kind: str) -> None:
         """Write one file, which appears when it is complete; compressed where its name says so."""
-        with writing(path) as stream:
+        with open_for_writing(path) as stream:
             self._write_to(stream, kind)
 
     @classmethod
-    def read(cls, path: Path, kind: str) -> "Parts":
+    def read(cls, path: Path, kind: str) -> "ModelState":
         """Read what `write` wrote.
 
         Raises
@@ -311,7 +318,7 @@ class Parts:
         FormatError
             It is no file of ours, of another kind, of a later version, or damaged.
         """
-        return cls.from_bytes(path, kind, content_of(path))
+        return cls.from_bytes(path, kind, read_content(path))
 
 
 def _ends(name: str) -> str:

@@ -186,7 +186,7 @@ class CharacterAnalyzer:
                 yield start, min(start + n, size)
 
 
-def leftovers(text: str, tokens: Sequence[Token]) -> list[Token]:
+def text_between_tokens(text: str, tokens: Sequence[Token]) -> list[Token]:
     """Return what stands between the tokens of a text, white space aside, as it is there."""
     ends = [0, *(token.end for token in tokens)]
     starts = [*(token.start for token in tokens), len(text)]
@@ -230,7 +230,7 @@ def choose_analyzer(
     "characters" are n-grams of characters, to which masked numbers, stop words and the token
     pattern do not apply.
     """
-    shortest_longest = checked_ngrams(ngrams)
+    shortest_longest = check_ngrams(ngrams)
     dropped = _checked_stop_words(stop_words)
     if callable(analyzer):
         if dropped or shortest_longest != (1, 1):
@@ -311,7 +311,7 @@ def _ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
     return terms
 
 
-def checked_ngrams(
+def check_ngrams(
     ngrams: tuple[int, int], name: str = "ngrams", example: tuple[int, int] = (1, 2)
 ) -> tuple[int, int]:
     """Return the fewest and most tokens, or characters, of a term, or refuse them."""

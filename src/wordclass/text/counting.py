@@ -26,7 +26,7 @@ from wordclass.arrays import Flags, Floats32, Ints, Sparse
 from wordclass.embedding.counts import WordClassCounts, fits_dense_table, index_arrays
 from wordclass.errors import InputError
 from wordclass.native import extension
-from wordclass.options import n_threads, told_as_input_errors
+from wordclass.options import n_threads, native_errors_as_input_errors
 from wordclass.text.analyzer import (
     CHARACTERS,
     TOKEN_PATTERN,
@@ -76,7 +76,7 @@ def count_known(
         Rows sorted.
     """
     if serves(analyze):
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             documents = _documents(texts, analyze)
             parts = _fixed(vocabulary, analyze).count(documents, n_threads(n_jobs))
         return _csr(parts, (len(texts), len(vocabulary)))
@@ -99,7 +99,7 @@ def weighted_sums(
     if not serves(analyze):
         return None
     table = np.ascontiguousarray(weights, np.float32), np.ascontiguousarray(intercept, np.float32)
-    with told_as_input_errors():
+    with native_errors_as_input_errors():
         documents = _documents(texts, analyze)
         sums: Floats32 = _fixed(vocabulary, analyze).weighted_sums(
             documents, vocabulary.idf, damped_counts(0), *table, n_threads(n_jobs)
@@ -126,7 +126,7 @@ def index_texts(
     if isinstance(analyze, Analyzer) and analyze.ngrams != (1, 1):  # they are in no one order
         raise InputError(f"texts are sequences of single words, not of ngrams={analyze.ngrams}")
     if serves(analyze):
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             documents = _documents(texts, analyze)
             indexed: tuple[NDArray[np.int32], Ints] = _fixed(vocabulary, analyze).index(
                 documents, n_threads(n_jobs)
@@ -344,7 +344,7 @@ class NativeCountedTexts:
     """
 
     def __init__(self, texts: list[str], analyze: OurAnalyzer, n_jobs: int | None) -> None:
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             self._counted = extension.engine.CountedTexts(  # type: ignore[union-attr]
                 _documents(texts, analyze), _options(analyze), n_threads(n_jobs)
             )
@@ -359,7 +359,7 @@ class NativeCountedTexts:
 
     def occurrences_of(self, places: Ints) -> Sparse:
         """Return the occurrences (n, len(places)) of terms."""
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             parts = self._counted.occurrences(self._columns(places), len(places))
         return _csr(parts, (self.n_docs, len(places)))
 
@@ -368,7 +368,7 @@ class NativeCountedTexts:
         if weight is not tfidf.weight:
             return weight(self.occurrences_of(places), vocabulary)
         tables = vocabulary.idf, damped_counts(self._counted.max_count)
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             parts = self._counted.tfidf_rows(self._columns(places), *tables)
         return _csr(parts, (self.n_docs, len(places)))
 
@@ -408,7 +408,7 @@ class NativeTermCounter:
 
     def add(self, texts: list[str]) -> None:
         """Count some more texts."""
-        with told_as_input_errors():
+        with native_errors_as_input_errors():
             self._counter.add(_documents(texts, self._analyze))
 
     def finished(self) -> Self:

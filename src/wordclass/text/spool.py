@@ -19,8 +19,8 @@ from scipy import sparse
 
 from wordclass.arrays import Ints, Sparse
 from wordclass.corpus.labels import Codeframe, EncodedLabels
-from wordclass.corpus.reader import Seen
-from wordclass.corpus.shards import CorpusParts
+from wordclass.corpus.reader import ReadSummary
+from wordclass.corpus.shards import ShardedCorpus
 from wordclass.corpus.splits import Holdout
 from wordclass.engines.engine import Job
 from wordclass.engines.tasks import Engine, tree_sum
@@ -69,10 +69,10 @@ def _bytes_of(mapped: tuple[Any, Ints], place: int) -> bytes:
 def _write_part(path: Path, texts: Iterable[bytes]) -> SpooledPart:
     """Write texts in UTF-8 to a file, and where each ends to another."""
     lengths = [0]
-    with files.writing(path) as stream:
+    with files.open_for_writing(path) as stream:
         for text in texts:
             lengths.append(stream.write(text))
-    with files.writing(Path(f"{path}.ends.npy")) as stream:
+    with files.open_for_writing(Path(f"{path}.ends.npy")) as stream:
         np.save(stream, np.array([*accumulate(lengths)], np.int64))
     return SpooledPart(str(path), len(lengths) - 1)
 
@@ -83,7 +83,7 @@ class Spooled:
 
     parts: list[SpooledPart]
     labels: list[EncodedLabels]
-    seen: Seen
+    seen: ReadSummary
 
     def __add__(self, other: "Spooled") -> "Spooled":
         labels = self.labels + other.labels
@@ -96,7 +96,7 @@ class SpoolParts:
 
     Parameters
     ----------
-    corpus : CorpusParts
+    corpus : ShardedCorpus
         Without its parts.
     folder : str
         Where the files go.
@@ -104,7 +104,7 @@ class SpoolParts:
         What is to be kept aside, and so left out.
     """
 
-    corpus: CorpusParts
+    corpus: ShardedCorpus
     folder: str
     aside: Holdout | None = None
 
@@ -114,7 +114,7 @@ class SpoolParts:
 
     def _of_part(self, number: int, item: Any) -> Spooled:  # noqa: ANN401
         path = Path(self.folder, f"texts-{number:05}")
-        seen = Seen()
+        seen = ReadSummary()
         labels: list[EncodedLabels] = []
         part = _write_part(path, self._texts(number, item, seen, labels))
         return Spooled([part], labels, seen)
@@ -123,7 +123,7 @@ class SpoolParts:
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: Seen,
+        seen: ReadSummary,
         labels: list[EncodedLabels],
     ) -> Iterator[bytes]:
         """Yield the texts of a part in UTF-8 and append their labels."""
@@ -219,7 +219,7 @@ class SpooledTexts(Sequence[str]):
 def _joined(name: Path, kind: str, n_parts: int) -> Path:
     """Put the files of all parts behind each other, and remove them."""
     whole = Path(f"{name}.{kind}")
-    with files.writing(whole) as target:
+    with files.open_for_writing(whole) as target:
         for number in range(n_parts):
             part = Path(f"{name}-{number:05}.{kind}")
             with part.open("rb") as source:
@@ -271,7 +271,10 @@ class WeighSpooled:
     def _of_part(self, number: int, part: SpooledPart) -> Ints:
         lengths = [np.zeros(0, np.int64)]
         values, columns = (Path(f"{self.name}-{number:05}.{kind}") for kind in self.endings)
-        with files.writing(values) as of_values, files.writing(columns) as of_columns:
+        with (
+            files.open_for_writing(values) as of_values,
+            files.open_for_writing(columns) as of_columns,
+        ):
             for texts in part.blocks():
                 X = self.vectorizer.transform(texts)
                 of_values.write(X.data.tobytes())
@@ -280,9 +283,9 @@ class WeighSpooled:
         return np.concatenate(lengths)
 
 
-def spooled(
-    corpus: CorpusParts, engine: Engine, folder: Path, aside: Holdout | None = None
-) -> tuple[SpooledTexts, EncodedLabels, Seen]:
+def spool_corpus(
+    corpus: ShardedCorpus, engine: Engine, folder: Path, aside: Holdout | None = None
+) -> tuple[SpooledTexts, EncodedLabels, ReadSummary]:
     """Spool the texts of a corpus to a folder; return them, their labels, and what was seen."""
     work = SpoolParts(corpus.without_items(), str(folder.absolute()), aside)
     made = Job(engine, corpus.items, "reading", 1).run(work, f"{len(corpus):,} parts")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import catalogue
 from wordclass.arrays import Floats32, Ints, Sparse, to_sparse
-from wordclass.corpus.labels import check_class_count, labelled
+from wordclass.corpus.labels import check_class_count, read_labelled_texts
 from wordclass.embedding.counts import WordClassCounts
 from wordclass.errors import InputError
 from wordclass.options import list_texts
@@ -185,7 +185,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
             )
         if isinstance(X, SpooledTexts):
             self.check_unsupervised()
-        texts, encoded = labelled(X, y, None)
+        texts, encoded = read_labelled_texts(X, y, None)
         check_class_count(encoded.codeframe)
         counted = self.count(texts)
         occurrences = counted.occurrences_of(self.choose_terms(counted))

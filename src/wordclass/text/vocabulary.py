@@ -11,7 +11,7 @@ import numpy as np
 from wordclass.arrays import Flags, Floats, Ints
 from wordclass.errors import InputError, NoTermError
 from wordclass.options import check_int
-from wordclass.storage.state import Parts
+from wordclass.storage.state import ModelState
 
 _LAYOUT = {
     "terms": "sorted:str terms",
@@ -116,7 +116,7 @@ class Vocabulary(Mapping[str, int]):
         NoTermError, InputError
             No term is left; or the documents had no token to begin with.
         """
-        kept = kept_terms(counted.n_docs, counted.doc_freq, min_docs, max_df)
+        kept = select_terms(counted.n_docs, counted.doc_freq, min_docs, max_df)
         if max_terms is not None:
             check_int("max_terms", max_terms, 1)
         terms, places = counted.sorted_terms(kept)
@@ -159,12 +159,12 @@ class Vocabulary(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self.terms)
 
-    def to_parts(self) -> Parts:
+    def to_parts(self) -> ModelState:
         """Return what is stored of it."""
-        return Parts.of({"vocabulary_docs": self.n_docs}) | Parts.of_fields(self, _LAYOUT)
+        return ModelState.of({"vocabulary_docs": self.n_docs}) | ModelState.of_fields(self, _LAYOUT)
 
     @classmethod
-    def from_parts(cls, parts: Parts) -> "Vocabulary":
+    def from_parts(cls, parts: ModelState) -> "Vocabulary":
         """Return the vocabulary that was stored; its size is that of `terms` from then on."""
         n_docs = parts.sizes["vocabulary_docs"] = parts.facts["vocabulary_docs"]
         check_int("vocabulary_docs", n_docs, 0, 1 << 53)
@@ -193,7 +193,7 @@ def _damped(largest: int) -> Floats:
 _FEW = _damped(255)  # what nearly every text needs
 
 
-def kept_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int | float) -> Flags:
+def select_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int | float) -> Flags:
     """Return which terms occur in enough documents and not in too many; see `Vocabulary.of`."""
     if not n_docs:
         raise InputError("the corpus is empty: there are no texts")

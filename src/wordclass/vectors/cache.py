@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.arrays import Floats32
-from wordclass.storage.files import STRANGE, data_home, opened, replacing, state_of
-from wordclass.storage.state import digest, from_json
+from wordclass.storage.files import STRANGE, data_home, file_identity, open_raw, replace_atomically
+from wordclass.storage.state import digest, parse_json
 from wordclass.vectors.subwords import Subwords
 
 # the fields of `WordVectors`: terms, matrix, dimension_names, subwords
@@ -48,10 +48,10 @@ def key_of(format: str, paths: Sequence[Path]) -> str | None:
 
 def _state(path: Path) -> list[object] | None:
     """Return size, time and a checksum of some blocks of a file; None where there is no file."""
-    if (state := state_of(path)) is None:
+    if (state := file_identity(path)) is None:
         return None
     last, blocks = max(0, state[0] - _SAMPLE), []
-    with opened(path) as file:
+    with open_raw(path) as file:
         for k in range(_N_SAMPLES):  # the first block, the last one, and some between
             file.seek(last * k // (_N_SAMPLES - 1))
             blocks.append(file.read(_SAMPLE))
@@ -71,7 +71,7 @@ def find(path: Path, key: str) -> Contents | None:
         with suppress(OSError, *STRANGE):  # there is none; it is empty, or holds something else
             # what was written after it, whatever its time was set to, is not what it was made of
             is_later = place.stat().st_ctime_ns >= path.stat().st_ctime_ns
-            with opened(place) as file:
+            with open_raw(place) as file:
                 content = np.asarray(np.memmap(file, np.uint8, mode="r"))
             if is_later and (found := _read(content, key)) is not None:
                 return found
@@ -83,7 +83,7 @@ def _read(content: NDArray[np.uint8], key: str) -> Contents | None:
     if content[-_CHECKSUM:].tobytes() != _checksum(body):
         return None
     start = -_SIZE - int.from_bytes(body[-_SIZE:].tobytes(), "little")
-    found_key, n_dims, names, lengths, terms = from_json(body[start:-_SIZE].tobytes())
+    found_key, n_dims, names, lengths, terms = parse_json(body[start:-_SIZE].tobytes())
     rows: Floats32 = body[:start].view("<f4").reshape(-1, n_dims)
     subwords = Subwords(rows[len(terms) :], *lengths) if lengths else None
     "".join(terms)  # they are str, or this fails
@@ -111,7 +111,7 @@ def keep(path: Path, key: str, parts: Contents) -> None:
     for place in _places(path):
         with suppress(OSError):  # StorageError is one
             place.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(place) as temporary, temporary.open("w+b") as out:
+            with replace_atomically(place) as temporary, temporary.open("w+b") as out:
                 out.writelines([*numbers, header, len(header).to_bytes(_SIZE, "little")])
                 out.flush()
                 out.write(_checksum(np.memmap(out, np.uint8, mode="r")))

@@ -12,10 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wordclass import catalogue
-from wordclass.arrays import NOT_FINITE, Floats32, Ints, as_float32, first_not_finite, unit
+from wordclass.arrays import (
+    NOT_FINITE,
+    Floats32,
+    Ints,
+    as_float32,
+    first_not_finite,
+    normalize_rows,
+)
 from wordclass.errors import InputError
 from wordclass.options import check_int
-from wordclass.storage.files import COMPRESSIONS, reading, unchanged, uncompressed_name
+from wordclass.storage.files import (
+    COMPRESSIONS,
+    open_for_reading,
+    require_unchanged,
+    uncompressed_name,
+)
 from wordclass.vectors import cache as vector_cache
 from wordclass.vectors.subwords import Subwords
 
@@ -125,7 +137,7 @@ class WordVectors:
         wanted = None if terms is None else frozenset(list_terms(terms))
         place = Path(path)
         sources = [place, names_file(place)]
-        with unchanged(*sources):
+        with require_unchanged(*sources):
             name = format or format_to_read(place)
             reader = catalogue.entry("vector_formats", name)
             is_cached = cache and not hasattr(reader, "IS_QUICK")
@@ -195,7 +207,7 @@ class WordVectors:
         return self._nearest(vector, n, row)
 
     def _nearest(self, vector: Floats32, n: int, left_out: int | None) -> list[tuple[str, float]]:
-        query = unit(vector[None].astype(np.float64))[0]
+        query = normalize_rows(vector[None].astype(np.float64))[0]
         cosines = self._unit_rows @ query.astype(np.float32)  # (v,)
         if left_out is not None:
             cosines[left_out] = -np.inf
@@ -205,7 +217,7 @@ class WordVectors:
         # a little more than the n best, then again in float64 and without BLAS, which need not
         # give equal products for equal rows
         rows = np.flatnonzero(cosines >= np.partition(cosines, -n)[-n] - _MARGIN)
-        products = (unit(self.matrix[rows].astype(np.float64)) * query).sum(axis=1)
+        products = (normalize_rows(self.matrix[rows].astype(np.float64)) * query).sum(axis=1)
         exact = np.round(products, 9) + 0.0  # no -0.0
         best = np.argsort(-exact, kind="stable")[:n]
         return [(self.terms[rows[k]], float(exact[k])) for k in best]
@@ -215,7 +227,7 @@ class WordVectors:
         units = np.empty_like(self.matrix)
         for start in range(0, len(units), _BLOCK):
             block = slice(start, start + _BLOCK)
-            units[block] = unit(self.matrix[block].astype(np.float64))
+            units[block] = normalize_rows(self.matrix[block].astype(np.float64))
         return units
 
     def _only(self, wanted: frozenset[str] | None) -> Self:
@@ -311,7 +323,7 @@ def format_to_read(path: Path) -> str:
     by their first line, whatever their ending: two integers and nothing else are the header of
     word2vec's format.
     """
-    with reading(path) as stream:
+    with open_for_reading(path) as stream:
         sample = stream.read(_SAMPLE)
     for name, module in _formats().items():
         if hasattr(module, "MAGIC") and sample.startswith(module.MAGIC):

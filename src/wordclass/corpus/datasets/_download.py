@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from wordclass import progress
 from wordclass.errors import FormatError, MissingDataError
-from wordclass.storage.files import accessing
+from wordclass.storage.files import as_storage_error
 
 _CHUNK = 1 << 17
 _SECONDS = 30  # without a byte, after which a connection counts as dead
@@ -74,7 +74,7 @@ def fetch(download: Download, folder: Path) -> Path:
     failures: list[tuple[str, _FailedError]] = []
     if target.is_file():
         return target
-    with accessing(target, "written"):
+    with as_storage_error(target, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         version = folder / f".{download.file}.version"
         with _part_of(target) as part:

@@ -19,7 +19,7 @@ from typing import BinaryIO, cast
 
 from wordclass import progress
 from wordclass.errors import FormatError
-from wordclass.storage.files import accessing
+from wordclass.storage.files import as_storage_error
 
 _ARCHIVES = (".gz", ".tgz", ".zip", ".tar", ".xz", ".bz2")
 _MAX_SIZE = 1 << 30  # of one file; larger ones are no documents but an attack, or a mistake
@@ -71,7 +71,7 @@ def read(paths: Sequence[Path], wanted: Wanted, step: str) -> Iterator[Member]:
         return not PurePosixPath(name).name.startswith(".") and wanted(name)
 
     for path in progress.over(paths, step):
-        with accessing(path):
+        with as_storage_error(path):
             try:
                 yield from _read_one(path, is_wanted)
             except _DAMAGE as error:

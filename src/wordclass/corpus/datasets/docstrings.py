@@ -19,7 +19,7 @@ from wordclass.corpus.datasets import _docstring_prose
 from wordclass.corpus.datasets._source import Source
 from wordclass.corpus.reader import Dataset, Record
 from wordclass.errors import MissingDataError
-from wordclass.storage.files import reading, writing
+from wordclass.storage.files import open_for_reading, open_for_writing
 
 SOURCE = Source(
     name="docstrings",
@@ -140,7 +140,7 @@ def cache_path(home: Path) -> Path:
 def read_cache(path: Path) -> list[Document] | None:
     """Read documents that were kept; None where there are none or the file is damaged."""
     try:
-        with reading(path) as stream:
+        with open_for_reading(path) as stream:
             return [Document(**json.loads(line)) for line in stream] or None
     except (OSError, ValueError, TypeError):
         return None
@@ -150,5 +150,5 @@ def write_cache(path: Path, documents: list[Document]) -> None:
     """Keep documents as JSON lines, which `read_corpus` understands too."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(document._asdict(), ensure_ascii=False) for document in documents)
-    with writing(path) as stream:
+    with open_for_writing(path) as stream:
         stream.write("\n".join(lines).encode())

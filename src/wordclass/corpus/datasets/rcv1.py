@@ -11,7 +11,7 @@ from wordclass.corpus.datasets._members import Member
 from wordclass.corpus.datasets._source import Sizes, Source
 from wordclass.corpus.reader import Dataset, Record
 from wordclass.errors import FormatError
-from wordclass.storage.files import reading
+from wordclass.storage.files import open_for_reading
 
 _DAY = "199[67][01][0-9][0-3][0-9]"
 
@@ -89,7 +89,7 @@ def _read(member: Member, topics: Mapping[int, list[str]] | None) -> tuple[int, 
 def _read_topics(path: Path) -> dict[int, list[str]]:
     """Read lines such as `E11 2286 1`: topic, document, and a 1."""
     topics: defaultdict[int, list[str]] = defaultdict(list)
-    with reading(path) as lines:
+    with open_for_reading(path) as lines:
         for k, line in enumerate(lines, start=1):
             fields = line.split()
             if len(fields) != 3 or not fields[1].isdigit():

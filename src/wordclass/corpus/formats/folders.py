@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordclass.corpus.lines import decoded
+from wordclass.corpus.lines import decode_lines
 from wordclass.corpus.reader import ReadOptions, Record
 from wordclass.corpus.records import in_blocks, refuse_fields
 from wordclass.errors import FormatError, InputError, StorageError
@@ -45,7 +45,7 @@ def _read_text(file: Path, encoding: str, growth: files.Growth) -> str:
 
     All files of a folder are counted together, because many small ones may fill the memory too.
     """
-    text = "".join(decoded(file, encoding))
+    text = "".join(decode_lines(file, encoding))
     growth.add(len(text), files.size_of(file) or 0)
     return text
 

@@ -11,7 +11,7 @@ from wordclass.corpus import records
 from wordclass.corpus.lines import Span, numbered, spans
 from wordclass.corpus.reader import ReadOptions, Record
 from wordclass.errors import FormatError
-from wordclass.storage.files import File, reading
+from wordclass.storage.files import File, open_for_reading
 
 ENDINGS = (".jsonl", ".ndjson", ".json")
 
@@ -24,7 +24,7 @@ def read(path: File, options: ReadOptions, span: Span | None = None) -> Iterator
 
 def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
     """Cut a file at line ends, unless it is one array."""
-    with reading(path, stream=True) as stream:
+    with open_for_reading(path, stream=True) as stream:
         is_array = stream.read(1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
     return [] if is_array else spans(path, options.encoding, n_bytes)
 

@@ -114,7 +114,7 @@ def _opened(
     import polars as pl
 
     is_plain = isinstance(path, Path) and path.is_file() and not _is_compressed(path)
-    source: Any = path if is_plain else files.content_of(path)
+    source: Any = path if is_plain else files.read_content(path)
     _try_out(path, source, span)
     table = pl.scan_parquet(source, glob=False)
     n_rows: int = table.select(pl.len()).collect().item()
@@ -164,10 +164,10 @@ def _n_rows_of_groups(path: File) -> list[int]:
 
 @contextmanager
 def _arrow_file(path: File) -> Iterator[Any]:
-    parquet = catalogue.extra("pyarrow.parquet", f"to read {path} in parts", "fsspec")
+    parquet = catalogue.import_extra("pyarrow.parquet", f"to read {path} in parts", "fsspec")
     with (
-        files.opened(path) as stream,
-        files.refusing(path, "not a Parquet file, or a damaged one"),
+        files.open_raw(path) as stream,
+        files.wrap_foreign_errors(path, "not a Parquet file, or a damaged one"),
     ):
         yield parquet.ParquetFile(stream)
 

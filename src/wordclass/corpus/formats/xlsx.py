@@ -29,7 +29,7 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
 def _rows(path: Path) -> cells.Rows:
     """Give the rows that are not empty, all at least as long as the first."""
     n_columns = 0
-    content = files.content_of(path)
+    content = files.read_content(path)
     growth = files.growth_of(path, len(content))
     with io.BytesIO(content) as stream:
         for number, cells in _stored_rows(path, stream):
@@ -66,8 +66,8 @@ def _parse_first_sheet(
     path: Path, content: io.BytesIO
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Give the number of each row that is in the file, and its cells as openpyxl describes them."""
-    openpyxl = catalogue.extra("openpyxl", f"to read {path}")
-    reader = catalogue.extra("openpyxl.worksheet._reader", f"to read {path}")
+    openpyxl = catalogue.import_extra("openpyxl", f"to read {path}")
+    reader = catalogue.import_extra("openpyxl.worksheet._reader", f"to read {path}")
     book = openpyxl.load_workbook(content, read_only=True, data_only=True)
     sheet = book.worksheets[0]
     with sheet._get_source() as source:

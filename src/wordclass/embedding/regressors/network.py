@@ -60,12 +60,12 @@ class NetworkRegressor:
         check_int("seed", self.seed, 0)
         check_number("dropout", self.dropout, below=1)
         check_number("learning_rate", self.learning_rate, above=0)
-        catalogue.extra("torch", "for the regressor 'network'")
+        catalogue.import_extra("torch", "for the regressor 'network'")
 
     def fit(self, U: ArrayLike, S: ArrayLike) -> Self:
         """Learn from the vectors U (v, q) and S (v, r) of the same terms."""
         rows, targets = checked_pairs(U, S)
-        catalogue.extra("torch", "for the regressor 'network'")
+        catalogue.import_extra("torch", "for the regressor 'network'")
         scale, target_scale = _size(rows), _size(targets)
         (W, b, W_out, b_out), self.n_epochs_ = self._trained(
             (rows / scale).astype(np.float32), (targets / target_scale).astype(np.float32)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse, first_not_finite, rows_of
-from wordclass.corpus.labels import check_class_count, labelled
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, first_not_finite, row_numbers
+from wordclass.corpus.labels import check_class_count, read_labelled_texts
 from wordclass.errors import InputError
 from wordclass.native import extension
 from wordclass.options import check_int, check_number, check_table
@@ -103,7 +103,7 @@ def pte(
     rate = check_number("learning_rate", learning_rate, above=0, below=1)
     check_int("seed", seed, 0)
     vectorizer = DocumentVectorizer(n_jobs=n_jobs, **options).checked()
-    listed, encoded = labelled(texts, labels, None)
+    listed, encoded = read_labelled_texts(texts, labels, None)
     check_class_count(encoded.codeframe)
     vectorizer.choose_terms(vectorizer.count(listed))
     vocabulary = vectorizer.vocabulary_
@@ -203,7 +203,7 @@ def training_arguments(
     return (
         vectors,
         np.zeros((int(firsts[-1]), vectors.shape[1]), np.float32),
-        np.concatenate([rows_of(network) for network, _ in used]).astype(np.int32),
+        np.concatenate([row_numbers(network) for network, _ in used]).astype(np.int32),
         np.concatenate([network.indices + first for network, first in used]).astype(np.int32),
         np.concatenate([network.data for network, _ in used]),
         np.cumsum([0, *(network.nnz for network, _ in used)]),

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Floats32, Ints, Sparse, to_sparse
-from wordclass.corpus.labels import Codeframe, EncodedLabels, labelled
+from wordclass.corpus.labels import Codeframe, EncodedLabels, read_labelled_texts
 from wordclass.corpus.reader import Label
 from wordclass.embedding.correlations import information_gain
 from wordclass.embedding.counts import WordClassCounts
@@ -88,7 +88,7 @@ def with_structural_columns(
     (4, 4)
     """
     check_int("n_columns", n_columns, 0)
-    listed, encoded = labelled(texts, labels, None)
+    listed, encoded = read_labelled_texts(texts, labels, None)
     vectorizer = DocumentVectorizer(**options)
     X = vectorizer.fit_transform(listed)
     columns = find_discriminative_terms(X, encoded.Y, n_columns)

@@ -6,15 +6,15 @@ from typing import Any
 
 from wordclass import catalogue
 from wordclass.errors import FormatError
-from wordclass.storage.files import content_of, is_there, refusing
-from wordclass.storage.state import from_json
+from wordclass.storage.files import path_exists, read_content, wrap_foreign_errors
+from wordclass.storage.state import parse_json
 
 _PACKAGE = "sentence_transformers."
 
 
 def read_facts(path: Path) -> dict[str, Any]:
     """Return the JSON object that a file holds; an empty one where there is no such file."""
-    facts = _from_json(path) if is_there(path) else {}
+    facts = _from_json(path) if path_exists(path) else {}
     if not isinstance(facts, dict):
         raise FormatError(path, None, f"it holds a {type(facts).__name__}; expected a JSON object")
     return facts
@@ -31,7 +31,7 @@ def read_modules(folder: Path) -> list[tuple[str, str]]:
         One of them is not of that package, so that foreign code would be needed; or is elsewhere.
     """
     path = folder / "modules.json"
-    if not is_there(path):
+    if not path_exists(path):
         return []
     listed = _from_json(path)
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
@@ -68,10 +68,10 @@ def is_transformer(folder: Path) -> bool:
 
 def read_tokenizer(path: Path, brought_by: str = "encoder") -> Any:  # noqa: ANN401 - an extra's
     """Return the tokenizer that a JSON file describes; it neither pads nor cuts."""
-    tokenizers = catalogue.extra("tokenizers", f"to read {path}", brought_by)
+    tokenizers = catalogue.import_extra("tokenizers", f"to read {path}", brought_by)
     keep_to_one_thread()
-    with refusing(path):
-        tokenizer = tokenizers.Tokenizer.from_str(content_of(path).decode())
+    with wrap_foreign_errors(path):
+        tokenizer = tokenizers.Tokenizer.from_str(read_content(path).decode())
         tokenizer.no_padding()
         tokenizer.no_truncation()
     return tokenizer
@@ -83,5 +83,5 @@ def keep_to_one_thread() -> None:
 
 
 def _from_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    with refusing(path, "damaged or cut short, no JSON"):
-        return from_json(content_of(path))
+    with wrap_foreign_errors(path, "damaged or cut short, no JSON"):
+        return parse_json(read_content(path))

@@ -9,7 +9,7 @@ from wordclass import catalogue
 from wordclass.arrays import Floats32, Ints
 from wordclass.errors import FormatError
 from wordclass.sentence.kinds import _files
-from wordclass.storage.files import refusing
+from wordclass.storage.files import wrap_foreign_errors
 
 _BATCH = 32  # texts
 _MOST_TOKENS = 512  # of a text, where nothing tells what the model can read
@@ -43,7 +43,7 @@ class OnnxEncoder:
     """Runs an ONNX model; its vectors of tokens are pooled, unless it makes one per text."""
 
     def __init__(self, path: Path) -> None:
-        self._runtime = catalogue.extra("onnxruntime", f"to read {path}")
+        self._runtime = catalogue.import_extra("onnxruntime", f"to read {path}")
         self._model, folder = _places(path)
         modules = _files.read_modules(folder)
         if unknown := {name for name, _ in modules} - _MODULES:
@@ -94,7 +94,7 @@ class OnnxEncoder:
             options = self._runtime.SessionOptions()
             options.intra_op_num_threads = n_threads
             options.log_severity_level = _ONLY_ERRORS
-            with refusing(self._model):
+            with wrap_foreign_errors(self._model):
                 session = self._runtime.InferenceSession(
                     str(self._model), options, providers=["CPUExecutionProvider"]
                 )

@@ -13,7 +13,7 @@ from wordclass import catalogue
 from wordclass.arrays import Floats32, Ints
 from wordclass.errors import FormatError, InputError
 from wordclass.sentence.kinds import _files
-from wordclass.storage.files import accessing, is_there, refusing
+from wordclass.storage.files import as_storage_error, path_exists, wrap_foreign_errors
 
 _BATCH = 32  # texts: more are slower on a CPU
 _MOST_PIECES = 512  # that are read together, also where a model could read more
@@ -49,14 +49,14 @@ class SentenceTransformersEncoder:
     """Runs a model of sentence-transformers; texts longer than it can read are cut."""
 
     def __init__(self, path: Path) -> None:
-        package = catalogue.extra("sentence_transformers", f"to read {path}", "encoder")
-        self._torch = catalogue.extra("torch", f"to read {path}")
-        with accessing(path):
+        package = catalogue.import_extra("sentence_transformers", f"to read {path}", "encoder")
+        self._torch = catalogue.import_extra("torch", f"to read {path}")
+        with as_storage_error(path):
             _check(path)
         _files.keep_to_one_thread()
         random = self._torch.random
         with (
-            refusing(path, "it cannot be read as a model"),
+            wrap_foreign_errors(path, "it cannot be read as a model"),
             _quiet(),
             _offline(),
             random.fork_rng(devices=[]),
@@ -151,7 +151,7 @@ def _check(folder: Path) -> None:
 
 def _check_index(path: Path) -> None:
     """Raise FormatError if an index names files that are not beside it."""
-    if not is_there(path):
+    if not path_exists(path):
         return
     weight_map = _files.read_facts(path).get("weight_map")
     if not isinstance(weight_map, dict):
@@ -175,7 +175,7 @@ def _check_weights(folder: Path, network: Any) -> None:  # noqa: ANN401 - of tra
 
     The weights of the pooler may be missing: vectors are made from the last layer.
     """
-    safetensors = catalogue.extra("safetensors", f"to read {folder}", "encoder")
+    safetensors = catalogue.import_extra("safetensors", f"to read {folder}", "encoder")
     stored: set[str] = set()
     for path in folder.glob(f"*{_WEIGHTS}"):
         with safetensors.safe_open(path, framework="numpy") as arrays:
@@ -200,7 +200,9 @@ def _check_weights(folder: Path, network: Any) -> None:  # noqa: ANN401 - of tra
 @contextmanager
 def _offline() -> Iterator[None]:
     """Keep huggingface_hub from asking anybody for anything."""
-    constants: Any = catalogue.extra("huggingface_hub.constants", "to read encoders", "encoder")
+    constants: Any = catalogue.import_extra(
+        "huggingface_hub.constants", "to read encoders", "encoder"
+    )
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = True
     try:
@@ -212,7 +214,7 @@ def _offline() -> Iterator[None]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep other packages from drawing bars and telling of what is no news to users."""
-    theirs = catalogue.extra("transformers.utils.logging", "to read encoders", "encoder")
+    theirs = catalogue.import_extra("transformers.utils.logging", "to read encoders", "encoder")
     was_shown, verbosity = theirs.is_progress_bar_enabled(), theirs.get_verbosity()
     logger = logging.getLogger("sentence_transformers")
     level = logger.level

@@ -14,7 +14,7 @@ from safetensors import safe_open
 from wordclass.arrays import NOT_FINITE, Floats32, first_not_finite
 from wordclass.errors import FormatError
 from wordclass.sentence.kinds._files import is_transformer, read_modules, read_tokenizer
-from wordclass.storage.files import refusing
+from wordclass.storage.files import wrap_foreign_errors
 
 _MODULES = {"StaticEmbedding", "Normalize"}  # of sentence-transformers, for such a table
 _NAMES = ("embeddings", "embedding.weight")  # of model2vec; of WordLlama, sentence-transformers
@@ -88,7 +88,7 @@ class StaticEncoder:
 
 def _read_table(path: Path) -> Floats32:
     """Return the vector of each token (tokens, d), with the weight it has."""
-    with refusing(path), safe_open(path, framework="numpy") as arrays:
+    with wrap_foreign_errors(path), safe_open(path, framework="numpy") as arrays:
         found = {name: arrays.get_tensor(name) for name in arrays.keys()}  # noqa: SIM118
     table = next((found[name] for name in _NAMES if name in found), None)
     if table is None or table.ndim != 2 or not table.size or table.dtype.kind not in "fiu":

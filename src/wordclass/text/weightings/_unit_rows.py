@@ -5,7 +5,7 @@ from types import ModuleType
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Floats, Sparse, rows_of
+from wordclass.arrays import Floats, Sparse, row_numbers
 from wordclass.native import extension
 from wordclass.text.vocabulary import damped_counts
 
@@ -18,7 +18,7 @@ def unit_rows(occurrences: Sparse, factors: Floats) -> Sparse:
     if extension.engine is not None and occurrences.indices.dtype == np.int32:
         return _unit_rows_natively(extension.engine, occurrences, factors)
     weights = (1 + np.log(occurrences.data)) * factors[occurrences.indices]
-    rows = rows_of(occurrences)
+    rows = row_numbers(occurrences)
     lengths = np.sqrt(np.bincount(rows, weights**2, minlength=occurrences.shape[0]))
     lengths[lengths == 0] = 1.0
     parts = (weights / lengths[rows], occurrences.indices, occurrences.indptr)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Sparse, rows_of
+from wordclass.arrays import Sparse, row_numbers
 from wordclass.text.vocabulary import Vocabulary
 
 _SATURATION = 1.5  # k1: how soon a repeated word stops counting
@@ -20,7 +20,7 @@ def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
     idf = np.log1p((vocabulary.n_docs - doc_freq + 0.5) / (doc_freq + 0.5))  # (v,)
     average = vocabulary.term_freq.sum() / vocabulary.n_docs
     frequency = occurrences.data.astype(np.float64)
-    rows = rows_of(occurrences)
+    rows = row_numbers(occurrences)
     lengths = np.bincount(rows, frequency, minlength=occurrences.shape[0])  # (n,)
     held_back = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / average)
     saturated = frequency * (_SATURATION + 1) / (frequency + held_back[rows])

@@ -9,8 +9,14 @@ from typing import BinaryIO
 
 from wordclass.arrays import Floats32
 from wordclass.errors import FormatError, InputError
-from wordclass.storage.files import accessing, content_of, is_stream, replacing, understanding
-from wordclass.storage.state import from_json
+from wordclass.storage.files import (
+    as_format_error,
+    as_storage_error,
+    is_stream,
+    read_content,
+    replace_atomically,
+)
+from wordclass.storage.state import parse_json
 from wordclass.vectors.subwords import Subwords
 from wordclass.vectors.word_vectors import WordVectors, checked_names, names_file
 
@@ -61,13 +67,13 @@ def write(path: Path, vectors: WordVectors, content: Iterable[bytes]) -> None:
     side, has_place = names_file(path), not is_stream(path)
     with ExitStack() as stack:
         if has_place and vectors.dimension_names is not None:
-            temporary = stack.enter_context(replacing(side))
+            temporary = stack.enter_context(replace_atomically(side))
             # in ASCII: lone surrogates survive
             temporary.write_text(json.dumps(vectors.dimension_names), encoding="ascii")
-        with replacing(path) as temporary, temporary.open("wb") as out:
+        with replace_atomically(path) as temporary, temporary.open("wb") as out:
             out.writelines(content)
     if has_place and vectors.dimension_names is None:
-        with accessing(side, "removed", "; it names other vectors"):
+        with as_storage_error(side, "removed", "; it names other vectors"):
             side.unlink(missing_ok=True)
 
 
@@ -76,13 +82,13 @@ def read_names(path: Path, n_dims: int) -> Names:
     side = names_file(path)
     if not side.exists():
         return None
-    return names_from_json(side, content_of(side), n_dims)
+    return names_from_json(side, read_content(side), n_dims)
 
 
 def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names:
     """Read names from a JSON list; there must be one per dimension."""
-    with understanding(path, "the dimension names are no JSON list of str and int"):
-        names = from_json(text)
+    with as_format_error(path, "the dimension names are no JSON list of str and int"):
+        names = parse_json(text)
         if not isinstance(names, list):
             raise TypeError(f"a {type(names).__name__}")
         return checked_names(names, n_dims)
@@ -156,7 +162,7 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 class Bytes:
     """A stream that has to hold all the bytes that are asked for.
 
-    Where it ends too early there is an EOFError, of which `storage.reading` makes a FormatError.
+    Raises EOFError at an early end, which `files.open_for_reading` turns into a FormatError.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.arrays import Floats32, first_not_finite
-from wordclass.storage.files import reading
+from wordclass.storage.files import open_for_reading
 from wordclass.vectors.formats._file import MOST_DIMS, Bytes, expect, first_rows, to_vectors
 from wordclass.vectors.subwords import Subwords
 from wordclass.vectors.word_vectors import WordVectors
@@ -48,7 +48,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         The file is cut short, quantized, of an unknown version or no model of fastText's, or it
         holds a number that is not finite.
     """
-    with reading(path) as stream:
+    with open_for_reading(path) as stream:
         model = Bytes(stream)
         n_dims, n_buckets, shortest, longest = _read_settings(path, model)
         words = _read_words(path, model)

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from wordclass.errors import FormatError, InputError
-from wordclass.storage.files import reading
+from wordclass.storage.files import open_for_reading
 from wordclass.vectors.formats import _file, _text
 from wordclass.vectors.word_vectors import WordVectors
 
@@ -27,7 +27,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     FormatError
         A line has too few fields, a field that is no finite number, or a term that is not UTF-8.
     """
-    with reading(path) as stream:
+    with open_for_reading(path) as stream:
         sampled = list(islice(_file.lines_of(stream), _N_SAMPLED))
         n_dims = _count_dims(sampled)
         if n_dims == 0:

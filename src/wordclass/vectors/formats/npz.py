@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from wordclass.arrays import check_characters
+from wordclass.arrays import check_code_points
 from wordclass.errors import InputError
 from wordclass.storage import files
 from wordclass.storage.compression import ARCHIVE_ERRORS
@@ -35,7 +35,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     FormatError
         The archive is damaged; it has no matrix, or not one term per row.
     """
-    with files.reading(path) as stream:
+    with files.open_for_reading(path) as stream:
         arrays = _read_arrays(path, stream)
     matrix, stored, names = arrays.get("matrix", np.empty(0)), arrays.get("terms"), None
     is_matrix = matrix.ndim == 2 and matrix.shape[1] > 0 and matrix.dtype.kind in "fiu"
@@ -66,7 +66,7 @@ def write(path: Path, vectors: WordVectors) -> None:
     arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _as_array(vectors.terms)}
     if vectors.dimension_names is not None:
         arrays["classes"] = np.array([json.dumps(vectors.dimension_names)])
-    with files.replacing(path) as temporary, temporary.open("wb") as out:
+    with files.replace_atomically(path) as temporary, temporary.open("wb") as out:
         np.savez(out, **arrays)
 
 
@@ -83,7 +83,7 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
     """Read the arrays this format knows, and no pickled ones."""
     if path.suffix.lower() in files.COMPRESSIONS:
         stream = io.BytesIO(stream.read())  # archives are read from their end
-    with files.understanding(path, "damaged, or no archive of numpy's", *ARCHIVE_ERRORS):
+    with files.as_format_error(path, "damaged, or no archive of numpy's", *ARCHIVE_ERRORS):
         files.check_archive(path, stream)
         with zipfile.ZipFile(stream) as archive:
             # numpy itself may miss a wrong checksum; and it writes no comments, but a comment of
@@ -95,13 +95,13 @@ def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
         keys = {"matrix", "terms", "classes"}.intersection(arrays.files)
         known = {key: np.asarray(arrays[key]) for key in keys}
         for array in known.values():
-            check_characters(array)
+            check_code_points(array)
         return known
 
 
 def _terms_beside(path: Path) -> list[str]:
     words = path.with_name(Path(files.uncompressed_name(path)).stem + ".words.txt")
     _file.expect(path, words.exists(), f"no terms: no key 'terms' and no file {words.name}")
-    with files.understanding(words, "not UTF-8"):
-        text = files.content_of(words).decode("utf-8")
+    with files.as_format_error(words, "not UTF-8"):
+        text = files.read_content(words).decode("utf-8")
     return text.removesuffix("\n").split("\n") if text else []

@@ -16,7 +16,7 @@ from wordclass.arrays import Floats32
 from wordclass.errors import FormatError
 from wordclass.storage import files
 from wordclass.storage.compression import ARCHIVE_ERRORS
-from wordclass.storage.state import from_json
+from wordclass.storage.state import parse_json
 from wordclass.vectors.formats import _file
 from wordclass.vectors.word_vectors import WordVectors
 
@@ -60,7 +60,10 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
 
 
 def _read_matrix(path: Path) -> Floats32:
-    with files.reading(path) as stream, files.understanding(path, "damaged", *ARCHIVE_ERRORS):
+    with (
+        files.open_for_reading(path) as stream,
+        files.as_format_error(path, "damaged", *ARCHIVE_ERRORS),
+    ):
         matrix = np.lib.format.read_array(stream, allow_pickle=False)
     is_matrix = matrix.ndim == 2 and matrix.shape[1] > 0 and matrix.dtype.kind == "f"
     _file.expect(path, is_matrix, "expected a matrix of floats, one row per vector")
@@ -75,8 +78,8 @@ def _candidates(path: Path, terms: frozenset[str] | None) -> list[str]:
             problem = "key2row holds hashes, not words, and there is no strings.json beside it"
             raise FormatError(path, None, f"{problem}; name the words that you need (terms)")
         return sorted(terms)
-    with files.understanding(file, "not a JSON list of words"):
-        listed = from_json(files.content_of(file))
+    with files.as_format_error(file, "not a JSON list of words"):
+        listed = parse_json(files.read_content(file))
         if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
             raise TypeError("expected a list of str")
     words = dict.fromkeys(word for word in listed if terms is None or word in terms)
@@ -85,8 +88,8 @@ def _candidates(path: Path, terms: frozenset[str] | None) -> list[str]:
 
 def _read_rows(path: Path) -> dict[int, int]:
     """Return the row of each hash."""
-    content = files.content_of(path)
-    with files.understanding(path, "no MessagePack map of numbers", struct.error, IndexError):
+    content = files.read_content(path)
+    with files.as_format_error(path, "no MessagePack map of numbers", struct.error, IndexError):
         n_entries, at = _map_size(content)
         rows = {}
         for _ in range(n_entries):

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from wordclass.storage import migrations
-from wordclass.storage.files import understanding
-from wordclass.storage.state import Parts
+from wordclass.storage.files import as_format_error
+from wordclass.storage.state import ModelState
 from wordclass.vectors.formats import _file
 from wordclass.vectors.word_vectors import WordVectors
 
@@ -17,8 +17,8 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
 
     There is no `write`: vectors alone do not hold the sums that embeddings are made of.
     """
-    parts = Parts.read(path, "wce")
-    with understanding(path, "not complete"):
+    parts = ModelState.read(path, "wce")
+    with as_format_error(path, "not complete"):
         all_terms, matrix, projected = parts.take(
             terms="str terms",
             class_vectors="float32 terms columns",

@@ -11,7 +11,7 @@ import numpy as np
 
 from wordclass import progress
 from wordclass.errors import FormatError
-from wordclass.storage.files import reading
+from wordclass.storage.files import open_for_reading
 from wordclass.vectors.formats import _file
 from wordclass.vectors.word_vectors import WordVectors
 
@@ -31,7 +31,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
     """
     rows: dict[str, int] = {}  # of the file, counted from 1
     values = bytearray()
-    with reading(path) as stream:
+    with open_for_reading(path) as stream:
         n_terms, n_dims = _file.read_sizes(path, stream)
         source = _file.Bytes(stream)
         for row in range(1, n_terms + 1):

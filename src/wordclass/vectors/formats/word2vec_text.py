@@ -6,7 +6,7 @@ Of a term that occurs twice the first vector counts.
 from itertools import chain
 from pathlib import Path
 
-from wordclass.storage.files import reading
+from wordclass.storage.files import open_for_reading
 from wordclass.vectors.formats import _file, _text
 from wordclass.vectors.word_vectors import WordVectors
 
@@ -22,7 +22,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         There are not as many lines as the header says; or a line has too few fields, a field that
         is no finite number, or a term that is not UTF-8.
     """
-    with reading(path) as stream:
+    with open_for_reading(path) as stream:
         n_terms, n_dims = _file.read_sizes(path, stream)
         return _text.read(path, _text.blocks_of(stream), n_dims, terms, n_terms)
 
