@@ -147,7 +147,7 @@ def display_option(stored: Any) -> Any:  # noqa: ANN401
 
     Examples
     --------
-    >>> options = storable({"windows": (3, 5), "trainable": {"random": True}, "C": float("inf")})
+    >>> options = to_json_options({"windows": (3, 5), "trainable": {"random": True}, "C": float("inf")})
     >>> {name: display_option(stored) for name, stored in options.items()}
     {'windows': [3, 5], 'trainable': {'random': True}, 'C': 'inf'}
     """
