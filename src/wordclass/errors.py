@@ -8,8 +8,28 @@ _MAX_NAMES_LISTED = 8
 _MAX_NAME_CHARACTERS = 60
 
 
+def _build_message(problem: object, expected: str | None, hint: str | None) -> str:
+    parts = [str(problem), f"expected {expected}" if expected else None, hint]
+    return "; ".join(part for part in parts if part)
+
+
 class WordClassError(Exception):
-    """Base class of all errors that a user can fix."""
+    """Base class of all errors that a user can fix.
+
+    Parameters
+    ----------
+    problem : str, default=""
+        The invalid value, with the name of the option, file or line.
+    expected : str, optional
+        The values that are accepted. The message continues with "; expected ...".
+    hint : str, optional
+        The remedy. The message ends with it, after a semicolon.
+    """
+
+    def __init__(
+        self, problem: object = "", *, expected: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(_build_message(problem, expected, hint))
 
 
 class InputError(WordClassError, ValueError):
@@ -17,7 +37,7 @@ class InputError(WordClassError, ValueError):
 
     Parameters
     ----------
-    problem : str
+    problem : str, default=""
         The invalid value, with the name of the option, file or line.
     expected : str, optional
         The values that are accepted. The message continues with "; expected ...".
@@ -31,16 +51,6 @@ class InputError(WordClassError, ValueError):
         ...
     wordclass.errors.InputError: n_jobs is 0; expected an int (-1: all cores) or None
     """
-
-    def __init__(
-        self, problem: object = "", *, expected: str | None = None, hint: str | None = None
-    ) -> None:
-        message = str(problem)
-        if expected:
-            message += f"; expected {expected}"
-        if hint:
-            message += f"; {hint}"
-        super().__init__(message)
 
 
 class NoTermError(InputError):
@@ -56,13 +66,34 @@ class FormatError(InputError):
         The file.
     line : int, str or None
         Line number, counted from 1, or a name such as "row 5". None if the format has no lines.
+    problem : str
+        What is wrong at this place.
+    expected : str, optional
+        The content that is accepted.
+    hint : str, optional
+        The remedy.
+
+    Attributes
+    ----------
+    path, line
+        The place, as given. A name of a line is part of the reason instead.
     reason : str
-        The problem and what was expected.
+        Problem, expectation and hint in one string.
     """
 
-    def __init__(self, path: str | PathLike[str], line: int | str | None, reason: str) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        line: int | str | None,
+        problem: str,
+        *,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        reason = _build_message(problem, expected, hint)
         if isinstance(line, str):
-            line, reason = None, f"{line}: {reason}"
+            reason = f"{line}: {reason}"
+            line = None
         ValueError.__init__(self, path, line, reason)  # the arguments with which it is unpickled
         self.path = path
         self.line = line
@@ -84,7 +115,7 @@ class EngineError(WordClassError):
 class MissingDataError(InputError, FileNotFoundError):
     """A file or corpus is missing. The message says how to get it and where to put it."""
 
-    def __new__(cls, *args: object) -> Self:
+    def __new__(cls, *args: object, **_message_parts: object) -> Self:
         """Create it as an OSError. tblib, which Dask uses to pickle errors, relies on this."""
         return OSError.__new__(cls, *args)
 
@@ -92,7 +123,7 @@ class MissingDataError(InputError, FileNotFoundError):
 class StorageError(InputError, OSError):
     """A path cannot be read or written (a full disk, no permission, a folder for a file)."""
 
-    def __new__(cls, *args: object) -> Self:
+    def __new__(cls, *args: object, **_message_parts: object) -> Self:
         """Create it as an OSError. See `MissingDataError`."""
         return OSError.__new__(cls, *args)
 
