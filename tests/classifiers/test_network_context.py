@@ -198,9 +198,9 @@ def test_a_model_whose_facts_were_changed_is_refused(make, tmp_path, bad):
     make().fit(TEXTS, LABELS).save(tmp_path / "model")
     manifest, parts = models.read(tmp_path / "model")
     if bad is None:
-        del parts.facts["context"]
+        del parts.metadata["context"]
     else:
-        parts.facts["context"] = {**parts.facts["context"], **bad} if bad else bad
+        parts.metadata["context"] = {**parts.metadata["context"], **bad} if bad else bad
     models.write(tmp_path / "model", {**manifest, "digest": ""}, parts)
     with pytest.raises(wc.errors.FormatError, match="not a model of 'cnn' that"):
         wc.load(tmp_path / "model")

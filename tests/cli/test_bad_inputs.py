@@ -204,7 +204,7 @@ class Maker:
         if place:
             place[self.any_of(place)] = self.any_of([None, 1, -1, [], {}, [1], *STRANGE])
         manifest["digest"] = ""
-        (model / "manifest.json").write_bytes(models.sealed(manifest))
+        (model / "manifest.json").write_bytes(models.seal_manifest(manifest))
         return self.on_model(model)
 
     def right_commands(self):

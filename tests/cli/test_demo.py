@@ -171,7 +171,7 @@ def test_the_demo_itself_at_full_size(tmp_path, monkeypatch, data_home):
 
 
 def replacing(folder):
-    return files.replacing_folder(folder, partial(demo.check_report, folder))
+    return files.replace_folder_atomically(folder, partial(demo.check_report, folder))
 
 
 def write_report(folder, text):

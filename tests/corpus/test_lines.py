@@ -104,7 +104,9 @@ def test_where_the_chunks_end_does_not_matter(encoding, content, chunk):
             return super().read1(chunk)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "open_for_reading", lambda _, **_options: Drops(content.encode(encoding)))
+        patch.setattr(
+            files, "open_for_reading", lambda _, **_options: Drops(content.encode(encoding))
+        )
         found = list(decode_lines("x", encoding))
     assert found == [f"{line}\n" for line in content.split("\n")[:-1]] + [
         content.split("\n")[-1]

@@ -370,7 +370,7 @@ def test_all_blocks_are_stored_and_pickled(wce, news, shop):
 )
 def test_a_stored_block_of_another_dimension_is_refused(wce, news, change, message):
     parts = wc.EmbeddingMatrix.of(wce=wce, other={"news": news}).to_parts()
-    parts.facts["row_blocks"] = change(parts.facts["row_blocks"])
+    parts.metadata["row_blocks"] = change(parts.metadata["row_blocks"])
     with pytest.raises(ValueError, match=message):
         wc.EmbeddingMatrix.from_parts(Analyzer(), parts)
 

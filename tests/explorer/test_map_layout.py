@@ -10,14 +10,14 @@ from wordclass.explorer.map_layout import (
     beside,
     class_labels,
     head,
-    in_units,
     place,
+    to_drawing_units,
 )
 
 
 def test_y_points_upwards(term_map):
     lowest = replace(term_map.panels[0], places=np.tile([0.5, 0.0], (60, 1)))
-    assert in_units(lowest)[0].tolist() == [500.0, 970.0]
+    assert to_drawing_units(lowest)[0].tolist() == [500.0, 970.0]
 
 
 def test_labels_that_are_shown_do_not_overlap(term_map):

@@ -14,7 +14,7 @@ from running_service import running
 
 import wordclass as wc
 from wordclass.corpus.reader import LabelledCorpus
-from wordclass.explorer.page import MOST_BYTES, Page, export_page
+from wordclass.explorer.page import MAX_PAGE_BYTES, Page, export_page
 from wordclass.explorer.views import Exploration
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -496,7 +496,7 @@ def test_a_large_model_paints_within_a_second_and_fits_into_three_megabytes(brow
     map_facts = {"terms": words[:5000], "class_of": [k % 20 for k in range(5000)], "profiles": [],
                  "panels": [{"title": "t", "caption": "", "neighbor_share": 0.5, "places": places}]}  # fmt: skip
     content = export_page("large", views, map_facts=map_facts)
-    assert len(content) <= MOST_BYTES + 20_000 < 3_000_000
+    assert len(content) <= MAX_PAGE_BYTES + 20_000 < 3_000_000
     path = tmp_path / "large.html"
     path.write_bytes(content)
     with opened(browser, path.as_uri()) as page:

@@ -17,7 +17,7 @@ from wordclass.explorer.term_map import (
     TermMap,
     find_vectors,
     gains,
-    learned_vectors,
+    learn_vectors,
     make_map,
     neighbor_share,
     places,
@@ -138,7 +138,7 @@ def test_pretrained_vectors_of_none_of_the_terms_are_an_error():
 
 def test_terms_of_the_same_documents_get_similar_vectors():
     X = sparse.csr_matrix(np.kron(np.eye(3), np.ones((4, 2))))  # pairs of terms
-    matrix, source = learned_vectors(X, seed=0)
+    matrix, source = learn_vectors(X, seed=0)
     assert matrix.shape == (6, 5)
     assert source == "Latent semantic analysis of the same texts, 5 dimensions"
     assert np.allclose(matrix[0], matrix[1])

@@ -332,7 +332,7 @@ def test_slices_are_the_texts_in_order_and_of_a_limited_size(sizes):
 
 def test_only_exact_forms_of_hosts_are_served():
     asked = service(
-        manners=AccessPolicy(hosts=("models.example", "fe80::1", "[fe80::2]", "10.0.0.1:80"))
+        access_policy=AccessPolicy(hosts=("models.example", "fe80::1", "[fe80::2]", "10.0.0.1:80"))
     )
     names = ["localhost", "127.0.0.1", "[::1]", "models.example"]
     names += ["[fe80::1]", "[fe80::2]", "10.0.0.1"]
@@ -357,7 +357,7 @@ def test_only_exact_forms_of_hosts_are_served():
 def test_a_host_that_can_never_match_is_refused_when_the_service_starts():
     for host in ("", "a b", "http://models.example", "[::1", "a/b"):
         with pytest.raises(wc.InputError, match="is no name of a host"):
-            service(manners=AccessPolicy(hosts=(host,)))
+            service(access_policy=AccessPolicy(hosts=(host,)))
 
 
 @pytest.mark.parametrize("name", ["Host", "Authorization", "Content-Type", "Content-Length"])
@@ -375,8 +375,8 @@ def test_headers_that_say_two_things_are_refused(name):
 def test_every_error_can_be_read_by_an_allowed_page():
     origin = "https://a.example"
     token = {"Authorization": "Bearer 0123456789abcdef"}
-    manners = AccessPolicy(tokens=("0123456789abcdef",), origins=(origin,))
-    asked = service(manners=manners, limits=Limits(body=200, waiting=1, seconds=0.5))
+    access_policy = AccessPolicy(tokens=("0123456789abcdef",), origins=(origin,))
+    asked = service(access_policy=access_policy, limits=Limits(body=200, waiting=1, seconds=0.5))
     asked.models["m"].__dict__["explain"] = lambda *_: 1 / 0
     predict = "/models/m/predict"
     wanted = {

@@ -98,7 +98,9 @@ def test_annifs_routes():
 
 def test_who_is_served():
     asked = service(
-        manners=AccessPolicy(tokens=("secret",), hosts=("a.example:8000",), origins=("https://b",))
+        access_policy=AccessPolicy(
+            tokens=("secret",), hosts=("a.example:8000",), origins=("https://b",)
+        )
     )
     right = {"Authorization": "Bearer secret", "Host": "a.example"}
     assert ask(asked, "GET", "/models", headers=right).status_code == 200

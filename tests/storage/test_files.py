@@ -304,7 +304,7 @@ def test_a_folder_that_cannot_be_written_is_told_by_its_own_name(tmp_path):
     folder = tmp_path / "model"
     with (
         pytest.raises(StorageError, match=rf"^{folder}/part: cannot be written"),
-        files.replacing_folder(folder, lambda _: None) as temporary,
+        files.replace_folder_atomically(folder, lambda _: None) as temporary,
         files.replace_atomically(temporary / "part"),
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -355,7 +355,7 @@ def test_a_folder_that_is_read_only_is_not_replaced(tmp_path):
     folder.mkdir(0o500)
     with (
         pytest.raises(StorageError, match="it is read-only"),
-        files.replacing_folder(folder, lambda _: None),
+        files.replace_folder_atomically(folder, lambda _: None),
     ):
         pass
     assert os.listdir(tmp_path) == ["folder"]

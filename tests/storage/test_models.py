@@ -48,7 +48,7 @@ def rewritten(folder, change):
     path = folder / "manifest.json"
     facts = json.loads(path.read_bytes())
     change(facts)
-    path.write_bytes(persistence.sealed({**facts, "digest": ""}))
+    path.write_bytes(persistence.seal_manifest({**facts, "digest": ""}))
 
 
 def test_the_manifest_tells_people_what_they_have(saved):

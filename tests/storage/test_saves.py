@@ -33,7 +33,7 @@ def save_parts(path, number):
 
 def load_parts(path):
     parts = ModelState.read(path, "test")
-    return {parts.facts["number"], *parts.arrays["numbers"].tolist()}
+    return {parts.metadata["number"], *parts.arrays["numbers"].tolist()}
 
 
 def save_embeddings(path, number):
@@ -174,7 +174,9 @@ def test_what_cannot_be_saved_is_told_by_the_path_that_was_given(tmp_path, name,
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("make", [files.replace_atomically, lambda path: replacing_folder(path)])
+@pytest.mark.parametrize(
+    "make", [files.replace_atomically, lambda path: replace_folder_atomically(path)]
+)
 @pytest.mark.parametrize(
     "error",
     [
@@ -203,8 +205,8 @@ def test_a_picture_that_does_not_fit_on_the_disk_is_told_by_its_path(tmp_path, e
     assert os.listdir(tmp_path) == [f"fits.{ending}"]
 
 
-def replacing_folder(path):
-    return files.replacing_folder(path, lambda _: None)
+def replace_folder_atomically(path):
+    return files.replace_folder_atomically(path, lambda _: None)
 
 
 if __name__ == "__main__":

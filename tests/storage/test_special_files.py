@@ -299,7 +299,7 @@ def test_a_folder_is_replaced_with_and_without_an_exchange(tmp_path, monkeypatch
         monkeypatch.setattr(os, "replace", None)
         (tmp_path / "folder").mkdir()
     for content in ("old", "new"):
-        with files.replacing_folder(tmp_path / "folder", lambda _: None) as temporary:
+        with files.replace_folder_atomically(tmp_path / "folder", lambda _: None) as temporary:
             (temporary / content).touch()
         assert os.listdir(tmp_path) == ["folder"]
         assert os.listdir(tmp_path / "folder") == [content]
@@ -308,7 +308,7 @@ def test_a_folder_is_replaced_with_and_without_an_exchange(tmp_path, monkeypatch
 def test_a_folder_that_was_put_aside_is_found_until_there_is_another(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_exchange", lambda one, other: False)
     folder = tmp_path / "folder"
-    assert files.present(folder) == folder
+    assert files.locate_folder(folder) == folder
 
     def first_of_two(one, other, replace=os.replace):
         replace(one, other)
@@ -319,14 +319,14 @@ def test_a_folder_that_was_put_aside_is_found_until_there_is_another(tmp_path, m
         with (
             monkeypatch.context() as patch,
             suppress(SystemExit),
-            files.replacing_folder(folder, lambda _: None),
+            files.replace_folder_atomically(folder, lambda _: None),
         ):
             (folder / name).touch()
             patch.setattr(os, "replace", first_of_two)
         assert not folder.exists()
-        assert os.listdir(files.present(folder)) == [name]
-        with files.replacing_folder(folder, lambda _: None):
+        assert os.listdir(files.locate_folder(folder)) == [name]
+        with files.replace_folder_atomically(folder, lambda _: None):
             pass
-        assert files.present(folder) == folder
+        assert files.locate_folder(folder) == folder
         assert os.listdir(tmp_path) == ["folder"]
         folder.rmdir()

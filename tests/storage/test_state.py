@@ -48,7 +48,7 @@ def test_any_strings_come_back(strings):
 
 def test_parts_are_put_together_and_the_later_ones_count():
     both = PARTS | ModelState.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
-    assert both.facts == {"n_docs": 4, "loss": "softmax"}
+    assert both.metadata == {"n_docs": 4, "loss": "softmax"}
     assert both.arrays.keys() == {*PARTS.arrays, "C"}
     assert {name for name in both.arrays if name.startswith("joint.")} == {
         "joint.data", "joint.indices", "joint.indptr", "joint.shape",
@@ -68,20 +68,20 @@ def test_fields_are_those_of_the_layout():
         ({"weights": np.ones(3, np.float32)}, r"weights is float32 \(3,\); expected float32"),
         ({"weights": np.ones((3, 3), np.float32)}, r"expected float32 \(2, 3\): terms, classes"),
         ({"thresholds": np.ones(4)}, r"thresholds is float64 \(4,\); expected float64 \(3,\)"),
-        ({"term_ends": np.array([4, 3])}, "does not cut terms"),
-        ({"term_ends": np.array([-1, 9])}, "does not cut terms"),
-        ({"term_ends": np.array([4, 99])}, "does not cut terms"),
+        ({"term_ends": np.array([4, 3])}, "does not divide terms"),
+        ({"term_ends": np.array([-1, 9])}, "does not divide terms"),
+        ({"term_ends": np.array([4, 99])}, "does not divide terms"),
         ({"term_ends": np.array([5, 9], np.int32)}, "term_ends is int32"),
         ({"terms": np.array([255] * 9, np.uint8)}, "codec can't decode"),
         ({"joint__indices": np.array([1, 0, 3], np.int32)}, "joint.indices .* >=0 <=2"),
-        ({"joint__indices": np.array([1, 2, 2], np.int32)}, "joint has two values in one place"),
+        ({"joint__indices": np.array([1, 2, 2], np.int32)}, "joint has two values at the same row"),
         ({"joint__indices": np.array([1, 0, 2], np.int8)}, "joint.indices is int8"),
         ({"joint__indptr": np.array([0, 1, 3], np.int8)}, "joint.indptr is int8"),
-        ({"joint__data": np.array([1, np.inf, 2])}, "joint.data holds numbers that are not finite"),
-        ({"weights": np.full((2, 3), np.nan, np.float32)}, "weights holds numbers that are not"),
-        ({"docs": np.array([1, -1])}, "docs holds numbers that are not finite >=0 <=classes"),
-        ({"docs": np.array([1, 4])}, "docs holds numbers that are not finite >=0 <=classes"),
-        ({"bounds": np.array([np.nan, 0])}, "bounds holds numbers"),
+        ({"joint__data": np.array([1, np.inf, 2])}, "joint.data holds invalid numbers"),
+        ({"weights": np.full((2, 3), np.nan, np.float32)}, "weights holds invalid numbers"),
+        ({"docs": np.array([1, -1])}, "docs holds invalid numbers; .* >=0 and <=classes"),
+        ({"docs": np.array([1, 4])}, "docs holds invalid numbers; .* >=0 and <=classes"),
+        ({"bounds": np.array([np.nan, 0])}, "bounds holds invalid numbers"),
         ({"joint__indices": np.array([1, -1, 2], np.int32)}, "indices"),
         ({"joint__indices": np.array([1, 0], np.int32)}, "ind"),
         ({"joint__indptr": np.array([0, 4, 3], np.int32)}, "ind"),
@@ -122,7 +122,7 @@ def test_strings_may_have_to_be_distinct_or_sorted():
         {"twice": "sorted:str n"},
         {"twice": "distinct:str n"},
     ):
-        with pytest.raises(ValueError, match="or some are there twice"):
+        with pytest.raises(ValueError, match="or some occur twice"):
             parts.take(**layout)
 
 
@@ -164,12 +164,12 @@ def test_a_file_holds_the_same_and_is_the_same_every_time(tmp_path):
     path = tmp_path / "x"
     PARTS.write(path, "kind")
     again = ModelState.read(path, "kind")
-    assert again.facts == PARTS.facts
+    assert again.metadata == PARTS.metadata
     assert again.arrays.keys() == PARTS.arrays.keys()
     for name, array in PARTS.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
         assert again.arrays[name].flags.writeable
-    shuffled = ModelState(again.facts, dict(reversed(again.arrays.items())))
+    shuffled = ModelState(again.metadata, dict(reversed(again.arrays.items())))
     for k, parts in enumerate((again, shuffled)):
         parts.save(tmp_path / f"{k}", "kind")
         assert (tmp_path / f"{k}").read_bytes() == path.read_bytes()

@@ -98,7 +98,7 @@ class SavedClassifier(BaseEstimator):
             None if found[name] is None else Calibration(found[name], is_single_label)
             for name in ("calibration", "share_calibration")
         )
-        if classifier.calibration_ is not None and parts.facts.get(_KEEPS_HIGHEST) is True:
+        if classifier.calibration_ is not None and parts.metadata.get(_KEEPS_HIGHEST) is True:
             classifier.calibration_ = replace(classifier.calibration_, keeps_highest=True)
         classifier.training_ = TrainingData(found[_FINGERPRINTS], found[_SHARES])
         return classifier

@@ -310,7 +310,7 @@ class FastTextClassifier(TextClassifier):
     def _from_parts(self, parts: ModelState) -> None:
         self._check_options()
         self.scorer_ = WordAverage.from_state(self._new_analyzer(), parts)
-        self.loss_ = parts.facts["loss"]
+        self.loss_ = parts.metadata["loss"]
         check_one_of("loss", self.loss_, ("softmax", "ova"))
 
 

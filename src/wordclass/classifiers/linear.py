@@ -421,7 +421,7 @@ class LinearClassifier(TextClassifier):
         return super()._to_parts() | ModelState.of(metadata)
 
     def _from_parts(self, parts: ModelState) -> None:
-        facts = parts.facts
+        facts = parts.metadata
         self.settings_ = restore_settings(facts["settings"])
         self.trials_ = [restore_settings(trial) for trial in facts["trials"]]
         settings = LinearSettings.from_dict(self.settings_)
@@ -439,9 +439,11 @@ class LinearClassifier(TextClassifier):
         characters = encoder = None
         if settings.characters is not None:
             vectorizer = self._vectorizer(settings, of_words=False)
-            characters = LinearScorer.from_state(vectorizer, parts.below("characters"))
+            characters = LinearScorer.from_state(vectorizer, parts.strip_prefix("characters"))
         if settings.encoder_weight:
-            encoder = EncoderScorer.from_state(self.encoder, self.n_jobs, parts.below("encoder"))
+            encoder = EncoderScorer.from_state(
+                self.encoder, self.n_jobs, parts.strip_prefix("encoder")
+            )
         self.scorer_ = SumScorer.of(words, characters, encoder)
 
 

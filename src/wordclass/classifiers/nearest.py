@@ -166,13 +166,15 @@ class NearestClassifier(TextClassifier):
     def _to_parts(self) -> ModelState:
         parts = self.embeddings_.to_parts()
         encoder = self.scorer_.encoder
-        return parts if encoder is None else parts | encoder.to_state().under("encoder")
+        return parts if encoder is None else parts | encoder.to_state().add_prefix("encoder")
 
     def _from_parts(self, parts: ModelState) -> None:
         self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
         encoder = None
-        if "encoder.name" in parts.facts:
-            encoder = EncoderScorer.from_state(self.encoder, self.n_jobs, parts.below("encoder"))
+        if "encoder.name" in parts.metadata:
+            encoder = EncoderScorer.from_state(
+                self.encoder, self.n_jobs, parts.strip_prefix("encoder")
+            )
         self.scorer_ = self._joined(self.embeddings_, encoder)
 
 

@@ -574,9 +574,12 @@ class NetworkClassifier(TextClassifier):
 
     def _from_parts(self, parts: ModelState) -> None:
         self._check_options()
-        self.history_, self.best_epoch_ = list(parts.facts["history"]), parts.facts["best_epoch"]
+        self.history_, self.best_epoch_ = (
+            list(parts.metadata["history"]),
+            parts.metadata["best_epoch"],
+        )
         E = EmbeddingMatrix.from_parts(self._new_analyzer(), parts)
-        encoder = None if self.context is None else self._found_again(parts.facts["context"])
+        encoder = None if self.context is None else self._found_again(parts.metadata["context"])
         n_classes, n_dims = len(self.classes_), E.n_dims + n_dims_of(encoder)
         n_weights, _ = self._numbers(getattr(self, self._SIZE), n_dims, n_classes)
         if n_weights > sum(array.size for array in parts.arrays.values()):

@@ -282,7 +282,9 @@ class SvmClassifier(TextClassifier):
         self._check_options()
         words = encoder = None
         if self._has_encoder:
-            encoder = EncoderScorer.from_state(self.encoder, self.n_jobs, parts.below("encoder"))
+            encoder = EncoderScorer.from_state(
+                self.encoder, self.n_jobs, parts.strip_prefix("encoder")
+            )
         if self._of_words != "encoder":
             words = LinearScorer.from_state(self._vectorizer(), parts)
         self.scorer_ = SumScorer.of(words, None, encoder)

@@ -391,7 +391,7 @@ class Journal:
 
 
 def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    with suppress(*files.STRANGE):
+    with suppress(*files.CONTENT_ERRORS):
         found: dict[str, Any] = parse_json(line)
         is_failed = found["status"] == "failed"
         trial = Trial.resumed({**found["settings"]}, found)

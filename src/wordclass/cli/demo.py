@@ -17,7 +17,7 @@ from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingExtraError
 from wordclass.explorer.page import export_page
 from wordclass.explorer.term_map import N_NEIGHBORS, TermMap, find_vectors, make_map
-from wordclass.explorer.views import Exploration, Facts, describe_map
+from wordclass.explorer.views import Exploration, JsonObject, describe_map
 from wordclass.storage import files as storage
 from wordclass.tables import align_columns
 from wordclass.vectors.word_vectors import WordVectors
@@ -54,7 +54,7 @@ _N_FEATURED = 6  # classes whose terms the terminal shows
 _COLUMNS = 96  # of a line on the terminal, besides its indentation
 
 
-def run(output: Path, vectors: Path | None = None, seed: int = 0, n_jobs: int = 1) -> Facts:
+def run(output: Path, vectors: Path | None = None, seed: int = 0, n_jobs: int = 1) -> JsonObject:
     """Learn from the built-in corpus, test, draw, and write a folder about it.
 
     Parameters
@@ -76,7 +76,7 @@ def run(output: Path, vectors: Path | None = None, seed: int = 0, n_jobs: int = 
     catalogue.import_extra("openTSNE", "to lay out the map of the demo", "opentsne")
     storage.check_folder(output, partial(check_report, output))
     if vectors is not None:
-        storage.require(vectors)
+        storage.require_existing(vectors)
     seconds: dict[str, float] = {}
     with _timed(seconds, "reading the corpus"):
         dataset = load_dataset(CORPUS)
@@ -91,7 +91,7 @@ def report_on(
     seed: int = 0,
     n_jobs: int = 1,
     seconds: dict[str, float] | None = None,
-) -> Facts:
+) -> JsonObject:
     """Do the same with any single-label data set.
 
     Parameters
@@ -127,7 +127,7 @@ def report_on(
         )
     first, *_ = models.values()
     n_terms, n_dims = embeddings.vectors_.shape
-    facts: Facts = {
+    facts: JsonObject = {
         "corpus": dataset.name,
         "about": about,
         "seed": seed,
@@ -153,7 +153,7 @@ def report_on(
         "notes": [],
     }
     views = Exploration(first, dataset.test, known, source)
-    with storage.replacing_folder(output, partial(check_report, output)) as folder:
+    with storage.replace_folder_atomically(output, partial(check_report, output)) as folder:
         _write(folder, facts, embeddings, term_map, views)
     return {"report": str(output / PAGE), **facts}
 
@@ -182,7 +182,7 @@ def _step_of(classifier: str) -> str:
 
 def _write(
     folder: Path,
-    facts: Facts,
+    facts: JsonObject,
     embeddings: WordClassEmbeddings,
     term_map: TermMap,
     views: Exploration,
@@ -210,7 +210,7 @@ def _write(
     (folder / RESULT).write_bytes(result.encode("utf-8", "replace"))
 
 
-def _overview(facts: Facts, files: list[list[str]]) -> Facts:
+def _overview(facts: JsonObject, files: list[list[str]]) -> JsonObject:
     """Return the first view of the page: what this is, and what came out."""
     sizes, first = facts["sizes"], facts["classifiers"][0]
     times = [[step, f"{taken:.1f}"] for step, taken in facts["seconds"].items()]
@@ -251,7 +251,7 @@ def _overview(facts: Facts, files: list[list[str]]) -> Facts:
     }
 
 
-def to_text(facts: Facts) -> str:
+def to_text(facts: JsonObject) -> str:
     """Write what was found for the terminal, in at most a hundred columns."""
     sizes = facts["sizes"]
     corpus = [
@@ -288,5 +288,5 @@ def to_text(facts: Facts) -> str:
     return "\n\n".join([*written, "\n".join([f"The report: {facts['report']}", *facts["notes"]])])
 
 
-def _seconds(facts: Facts, classifier: Facts) -> str:
+def _seconds(facts: JsonObject, classifier: JsonObject) -> str:
     return f"{facts['seconds'][_step_of(classifier['name'])]:.1f}"

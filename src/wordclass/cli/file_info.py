@@ -13,7 +13,7 @@ from wordclass.vectors.word_vectors import WordVectors
 
 def describe(path: Path) -> dict[str, Any]:
     """Return the facts about a model, a .wce file or a file of word vectors."""
-    files.require(path)
+    files.require_existing(path)
     with files.as_format_error(path, "damaged: it does not tell what it is"):
         if path.is_dir():
             return _describe_model(path)
@@ -71,7 +71,7 @@ def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
 
 def _describe_embeddings(path: Path) -> dict[str, Any]:
     parts = ModelState.read(path, "wce")
-    header, arrays = parts.facts, parts.arrays
+    header, arrays = parts.metadata, parts.arrays
     matrix = arrays.get("vectors", arrays["class_vectors"])
     return {
         "what": "word-class embeddings",

@@ -76,14 +76,14 @@ def serve(
     def read() -> "dict[str, Exploration]":
         return {name: Exploration(load(path)) for name, path in named.items()}
 
-    def manners() -> AccessPolicy:
+    def access_policy() -> AccessPolicy:
         return AccessPolicy(
             tokens=_tokens(token_file),
             hosts=(host, *(allow_host or ())),
             origins=tuple(cors_origin or ()),
         )
 
-    _run(settings, read, limits, manners, host, port, workers, has_page=False)
+    _run(settings, read, limits, access_policy, host, port, workers, has_page=False)
 
 
 @command
@@ -157,7 +157,7 @@ def _run(
     settings: Settings,
     read: Any,  # noqa: ANN401 - a function
     limits: "Limits",
-    manners: Any,  # noqa: ANN401 - a function
+    access_policy: Any,  # noqa: ANN401 - a function
     host: str,
     port: int,
     workers: int,
@@ -167,7 +167,7 @@ def _run(
     from wordclass.explorer.page import Page
     from wordclass.serving.app import Service
     from wordclass.serving.journal import Counters, standard_journal
-    from wordclass.serving.processes import Processes, open_listening_socket
+    from wordclass.serving.processes import Supervisor, open_listening_socket
 
     journal, counters = standard_journal(quiet=settings.quiet), Counters(2 * workers)
 
@@ -175,7 +175,7 @@ def _run(
         return Service(
             read(),
             limits=limits,
-            manners=manners(),
+            access_policy=access_policy(),
             journal=journal,
             counters=counters,
             page=Page() if has_page else None,
@@ -186,12 +186,12 @@ def _run(
         address = f"http://{shown}:{sock.getsockname()[1]}/"
         first = [make()]  # before anything is promised
         names = [*first[0].models]
-        if host not in _LOOPBACK and not first[0].manners.tokens:
+        if host not in _LOOPBACK and not first[0].access_policy.tokens:
             told = f"warning: whoever reaches {host} is served; --token-file asks for a token"
             settings.say(told)
         result = {"address": address, "models": names, "workers": workers}
         settings.tell(result, f"{address} serves {', '.join(names)}; Ctrl-C stops it")
-        Processes(lambda: first.pop() if first else make(), sock, workers, journal, counters).run()
+        Supervisor(lambda: first.pop() if first else make(), sock, workers, journal, counters).run()
 
 
 def _named(models: list[Path]) -> dict[str, Path]:

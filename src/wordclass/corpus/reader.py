@@ -365,7 +365,7 @@ class CorpusReader:
     on_missing_label: str = "error"
     n_docs: int = field(default=0, init=False)
     is_multilabel: bool = field(default=False, init=False)
-    _state: storage.State | None = field(default=None, init=False, repr=False)
+    _state: storage.FileIdentity | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._selection()
@@ -392,14 +392,14 @@ class CorpusReader:
     def _unchanged_blocks(self) -> Iterator[list[Record]]:
         # what is read the second time must be what was read the first time
         self._state = self._state or storage.file_identity(self.path)
-        storage.check_state(self.path, self._state)
+        storage.check_identity(self.path, self._state)
         with storage.require_unchanged(self.path):
             yield from self._blocks(self.options)
 
     def _blocks(self, options: ReadOptions) -> Iterator[list[Record]]:
         """Give the records of the split, block by block, and look at the labels of all."""
         self.n_docs, seen, selection = 0, ReadSummary(), self._selection()
-        storage.require(self.path)
+        storage.require_existing(self.path)
         reader = catalogue.entry("corpus_formats", options.format or format_of(self.path))
         found = reader.read(self.path, options)
         for block in selection.blocks(self.path, found, seen, texts_only=options.texts_only):

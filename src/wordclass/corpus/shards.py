@@ -51,13 +51,13 @@ class Shard:
     path: File
     format: str
     span: tuple[int, int] | None = None
-    state: storage.State | None = None
+    state: storage.FileIdentity | None = None
 
     def blocks(self, options: ReadOptions) -> Iterator[list[Any]]:
         """Give the records, block by block; those of an empty part are none."""
         if self.state is not None and not storage.path_exists(self.path):
             raise MissingDataError(f"{self.path}: no longer there; it was when the work began")
-        storage.check_state(self.path, self.state)
+        storage.check_identity(self.path, self.state)
         read = catalogue.entry("corpus_formats", self.format).read
         given = () if self.span is None else (self.span,)
         try:
@@ -66,7 +66,7 @@ class Shard:
             return
         except FormatError as error:
             raise self.placed(error) from None
-        storage.check_state(self.path, self.state)
+        storage.check_identity(self.path, self.state)
 
     def placed(self, error: FormatError) -> FormatError:
         """Return an error with the line of the file, where it has the line of the range."""

@@ -263,7 +263,7 @@ class EncoderScorer(Scorer):
     ) -> Self:
         """Return the stored scorer with the encoder that it was fitted with."""
         arrays = state.take(**_ENCODER_LAYOUT)
-        sentence_encoder = SentenceEncoder.found_again(encoder, state.facts, "encoder")
+        sentence_encoder = SentenceEncoder.found_again(encoder, state.metadata, "encoder")
         if len(arrays["weights"]) != sentence_encoder.n_dims:
             raise ValueError("the weights of the encoder are not those of its dimensions")
         return cls(sentence_encoder, **arrays, n_jobs=n_jobs)
@@ -407,7 +407,7 @@ class SumScorer(Scorer):
         """Return the states of all scorers, with prefixes for characters and encoder."""
         state = ModelState.of() if self.of_words is None else self.of_words.to_state()
         if self.of_characters is not None:
-            state |= self.of_characters.to_state().under("characters")
+            state |= self.of_characters.to_state().add_prefix("characters")
         if self.of_encoder is not None:
-            state |= self.of_encoder.to_state().under("encoder")
+            state |= self.of_encoder.to_state().add_prefix("encoder")
         return state

@@ -357,7 +357,7 @@ class TreeScorer(Scorer):
         tree = ModelState.of_fields(self.model.tree, _TREE) | ModelState.of_fields(
             self.model, _MODEL
         )
-        return self.vectorizer.vocabulary_.to_parts() | tree.under("tree")
+        return self.vectorizer.vocabulary_.to_parts() | tree.add_prefix("tree")
 
     @classmethod
     def from_state(
@@ -365,7 +365,7 @@ class TreeScorer(Scorer):
     ) -> Self:
         """Return the stored scorer with the options of a vectorizer."""
         fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(state))
-        stored = state.below("tree")
+        stored = state.strip_prefix("tree")
         stored.sizes["terms"] = len(fitted.vocabulary_)
         tree = ClassTree(**stored.take(**_TREE))
         tree.check(state.sizes["classes"])

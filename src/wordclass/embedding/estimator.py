@@ -35,7 +35,7 @@ from wordclass.engines.tasks import Engine
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_memory
 from wordclass.storage.files import as_format_error
-from wordclass.storage.metadata import codeframe_of, restore_options, to_json_options
+from wordclass.storage.metadata import restore_codeframe, restore_options, to_json_options
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze, CharacterAnalyzer
 from wordclass.text.counting import Weight
@@ -500,9 +500,9 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         place = Path(path)
         parts = ModelState.read(place, "wce")
         with as_format_error(place, "not complete"):
-            told = parts.facts
+            told = parts.metadata
             options = restore_options(place, told["options"], functions)
-            codeframe = codeframe_of(told["classes"], told["kind"], told["matrix_columns"])
+            codeframe = restore_codeframe(told["classes"], told["kind"], told["matrix_columns"])
             return cls(**options).from_parts(codeframe, parts)
 
     def to_parts(self) -> ModelState:

@@ -267,9 +267,11 @@ class EmbeddingMatrix:
         """Return the matrix that was stored; the analyzer comes from elsewhere."""
         terms = parts.take(row_terms="distinct:str row_terms")["row_terms"]
         rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]
-        n_terms = parts.facts["row_vocabulary"]
+        n_terms = parts.metadata["row_vocabulary"]
         check_int("row_vocabulary", n_terms, 0, len(terms))
-        blocks = {str(name): slice(start, stop) for name, start, stop in parts.facts["row_blocks"]}
+        blocks = {
+            str(name): slice(start, stop) for name, start, stop in parts.metadata["row_blocks"]
+        }
         widths = {name: place.stop - place.start for name, place in blocks.items()}
         if {"", "context"} & blocks.keys():  # which no block in a matrix is named
             raise ValueError("row_blocks have a name that no block has")

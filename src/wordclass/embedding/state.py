@@ -179,7 +179,7 @@ class EmbeddingState:
     @classmethod
     def from_parts(cls, codeframe: Codeframe, parts: ModelState) -> "EmbeddingState":
         """Return what was learned and stored."""
-        facts = parts.facts
+        facts = parts.metadata
         vocabulary = Vocabulary.from_parts(parts)
         extra_columns = migrations.extra_columns(facts, vocabulary.terms)
         n_docs = check_number("n_docs", facts["n_docs"])

@@ -9,14 +9,14 @@ import sys
 from functools import cache
 from itertools import pairwise
 
-from wordclass.explorer.views import Facts
+from wordclass.explorer.views import JsonObject
 
 _SIGMA = "\u03a3"
 _FINAL_SIGMA = "\u03c2"
 
 
 @cache
-def character_tables() -> Facts:
+def character_tables() -> JsonObject:
     r"""Return the tables, ready for JSON.
 
     Returns

@@ -74,7 +74,7 @@ def beside(x: float, y: float, width: float, height: float, gap: float) -> Itera
     yield Box(x, y + gap + height / 2, width, height)
 
 
-def in_units(panel: Panel) -> Floats:
+def to_drawing_units(panel: Panel) -> Floats:
     """Return the places (n_terms, 2) of a panel in units of a drawing, whose y points downwards."""
     flipped = panel.places * (1, -1) + (0, 1)
     scaled: Floats = _MARGIN + flipped * (SIDE - 2 * _MARGIN)
@@ -103,7 +103,7 @@ def class_labels(term_map: TermMap, panel: Panel, letter: float = LABEL) -> list
 
     It is not shown where there is no room, or where the terms of the class are all over the map.
     """
-    places = in_units(panel)
+    places = to_drawing_units(panel)
     taken: list[Box] = []
     found = []
     for column, name in enumerate(term_map.classes):

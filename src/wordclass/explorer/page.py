@@ -16,10 +16,10 @@ from wordclass import progress
 from wordclass.decision.scorers import LinearScorer
 from wordclass.errors import InputError, MissingExtraError
 from wordclass.explorer.character_tables import character_tables
-from wordclass.explorer.views import Exploration, Facts
+from wordclass.explorer.views import Exploration, JsonObject
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyzer, CharacterAnalyzer
 
-MOST_BYTES = 2_950_000  # of the one file
+MAX_PAGE_BYTES = 2_950_000  # of the one file
 
 _STATIC = Path(__file__).parent / "static"
 _MEDIA = {
@@ -63,8 +63,8 @@ def export_page(
     name: str,
     views: Exploration,
     *,
-    overview: Facts | None = None,
-    map_facts: Facts | None = None,
+    overview: JsonObject | None = None,
+    map_facts: JsonObject | None = None,
     seed: int = 0,
 ) -> bytes:
     """Return the page and all that it shows of a model as one file, below 3 MB.
@@ -85,7 +85,7 @@ def export_page(
     seed : int, default=0
         Of the map.
     """
-    data: Facts = {"name": name, "about": views.about(), "overview": overview}
+    data: JsonObject = {"name": name, "about": views.about(), "overview": overview}
     data["characters"] = character_tables()
     data["map"], data["no_map"] = _map(views, map_facts, seed)
     data["classes"] = _class_facts(views)
@@ -94,11 +94,11 @@ def export_page(
     data["neighbor_source"], data["neighbors"] = _neighbors(views, on_map[:_MOST_NEIGHBORED])
     whole = len(_written({**data, "model": None, "no_model": None}))
     telling = [term for each in data["classes"] for term, _ in each["terms"]]
-    data["model"], data["no_model"] = _model(views, MOST_BYTES - whole, [*telling, *on_map])
+    data["model"], data["no_model"] = _model(views, MAX_PAGE_BYTES - whole, [*telling, *on_map])
     return _written(data)
 
 
-def _written(data: Facts) -> bytes:
+def _written(data: JsonObject) -> bytes:
     """Return the page with its style, its scripts and the data inside."""
     style = (_STATIC / "style.css").read_text(encoding="utf-8")
     script = "".join(_as_script(_STATIC / each) for each in _MODULES)
@@ -144,7 +144,9 @@ def _size(value: object) -> int:
 # --- what is carried ----------------------------------------------------------------------------
 
 
-def _map(views: Exploration, made: Facts | None, seed: int) -> tuple[Facts | None, str | None]:
+def _map(
+    views: Exploration, made: JsonObject | None, seed: int
+) -> tuple[JsonObject | None, str | None]:
     try:
         found = views.map(seed=seed) if made is None else made
     except (MissingExtraError, InputError) as error:
@@ -155,7 +157,7 @@ def _map(views: Exploration, made: Facts | None, seed: int) -> tuple[Facts | Non
     return {**found, "panels": panels, "profiles": [] if is_carried else found["profiles"]}, None
 
 
-def _cut(documents: Sequence[Facts], n: int) -> list[Facts]:
+def _cut(documents: Sequence[JsonObject], n: int) -> list[JsonObject]:
     return [
         {
             **each,
@@ -166,7 +168,7 @@ def _cut(documents: Sequence[Facts], n: int) -> list[Facts]:
     ]
 
 
-def _class_facts(views: Exploration) -> list[Facts]:
+def _class_facts(views: Exploration) -> list[JsonObject]:
     n_classes = len(views.classes)
     n_terms = int(np.clip(_CLASSES_BYTES // (40 * n_classes), 5, 30))
     n_docs = 5 if n_classes <= _MANY_CLASSES // 4 else 2 if n_classes <= _MANY_CLASSES else 0
@@ -180,7 +182,7 @@ def _class_facts(views: Exploration) -> list[Facts]:
     return made
 
 
-def _mistakes(views: Exploration) -> tuple[Facts | None, dict[str, Facts]]:
+def _mistakes(views: Exploration) -> tuple[JsonObject | None, dict[str, JsonObject]]:
     """Return the table of mistakes, and the most frequent cells, as many as there is room for."""
     if views.documents is None:
         return None, {}
@@ -230,7 +232,7 @@ def _reason_against(views: Exploration) -> str | None:
 
 def _model(
     views: Exploration, n_bytes: int, first: Iterable[str]
-) -> tuple[Facts | None, str | None]:
+) -> tuple[JsonObject | None, str | None]:
     """Return the model with as many terms as there is room for, the given ones first."""
     if (reason := _reason_against(views)) is not None:
         return None, reason
@@ -279,7 +281,7 @@ def _kept_rows(
     return [sorted(rows) for rows in kept]
 
 
-def _part_facts(part: LinearScorer, rows: list[int]) -> Facts:
+def _part_facts(part: LinearScorer, rows: list[int]) -> JsonObject:
     analyze: Any = part.vectorizer.build_analyzer()
     vocabulary = part.vectorizer.vocabulary_
     is_words = isinstance(analyze, Analyzer)

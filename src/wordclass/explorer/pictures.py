@@ -23,9 +23,9 @@ from wordclass.explorer.map_layout import (
     Box,
     beside,
     class_labels,
-    in_units,
     place,
     size_of,
+    to_drawing_units,
 )
 from wordclass.explorer.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.storage import files
@@ -65,7 +65,9 @@ def draw_map(term_map: TermMap, title: str, path: Path) -> None:
     _draw_panel(lower, term_map, both, dot=5, size=8.5)
     taken = write_classes(large, term_map, by_class, LABEL, size=7)
     n_written = [0] * len(term_map.classes)
-    for term, column, at in zip(term_map.terms, term_map.class_of, in_units(by_class), strict=True):
+    for term, column, at in zip(
+        term_map.terms, term_map.class_of, to_drawing_units(by_class), strict=True
+    ):
         n_written[column] += 1  # terms are in the order in which their class chose them
         if n_written[column] <= _N_TERMS:
             write_term(large, term, at, taken, letter=10, size=5.2, color=_INK)
@@ -73,7 +75,7 @@ def draw_map(term_map: TermMap, title: str, path: Path) -> None:
 
 
 def _draw_panel(axes: Axes, term_map: TermMap, panel: Panel, dot: float, size: float) -> None:
-    draw_terms(axes, term_map, in_units(panel), dot)
+    draw_terms(axes, term_map, to_drawing_units(panel), dot)
     title: dict[str, Any] = {"size": size, "weight": "bold", "color": _INK, "pad": 5}
     axes.set_title(panel.title, loc="left", **title)
     axes.set_title(f"{panel.neighbor_share:.0%}", loc="right", **title)

@@ -128,7 +128,7 @@ def make_map(
     X = embeddings.vectorizer_.transform(corpus.texts)
     Y = encode_labels(corpus.labels, embeddings.classes_).Y
     if vectors is None:
-        matrix, source = learned_vectors(X, seed)
+        matrix, source = learn_vectors(X, seed)
         known = np.ones(len(matrix), np.bool_)
     else:
         matrix, known = rows_of(vectors, embeddings.terms_)
@@ -223,7 +223,7 @@ def rows_of(vectors: WordVectors, terms: Sequence[str]) -> tuple[Floats, Flags]:
     return matrix, known
 
 
-def learned_vectors(X: Sparse, seed: int) -> tuple[Floats, str]:
+def learn_vectors(X: Sparse, seed: int) -> tuple[Floats, str]:
     """Learn vectors (v, q) of terms from documents X (n, v) alone, and say how, in words.
 
     Terms that occur in the same documents get similar vectors; no label is looked at.

@@ -23,7 +23,7 @@ from wordclass.explorer import term_map
 from wordclass.explorer.documents import ScoredDocuments, TermIndex
 from wordclass.vectors.word_vectors import WordVectors
 
-Facts = dict[str, Any]
+JsonObject = dict[str, Any]
 
 N_ON_MAP = 5000  # terms
 _MOST_CELLS = 1 << 26  # terms times classes of a model that does not hold this table
@@ -139,7 +139,7 @@ class Exploration:
     def _index(self) -> TermIndex:
         return TermIndex.of(self.model, [] if self.documents is None else self._read.texts)
 
-    def _document(self, k: int) -> Facts:
+    def _document(self, k: int) -> JsonObject:
         read = self._read
         text = read.texts[k]
         return {
@@ -152,9 +152,9 @@ class Exploration:
 
     # --- the answers ----------------------------------------------------------------------------
 
-    def about(self) -> Facts:
+    def about(self) -> JsonObject:
         """Return what the model is, and how good it is on the documents."""
-        facts: Facts = {
+        facts: JsonObject = {
             "classifier": self.model.name,
             "classes": self.classes,
             "n_classes": len(self.classes),
@@ -176,7 +176,7 @@ class Exploration:
             }
         return facts
 
-    def predict(self, texts: Sequence[str], k: int = 3) -> list[list[Facts]]:
+    def predict(self, texts: Sequence[str], k: int = 3) -> list[list[JsonObject]]:
         """Return the k best classes of each text, with score and probability; best first.
 
         In a single-label task the first class is the label. See `Predictions.best_columns`.
@@ -184,7 +184,9 @@ class Exploration:
         blocks: Iterable[Predictions] = self.model.prediction_blocks(texts)
         return [facts for predictions in blocks for facts in _class_facts(predictions, k)]
 
-    def explain(self, text: str, label: str | None = None, against: str | None = None) -> Facts:
+    def explain(
+        self, text: str, label: str | None = None, against: str | None = None
+    ) -> JsonObject:
         """Return what each word of a text adds to the score of a class.
 
         Parameters
@@ -230,11 +232,11 @@ class Exploration:
             "words": [[*place, _rounded(added)] for place, added in words.items()],
         }
 
-    def class_(self, name: str, n: int = 30) -> Facts:
+    def class_(self, name: str, n: int = 30) -> JsonObject:
         """Return the terms that speak for a class and against it; with documents, its scores."""
         column = self.column(name)
         own = self.profiles[:, column]
-        facts: Facts = {
+        facts: JsonObject = {
             "class": name,
             "terms": self._ranked(own, n),
             "against": self._ranked(-own, n // 2, sign=-1),
@@ -278,11 +280,11 @@ class Exploration:
     def _name(self, column: int) -> str | None:
         return None if column < 0 else self.classes[column]
 
-    def word(self, word: str, n: int = 12) -> Facts:
+    def word(self, word: str, n: int = 12) -> JsonObject:
         """Return what a word says of the classes, the words like it, and documents it is in."""
         term = self._written(word)
         row = self.row_of.get(term)
-        facts: Facts = {"word": word, "term": term, "is_known": row is not None}
+        facts: JsonObject = {"word": word, "term": term, "is_known": row is not None}
         if row is None:
             facts |= {"profile": [], "nearest": []}
         else:
@@ -333,10 +335,10 @@ class Exploration:
             )
         if self.documents is None or len(self._index.terms) < 2 or len(self._read.texts) < 2:
             return None, None
-        matrix, told = term_map.learned_vectors(self._index.weighted, 0)
+        matrix, told = term_map.learn_vectors(self._index.weighted, 0)
         return told, WordVectors.of(self._index.terms, matrix.astype(np.float32))
 
-    def mistakes(self) -> Facts:
+    def mistakes(self) -> JsonObject:
         """Return how often each class was taken for which: `cells` of true, predicted, number.
 
         In a multilabel task a class that a document lacks counts as taken for each that was given
@@ -351,7 +353,7 @@ class Exploration:
             "right": self._read.scores.true_positives.tolist(),
         }
 
-    def cell(self, true: str | None, predicted: str | None, n: int = 30) -> Facts:
+    def cell(self, true: str | None, predicted: str | None, n: int = 30) -> JsonObject:
         """Return the documents of one class that were taken for another, and the words that did it.
 
         None stands for no class at all: the document lacks a class, or was given one too many.
@@ -368,7 +370,7 @@ class Exploration:
         added: dict[str, float] = defaultdict(float)
         occurrences: dict[str, int] = defaultdict(int)
         total = constant = 0.0
-        documents: list[Facts] = []
+        documents: list[JsonObject] = []
         for k in rows[:_MOST_SUMMED].tolist():
             found = self.model.explanation(self._read.texts[k])
             difference, own_constant, own_total = self._difference(found, *place)
@@ -418,7 +420,7 @@ class Exploration:
             total += sign * (float(found.scores[column]) - level)
         return added, constant, total
 
-    def against_rest(self, name: str, n: int = 2000) -> Facts:
+    def against_rest(self, name: str, n: int = 2000) -> JsonObject:
         """Return how frequent terms are, and how telling for a class against all others.
 
         With documents, how frequent a term is in those of the class (`inside`) and in all others
@@ -449,7 +451,7 @@ class Exploration:
             "outside": [_rounded(value) for value in outside[rows].tolist()],
         }
 
-    def map(self, n_terms: int = N_ON_MAP, seed: int = 0) -> Facts:
+    def map(self, n_terms: int = N_ON_MAP, seed: int = 0) -> JsonObject:
         """Return the most telling terms, as many of each class, where t-SNE puts their profiles."""
         scores = self.profiles
         n_per_class = -(-n_terms // len(self.classes))
@@ -465,9 +467,9 @@ class Exploration:
 
 def describe_map(
     terms: list[str], class_of: Ints, panels: Sequence[term_map.Panel], profiles: Floats | None
-) -> Facts:
+) -> JsonObject:
     """Return a map as a dict; the profile of a term are its five best classes."""
-    facts: Facts = {
+    facts: JsonObject = {
         "terms": terms,
         "class_of": class_of.tolist(),
         "panels": [
@@ -490,7 +492,7 @@ def describe_map(
     return facts
 
 
-def _class_facts(predictions: Predictions, k: int) -> list[list[Facts]]:
+def _class_facts(predictions: Predictions, k: int) -> list[list[JsonObject]]:
     """Return label, probability and score of the k best classes of each text."""
     classes = predictions.codeframe.classes
     columns = predictions.best_columns(k)

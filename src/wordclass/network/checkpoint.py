@@ -146,9 +146,9 @@ class Checkpoint:
         try:
             parts = ModelState.read(self.path, _KIND)
             with as_format_error(self.path, "no state of a training"):
-                if parts.facts["key"] != self.key:
+                if parts.metadata["key"] != self.key:
                     raise CheckpointError(f"{self.path} {_ANOTHER}")
-                state = _state_of(parts.facts["state"])
+                state = _state_of(parts.metadata["state"])
                 found = {group: _taken(parts, group, like) for group in ("network", *kept)}
                 moments = [
                     _taken(parts, f"optimizer.{k}", {**_STEP, "exp_avg": each, "exp_avg_sq": each})

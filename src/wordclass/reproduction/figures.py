@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from wordclass.explorer.colors import palette
-from wordclass.explorer.map_layout import SIDE, Box, in_units
+from wordclass.explorer.map_layout import SIDE, Box, to_drawing_units
 from wordclass.explorer.pictures import draw_terms, marker, save_figure, write_classes, write_term
 from wordclass.explorer.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.reproduction.plan import MEASUREMENTS, Plan
@@ -410,7 +410,7 @@ def draw_map(term_map: TermMap, panel: Panel, name: str) -> Figure:
     n_classes, chosen = len(term_map.classes), _most_gathered(term_map)
     figure = Figure((_WIDTH, 4.2 + 0.12 * n_classes / 4), layout="constrained")
     whole, part = figure.subplots(1, 2)
-    places, colors = in_units(panel), palette(n_classes)
+    places, colors = to_drawing_units(panel), palette(n_classes)
     draw_terms(whole, term_map, places, dot=4)
     write_classes(whole, term_map, panel, _LETTER, _SIZE)
     own = places[term_map.class_of == chosen]

@@ -150,7 +150,7 @@ def write_report(
 
     storage.check_folder(to, check)
     _check_results(results)
-    with storage.replacing_folder(to, check) as folder:
+    with storage.replace_folder_atomically(to, check) as folder:
         introduction = _introduction(FORMS["html"], results)
         sections = _sections(FORMS["html"], results, folder, tell)
         _write(folder / PAGE, _page(introduction, sections))

@@ -392,7 +392,7 @@ def _results_in(path: Path, _state: object) -> tuple[list[RunResult], list[int]]
 
 def _result_in(line: bytes) -> RunResult | None:
     """Return the result that a line holds, or None where it is not understood."""
-    with suppress(*files.STRANGE):
+    with suppress(*files.CONTENT_ERRORS):
         stored = parse_json(line)
         result = RunResult(**{name: stored[name] for name in _KINDS.keys() & stored.keys()})
         has_types = all(_is_a(getattr(result, name), kind) for name, kind in _KINDS.items())

@@ -16,7 +16,7 @@ from wordclass.corpus.reader import Dataset, LabelledCorpus, load_dataset, read_
 from wordclass.corpus.splits import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingDataError
-from wordclass.explorer.term_map import learned_vectors
+from wordclass.explorer.term_map import learn_vectors
 from wordclass.reproduction import emotions
 from wordclass.reproduction.rivals.pte import pte
 from wordclass.storage import files as storage
@@ -282,7 +282,7 @@ def _own_vectors(dataset: str, _state: object) -> WordVectors:
     """Learn vectors by latent semantic analysis: terms of the same texts get similar ones."""
     vectorizer = DocumentVectorizer(min_docs=2)
     X = vectorizer.fit_transform(load(dataset).train.texts)
-    return WordVectors.of(vectorizer.vocabulary_.terms, learned_vectors(X, seed=0)[0])
+    return WordVectors.of(vectorizer.vocabulary_.terms, learn_vectors(X, seed=0)[0])
 
 
 def _file_digest(path: Path) -> str:

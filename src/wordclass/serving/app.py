@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wordclass.errors import InputError, MissingExtraError, WordClassError
 from wordclass.explorer.page import Page
-from wordclass.explorer.views import Exploration, Facts
+from wordclass.explorer.views import Exploration, JsonObject
 from wordclass.serving import openapi
 from wordclass.serving.batching import Batcher, Worker
 from wordclass.serving.journal import Counters, Journal
@@ -100,13 +100,13 @@ class Service:
         models: Mapping[str, Exploration],
         *,
         limits: Limits | None = None,
-        manners: AccessPolicy | None = None,
+        access_policy: AccessPolicy | None = None,
         journal: Journal | None = None,
         counters: Counters | None = None,
         page: Page | None = None,
     ) -> None:
         self.models, self.page = dict(models), page
-        self.limits, self.manners = limits or Limits(), manners or AccessPolicy()
+        self.limits, self.access_policy = limits or Limits(), access_policy or AccessPolicy()
         self.journal, self.counters = journal or Journal(), counters or Counters(1)
         self.is_leaving = False  # connections are to be closed: another process takes over
         self.worker = Worker(self.limits.waiting, self.limits.seconds)
@@ -115,18 +115,20 @@ class Service:
         self._bodies = openapi.bodies(self.limits.text, self.limits.batch, explain_body)
         self._max_bytes = dict.fromkeys(self._bodies, self.limits.body) | {"Explain": explain_body}
         self._max_values = _VALUES_PER_TEXT * self.limits.batch + _EXTRA_VALUES
-        self._digests = [hashlib.sha256(token.encode()).digest() for token in self.manners.tokens]
-        self._hosts = {*_LOOPBACK, *map(_allowed_host, self.manners.hosts)}
+        self._digests = [
+            hashlib.sha256(token.encode()).digest() for token in self.access_policy.tokens
+        ]
+        self._hosts = {*_LOOPBACK, *map(_allowed_host, self.access_policy.hosts)}
         self._maps: dict[str, asyncio.Task[bytes]] = {}
         self._app = self._with_cors(self._routes())
 
     def _with_cors(self, app: ASGIApp) -> ASGIApp:
         """Return an application whose answers, errors included, the allowed origins can read."""
-        if not self.manners.origins:
+        if not self.access_policy.origins:
             return app
         return CORSMiddleware(
             app,
-            allow_origins=self.manners.origins,
+            allow_origins=self.access_policy.origins,
             allow_methods=("GET", "POST"),
             allow_headers=("Authorization", "Content-Type"),
         )
@@ -335,7 +337,7 @@ class Service:
         return Response(text, media_type="text/plain; version=0.0.4")
 
     @cached_property
-    def _document(self) -> Facts:
+    def _document(self) -> JsonObject:
         from importlib.metadata import version
 
         return openapi.document(
@@ -383,7 +385,7 @@ class Service:
     async def _project(self, request: Request) -> Response:
         return _json(self._described(self._views(request)[0]))
 
-    def _described(self, name: str) -> Facts:
+    def _described(self, name: str) -> JsonObject:
         return {
             "project_id": name,
             "name": name,
@@ -420,7 +422,7 @@ class Service:
 
     async def _suggested(
         self, request: Request, texts: list[str], options: Mapping[str, Any]
-    ) -> list[list[Facts]]:
+    ) -> list[list[JsonObject]]:
         name, _ = self._views(request)
         self.counters.n_texts(len(texts))
         k = max(options["limit"], 1)
@@ -481,7 +483,7 @@ def _fields(content: bytes) -> dict[str, list[str]]:
     )
 
 
-def _share(scored: Facts) -> float:
+def _share(scored: JsonObject) -> float:
     """Return a score from 0 to 1, as Annif's are: the probability, or what is made of the score."""
     if scored["probability"] is not None:
         return float(scored["probability"])

@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from wordclass import progress
-from wordclass.explorer.views import Exploration, Facts
+from wordclass.explorer.views import Exploration, JsonObject
 from wordclass.serving.openapi import Refused
 
 Result = TypeVar("Result")
@@ -139,7 +139,7 @@ class _Client:
 class _Request:
     texts: Sequence[str]
     k: int
-    answer: "asyncio.Future[list[list[Facts]]]"
+    answer: "asyncio.Future[list[list[JsonObject]]]"
 
 
 class Batcher:
@@ -151,7 +151,9 @@ class Batcher:
         self._is_busy = False
         self._per_character = 0.0  # seconds, of the slowest batch lately
 
-    async def predict(self, texts: Sequence[str], k: int, receive: Receive) -> list[list[Facts]]:
+    async def predict(
+        self, texts: Sequence[str], k: int, receive: Receive
+    ) -> list[list[JsonObject]]:
         """Return the k best classes of each text, unless the client disconnects before."""
         loop = asyncio.get_running_loop()
         request = _Request(texts, k, loop.create_future())

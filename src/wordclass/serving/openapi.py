@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from wordclass.explorer.views import Facts
+from wordclass.explorer.views import JsonObject
 
 Schema = dict[str, Any]
 
@@ -150,7 +150,7 @@ def document(
     taken: dict[str, Schema],
     max_bytes: Mapping[str, int],
     needs_token: bool,
-) -> Facts:
+) -> JsonObject:
     """Return the OpenAPI document of a service.
 
     Parameters
@@ -253,7 +253,7 @@ def document(
             for parameter in operation["parameters"]:
                 if parameter["name"] == "id":
                     parameter["schema"] = {"type": "string", "enum": ids}
-    made: Facts = {
+    made: JsonObject = {
         "openapi": "3.1.0",
         "info": {
             "title": "wordclass",

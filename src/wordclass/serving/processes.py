@@ -55,7 +55,7 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
 
 
 @dataclass(eq=False)
-class Processes:
+class Supervisor:
     """The processes of a service, seen from the one that started them.
 
     Parameters

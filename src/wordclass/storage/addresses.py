@@ -9,7 +9,7 @@ from typing import Any
 from wordclass import catalogue
 from wordclass.errors import MissingDataError, MissingExtraError, StorageError, WordClassError
 
-State = tuple[Any, ...]
+FileIdentity = tuple[Any, ...]
 
 _MAX_SILENCE_SECONDS = 25.0  # of a server; fsspec asks it twice what a file is
 _TOLD = ("size", "ETag", "etag", "mtime", "LastModified", "last_modified", "created")
@@ -62,7 +62,7 @@ class Address:
         with self._asking() as (system, path):
             return _info_of(system, path) is not None
 
-    def state(self) -> State | None:
+    def identity(self) -> FileIdentity | None:
         """Return what tells whether the file changed; None where there is none."""
         with self._asking() as (system, path):
             info = _info_of(system, path)

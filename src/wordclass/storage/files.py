@@ -20,7 +20,7 @@ from uuid import uuid4
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError, WordClassError
 from wordclass.storage import compression
 from wordclass.storage.addresses import Address as Address
-from wordclass.storage.addresses import State as State
+from wordclass.storage.addresses import FileIdentity as FileIdentity
 from wordclass.storage.compression import Growth as Growth
 
 File = Path | Address
@@ -28,7 +28,14 @@ File = Path | Address
 COMPRESSIONS = (".gz", ".zst")
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # also where nobody writes to a pipe
 # what content that is not as it should be leads to
-STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+CONTENT_ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 _PATIENCE = 1.0  # seconds that whoever writes to a pipe has to open it
@@ -73,7 +80,7 @@ def as_format_error(path: Path, problem: str, *others: type[Exception]) -> Itera
     """Turn errors over strange content, and others, into a `FormatError` with the path."""
     try:
         yield
-    except STRANGE + others as error:
+    except CONTENT_ERRORS + others as error:
         if isinstance(error, WordClassError) and type(error) is not InputError:
             raise
         reason = str(error).partition("\n")[0]
@@ -107,7 +114,7 @@ def path_exists(path: File) -> bool:
     return True
 
 
-def require(path: File) -> None:
+def require_existing(path: File) -> None:
     """Refuse a path that is not there, or may not be looked at."""
     if not path_exists(path):
         raise MissingDataError(f"{path}: no such file or folder")
@@ -154,7 +161,7 @@ def open_for_reading(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
     FormatError
         It is no regular file; or the compressed data is damaged or cut short.
     """
-    require(path)
+    require_existing(path)
     with as_storage_error(path):
         try:
             with open_raw(path, stream=stream) as raw, _through(raw, path, "rb") as plain:
@@ -183,22 +190,22 @@ def require_unchanged(*paths: File) -> Iterator[None]:
         yield
     finally:
         for path, state in zip(paths, before, strict=True):
-            check_state(path, state)
+            check_identity(path, state)
 
 
-def check_state(path: File, state: State | None) -> None:
+def check_identity(path: File, state: FileIdentity | None) -> None:
     """Refuse a file whose state is no longer this one."""
     if file_identity(path) != state:
         raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
 
 
-def file_identity(path: File) -> State | None:
+def file_identity(path: File) -> FileIdentity | None:
     """Return size, time and number of a file or folder, which tell whether it changed.
 
     None of a pipe, and where there is nothing.
     """
     if isinstance(path, Address):
-        return path.state()
+        return path.identity()
     try:
         status = path.stat()
     except (OSError, ValueError):
@@ -282,7 +289,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing_folder(folder: Path, check: Callable[[set[str]], None]) -> Iterator[Path]:
+def replace_folder_atomically(folder: Path, check: Callable[[set[str]], None]) -> Iterator[Path]:
     """Give a temporary folder to write to; it takes the place of `folder` when all went well.
 
     Where the block fails, `folder` is as it was and the temporary one is gone.
@@ -473,7 +480,7 @@ def _complete(new: Path, place: Path) -> None:
 def _swap(new: Path, place: Path) -> None:
     """Give a folder its place, in one step where the system can; what was there is removed.
 
-    Elsewhere it takes two, and `present` finds what was there should the second never come.
+    Elsewhere it takes two, and `locate_folder` finds what was there should the second never come.
     """
     if _exchange(new, place):
         return
@@ -504,8 +511,8 @@ def _aside(place: Path) -> Path:
     return place.parent / f".{place.name}.replaced-by-wordclass"
 
 
-def present(folder: Path) -> Path:
-    """Return where a folder is: also where `replacing_folder` left it when it was killed."""
+def locate_folder(folder: Path) -> Path:
+    """Return the place of a folder, also if `replace_folder_atomically` was killed halfway."""
     aside = _aside(_real(folder))
     return aside if not path_exists(folder) and path_exists(aside) else folder
 

@@ -147,7 +147,8 @@ def display_option(stored: Any) -> Any:  # noqa: ANN401
 
     Examples
     --------
-    >>> options = to_json_options({"windows": (3, 5), "trainable": {"random": True}, "C": float("inf")})
+    >>> stored = {"windows": (3, 5), "trainable": {"random": True}, "C": float("inf")}
+    >>> options = to_json_options(stored)
     >>> {name: display_option(stored) for name, stored in options.items()}
     {'windows': [3, 5], 'trainable': {'random': True}, 'C': 'inf'}
     """
@@ -183,7 +184,9 @@ def _with_tuples(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "ngrams": tuple(ngrams)} if isinstance(ngrams, list) else options
 
 
-def codeframe_of(classes: list[Any], kind: Kind, matrix_columns: list[int] | None) -> Codeframe:
+def restore_codeframe(
+    classes: list[Any], kind: Kind, matrix_columns: list[int] | None
+) -> Codeframe:
     """Return the codeframe whose three fields were stored.
 
     Raises

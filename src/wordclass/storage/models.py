@@ -18,7 +18,7 @@ from wordclass import catalogue
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.storage import files as storage
-from wordclass.storage.metadata import codeframe_of, restore_options
+from wordclass.storage.metadata import restore_codeframe, restore_options
 from wordclass.storage.state import ModelState, digest, parse_json
 
 MANIFEST, ARRAYS = "manifest.json", "model.safetensors"
@@ -45,7 +45,9 @@ def load(folder: str | PathLike[str], **functions: object) -> Any:  # noqa: ANN4
     with storage.as_format_error(place, f"not a model of {name!r} that this wordclass can use"):
         estimators = {"WordClassEmbeddings": WordClassEmbeddings}
         options = restore_options(place, manifest["settings"], functions, estimators)
-        frame = codeframe_of(manifest["classes"], manifest["labels"], manifest["matrix_columns"])
+        frame = restore_codeframe(
+            manifest["classes"], manifest["labels"], manifest["matrix_columns"]
+        )
         make = catalogue.entry("classifiers", name).make
         if version > make.version:
             raise ValueError(f"version {version}; it knows {make.version}: {_newer(manifest)}")
@@ -82,7 +84,7 @@ def write(
     StorageError
         The disk is full, or the like.
     """
-    with storage.replacing_folder(folder, partial(_check_model, folder)) as temporary:
+    with storage.replace_folder_atomically(folder, partial(_check_model, folder)) as temporary:
         ModelState({}, parts.arrays).save(temporary / ARRAYS, _KIND)
         with (temporary / ARRAYS).open("rb") as file:
             checksum = file_digest(file, partial(blake2b, digest_size=32)).hexdigest()
@@ -94,14 +96,14 @@ def write(
             "digest": "",
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             **about,
-            "facts": parts.facts,
+            "facts": parts.metadata,
             "versions": {"python": platform.python_version(), **versions},
             "arrays": {"file": ARRAYS, "bytes": n_bytes, "digest": checksum},
         }
-        (temporary / MANIFEST).write_bytes(sealed(manifest))
+        (temporary / MANIFEST).write_bytes(seal_manifest(manifest))
 
 
-def sealed(manifest: Mapping[str, Any]) -> bytes:
+def seal_manifest(manifest: Mapping[str, Any]) -> bytes:
     """Return the bytes of a manifest, with a checksum of all others in them."""
     try:
         numbers = methodcaller("item")  # of NumPy
@@ -165,9 +167,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _opened(stack: ExitStack, folder: Path, *names: str) -> list[BinaryIO]:
     """Open files of a model, all of the same one also while another takes its place."""
-    place = storage.present(folder)
+    place = storage.locate_folder(folder)
     if (state := storage.file_identity(place)) is None:
-        storage.require(folder)  # unless it got its place back
+        storage.require_existing(folder)  # unless it got its place back
         return _opened(stack, folder, *names)
     with storage.as_storage_error(folder):
         try:

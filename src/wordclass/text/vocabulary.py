@@ -166,7 +166,7 @@ class Vocabulary(Mapping[str, int]):
     @classmethod
     def from_parts(cls, parts: ModelState) -> "Vocabulary":
         """Return the vocabulary that was stored; its size is that of `terms` from then on."""
-        n_docs = parts.sizes["vocabulary_docs"] = parts.facts["vocabulary_docs"]
+        n_docs = parts.sizes["vocabulary_docs"] = parts.metadata["vocabulary_docs"]
         check_int("vocabulary_docs", n_docs, 0, 1 << 53)
         return cls(**parts.take(**_LAYOUT), n_docs=n_docs)
 

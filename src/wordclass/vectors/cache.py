@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordclass.arrays import Floats32
-from wordclass.storage.files import STRANGE, data_home, file_identity, open_raw, replace_atomically
+from wordclass.storage.files import (
+    CONTENT_ERRORS,
+    data_home,
+    file_identity,
+    open_raw,
+    replace_atomically,
+)
 from wordclass.storage.state import digest, parse_json
 from wordclass.vectors.subwords import Subwords
 
@@ -68,7 +74,9 @@ def _places(path: Path) -> list[Path]:
 def find(path: Path, key: str) -> Contents | None:
     """Map the cache of a file; None where there is none, or not of this state of the file."""
     for place in _places(path):
-        with suppress(OSError, *STRANGE):  # there is none; it is empty, or holds something else
+        with suppress(
+            OSError, *CONTENT_ERRORS
+        ):  # there is none; it is empty, or holds something else
             # what was written after it, whatever its time was set to, is not what it was made of
             is_later = place.stat().st_ctime_ns >= path.stat().st_ctime_ns
             with open_raw(place) as file:

@@ -22,7 +22,7 @@ def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
     are the splits.
     """
     refuse_fields(options, "folders")
-    files.require(path)
+    files.require_existing(path)
     documents = list(_documents(path))
     if not documents:
         raise FormatError(path, None, f"no files in this folder; {_LAYOUT}")

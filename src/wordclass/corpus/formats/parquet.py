@@ -66,7 +66,7 @@ def read(path: File, options: ReadOptions, span: Span | None = None) -> Iterator
 
     Errors name the row, counted from 1.
     """
-    files.require(path)
+    files.require_existing(path)
     is_remote = isinstance(path, Address) and not _is_compressed(path)
     names, n_rows, rows_of = (_opened_by_arrow if is_remote else _opened)(path, span)
     fields = choose_fields(names, options, path, None)

@@ -24,8 +24,8 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
             class_vectors="float32 terms columns",
             vectors="float32? terms dimensions",
         ).values()
-        extra_columns = migrations.extra_columns(parts.facts, all_terms)
-        names = (*parts.facts["classes"], *extra_columns) if projected is None else None
+        extra_columns = migrations.extra_columns(parts.metadata, all_terms)
+        names = (*parts.metadata["classes"], *extra_columns) if projected is None else None
     kept = _file.first_rows(all_terms, terms)
     chosen = matrix if projected is None else projected
     return _file.to_vectors(path, kept, chosen[list(kept.values())], names)
