@@ -51,7 +51,7 @@ USES = {
     "exists": Address.exists,
     "is_file": Address.is_file,
     "is_dir": Address.is_dir,
-    "state": Address.state,
+    "identity": Address.identity,
     "size": lambda address: address.size,
     "files": Address.files,
     "content": files.read_content,

@@ -206,7 +206,7 @@ class ModelState:
         for bound in bounds:
             is_valid &= _COMPARISONS[bound[:2]](array, self._size_of(bound[2:]))
         if not is_valid.all():
-            expected = " and ".join(["finite numbers", *bounds])
+            expected = " ".join(["finite numbers", *bounds])
             raise ValueError(f"{name} holds invalid numbers; expected {expected}")
         return array
 
