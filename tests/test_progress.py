@@ -7,28 +7,28 @@ import wordclass as wc
 from wordclass import progress
 
 
-def test_progress_is_told_to_the_listener_of_the_block_and_to_nobody_after_it():
-    told = []
+def test_only_the_listener_of_the_block_receives_progress():
+    reports = []
     progress.report("before", 1)
-    with progress.on_progress(lambda *what: told.append(what)):
+    with progress.on_progress(lambda *report: reports.append(report)):
         progress.report("inside", 2, 3)
     progress.report("after", 4)
-    assert told == [("inside", 2, 3)]
+    assert reports == [("inside", 2, 3)]
 
 
-def test_users_are_told_of_a_fit():
-    told = []
-    with wc.on_progress(lambda *what: told.append(what)):
+def test_fit_reports_progress():
+    reports = []
+    with wc.on_progress(lambda *report: reports.append(report)):
         wc.classifier("linear", min_docs=1, loss="squared_hinge").fit(*corpus(30))
-    assert ("counting words", 1, 1) in told
-    last = {step: (done, total) for step, done, total in told}
-    assert last["choosing settings"] == (7, 7)
+    assert ("counting words", 1, 1) in reports
+    last_report = {step: (done, total) for step, done, total in reports}
+    assert last_report["choosing settings"] == (7, 7)
 
 
-def test_an_inner_listener_takes_over_and_hands_back_even_after_an_error():
+def test_an_inner_listener_replaces_the_outer_one_until_its_block_ends_by_an_error():
     outer, inner = [], []
-    with progress.on_progress(lambda *what: outer.append(what)):
-        with suppress(KeyError), progress.on_progress(lambda *what: inner.append(what)):
+    with progress.on_progress(lambda *report: outer.append(report)):
+        with suppress(KeyError), progress.on_progress(lambda *report: inner.append(report)):
             progress.report("inner", 1)
             raise KeyError
         progress.report("outer", 2)
@@ -36,25 +36,28 @@ def test_an_inner_listener_takes_over_and_hands_back_even_after_an_error():
     assert outer == [("outer", 2, None)]
 
 
-def test_iterating_reports_what_is_done_and_passes_the_items_on():
-    told = []
-    with progress.on_progress(lambda *what: told.append(what)):
-        assert list(progress.over("ab", "step")) == ["a", "b"]
-    assert told == [("step", 0, 2), ("step", 1, 2), ("step", 2, 2)]
+def test_track_yields_the_items_and_reports_after_each():
+    reports = []
+    with progress.on_progress(lambda *report: reports.append(report)):
+        assert list(progress.track("ab", "step")) == ["a", "b"]
+    assert reports == [("step", 0, 2), ("step", 1, 2), ("step", 2, 2)]
 
 
-def test_an_item_counts_as_done_only_when_the_next_is_asked_for():
-    told = []
-    with progress.on_progress(lambda _step, done, _total: told.append(done)):
-        items = progress.over("ab", "step")
+def test_an_item_counts_as_done_when_the_next_one_is_requested():
+    reports = []
+    with progress.on_progress(lambda _step, done, _total: reports.append(done)):
+        items = progress.track("ab", "step")
         next(items)
-        assert told == [0]
+        assert reports == [0]
         next(items)
-        assert told == [0, 1]
+        assert reports == [0, 1]
 
 
-def test_the_listener_of_one_thread_does_not_hear_another():
-    told = []
-    with progress.on_progress(lambda *what: told.append(what)), ThreadPoolExecutor(1) as threads:
+def test_a_listener_does_not_receive_reports_of_another_thread():
+    reports = []
+    with (
+        progress.on_progress(lambda *report: reports.append(report)),
+        ThreadPoolExecutor(1) as threads,
+    ):
         threads.submit(progress.report, "elsewhere", 1).result()
-    assert told == []
+    assert reports == []

@@ -59,5 +59,6 @@ def test_the_core_works_without_any_extra_and_says_what_is_missing(tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr == (
-        "wordclass: typer is needed for the commands: pip install 'wordclass[typer]'\n"
+        "wordclass: typer is needed for the commands; "
+        "install it with: pip install 'wordclass[typer]'\n"
     )

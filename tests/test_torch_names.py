@@ -51,7 +51,7 @@ def test_the_parts_for_networks_of_ones_own_are_there():
 
 def test_without_torch_the_error_names_the_pip_command_and_all_else_works():
     lines = [
-        f"torch is needed for {what}: pip install 'wordclass[torch]'\n"
+        f"torch is needed for {what}; install it with: pip install 'wordclass[torch]'\n"
         for what in ("wordclass.torch", "the classifier 'cnn'")
     ]
     assert run(WITHOUT_TORCH).stdout == "".join(lines)

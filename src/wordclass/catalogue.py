@@ -1,8 +1,8 @@
-"""From a public name to the file that defines it: the only dynamic import of the code base.
+"""Import of catalogue entries by name. No other module imports by a computed name.
 
-A folder with a plural name is a catalogue: one file per entry, its name the public name. Files
-whose names start with an underscore, and those that the package lists in `SHARED_MODULES`, serve
-the entries and are not entries themselves.
+A catalogue is a folder with a plural name. It has one file per entry, and the file name is the
+public name of the entry. A file is shared code and not an entry if its name starts with an
+underscore or the package lists it in `SHARED_MODULES`.
 """
 
 import difflib
@@ -13,8 +13,8 @@ from types import ModuleType
 
 from wordclass.errors import InputError, MissingExtraError
 
-# the room of each catalogue that is not in the root
-_ROOMS = {
+# packages of the catalogues that are not in the root
+_PACKAGES = {
     "corpus_formats": "corpus.formats",
     "correlations": "embedding.correlations",
     "datasets": "corpus.datasets",
@@ -31,7 +31,12 @@ _entries: dict[tuple[str, str], ModuleType] = {}
 
 
 def names(catalogue: str) -> list[str]:
-    """List the entries of a catalogue, sorted.
+    """Return the sorted names of the entries of a catalogue.
+
+    Parameters
+    ----------
+    catalogue : str
+        Name of the catalogue, such as "weightings".
 
     Examples
     --------
@@ -39,68 +44,103 @@ def names(catalogue: str) -> list[str]:
     ['binary', 'bm25', 'count', 'tfidf']
     """
     package = importlib.import_module(_package_name(catalogue))
-    shared = getattr(package, "SHARED_MODULES", ())
+    shared_modules = getattr(package, "SHARED_MODULES", ())
     modules = (module.name for module in pkgutil.iter_modules(package.__path__))
-    return sorted(name for name in modules if not name.startswith("_") and name not in shared)
+    return sorted(
+        name for name in modules if not name.startswith("_") and name not in shared_modules
+    )
 
 
 def _package_name(catalogue: str) -> str:
-    return f"wordclass.{_ROOMS.get(catalogue, catalogue)}"
+    return f"wordclass.{_PACKAGES.get(catalogue, catalogue)}"
 
 
 def entry(catalogue: str, name: str) -> ModuleType:
-    """Import the file of a catalogue that has this name.
+    """Import an entry of a catalogue.
+
+    Parameters
+    ----------
+    catalogue : str
+        Name of the catalogue, such as "weightings".
+    name : str
+        Name of the entry.
+
+    Returns
+    -------
+    module
+        The imported file.
 
     Raises
     ------
     InputError
-        Where there is none; the message lists those there are.
+        The catalogue has no entry of this name. The message lists all entries.
+    MissingExtraError
+        The entry needs an optional package that is not installed.
     """
-    # cached: listing a folder takes longer than predicting a text
-    key = (catalogue, str(name))  # an array has no hash
+    # cached, because listing a folder takes longer than predicting a text
+    key = (catalogue, str(name))  # the name may be an unhashable object such as an array
     if key not in _entries:
         kind = catalogue.replace("_", " ").removesuffix("s")
-        known = names(catalogue)
-        if str(name) not in known:
-            raise unknown_name_error(kind, name, known)
+        known_names = names(catalogue)
+        if str(name) not in known_names:
+            raise unknown_name_error(kind, name, known_names)
         _entries[key] = import_extra(
             f"{_package_name(catalogue)}.{name}", f"for the {kind} {name!r}"
         )
     return _entries[key]
 
 
-def unknown_name_error(kind: str, name: object, known: Iterable[str]) -> InputError:
-    """Return the error that tells of a wrong name, of which was meant, and of those there are."""
-    listed = sorted(known)
-    close = difflib.get_close_matches(str(name), listed, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return InputError(f"unknown {kind} {name!r}{hint}; known: {', '.join(listed)}")
+def unknown_name_error(kind: str, name: object, known_names: Iterable[str]) -> InputError:
+    """Return an error that lists the valid names and suggests the closest one.
+
+    Parameters
+    ----------
+    kind : str
+        What the names stand for, such as "weighting".
+    name : object
+        The unknown name.
+    known_names : iterable of str
+        The valid names.
+    """
+    sorted_names = sorted(known_names)
+    matches = difflib.get_close_matches(str(name), sorted_names, n=1)
+    suggestion = f" (did you mean {matches[0]!r}?)" if matches else ""
+    return InputError(
+        f"unknown {kind} {name!r}{suggestion}", expected=f"one of {', '.join(sorted_names)}"
+    )
 
 
-def import_extra(package: str, purpose: str, brought_by: str | None = None) -> ModuleType:
-    """Import a module that needs an optional package, or say which pip command installs it.
+def import_extra(package: str, purpose: str, extra: str | None = None) -> ModuleType:
+    """Import a module that needs an optional package.
 
     Parameters
     ----------
     package : str
         The module to import.
     purpose : str
-        What it is needed for, as in "to read a.jsonl.zst".
-    brought_by : str, optional
-        The extra that installs the package. By default it has the name of the top-level package.
+        The purpose of the package, as in "to read a.jsonl.zst".
+    extra : str, optional
+        The extra of wordclass that installs the package. By default, it has the name of the
+        top-level package.
+
+    Returns
+    -------
+    module
+        The imported module.
 
     Raises
     ------
     MissingExtraError
-        The package is not installed.
+        The package is not installed. The message contains the pip command that installs it.
     """
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        top = (error.name if package.startswith("wordclass.") else package) or package
-        top = top.split(".")[0]
-        if top == "wordclass":
+        module_name = error.name if package.startswith("wordclass.") else package
+        top_package = (module_name or package).split(".")[0]
+        if top_package == "wordclass":
             raise
         raise MissingExtraError(
-            f"{top} is needed {purpose}: pip install 'wordclass[{brought_by or top}]'"
+            f"{top_package} is needed {purpose}",
+            hint=f"install it with: pip install 'wordclass[{extra or top_package}]'",
         ) from error

@@ -1,4 +1,4 @@
-"""One channel through which long work says how far it is; the command line draws it as a bar."""
+"""Progress of long operations, reported to one listener that the caller sets."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -7,28 +7,39 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-# (what is being done, how much of it is done, how much there is or None where nobody knows).
-# Behind a colon stands what changes while the step is the same: "training: epoch 3".
+# Arguments: the step, the number of finished items, and the total or None if it is unknown.
+# Text after a colon may change within one step: "training: epoch 3".
 Listener = Callable[[str, int, int | None], None]
 
 
-def nobody(_step: str, _done: int, _total: int | None) -> None:
-    """Listen to nothing: what happens where nobody asked to be told."""
+def ignore(_step: str, _done: int, _total: int | None) -> None:
+    """Ignore a progress report. This is the default listener."""
 
 
-_listener: ContextVar[Listener] = ContextVar("listener", default=nobody)
+_listener: ContextVar[Listener] = ContextVar("listener", default=ignore)
 
 
 @contextmanager
 def on_progress(listener: Listener) -> Iterator[None]:
-    """Tell this listener of all progress made inside the `with` block.
+    """Call a function with all progress that is reported inside the `with` block.
 
     Parameters
     ----------
     listener : callable
-        Is called with the step (str), how much of it is done (int), and how much there is (int, or
-        None where nobody knows); an empty step takes away what is shown. It should be quick; an
-        error that it raises ends the work.
+        Function of three arguments: the name of the step (str), the number of finished items (int)
+        and the total number of items (int, or None if it is unknown). An empty name means that the
+        display should be cleared. The function should return quickly. An exception that it raises
+        stops the operation.
+
+    Yields
+    ------
+    None
+        The listener is replaced by the previous one when the block ends.
+
+    See Also
+    --------
+    WordClassEmbeddings.fit : An operation that reports progress.
+    tune : An operation that reports progress.
 
     Examples
     --------
@@ -46,34 +57,56 @@ def on_progress(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def listener() -> Listener:
-    """Return who is told of progress now."""
+def current_listener() -> Listener:
+    """Return the function that currently receives progress reports."""
     return _listener.get()
 
 
 def report(step: str, done: int, total: int | None = None) -> None:
-    """Say how much of a step is done."""
+    """Report how many items of a step are finished.
+
+    Parameters
+    ----------
+    step : str
+        Name of the step.
+    done : int
+        Number of finished items.
+    total : int, optional
+        Total number of items, if it is known.
+    """
     _listener.get()(step, done, total)
 
 
-def pause() -> None:
-    """Take away what is shown of progress, because something else is about to be printed."""
+def clear() -> None:
+    """Ask the listener to clear its display, because other output follows."""
     report("", 1, 1)
 
 
-def over(items: Sequence[Item], step: str) -> Iterator[Item]:
-    """Iterate, and report after each item.
+def track(items: Sequence[Item], step: str) -> Iterator[Item]:
+    """Iterate over items and report progress after each of them.
+
+    Parameters
+    ----------
+    items : sequence
+        The items of the step.
+    step : str
+        Name of the step.
+
+    Yields
+    ------
+    object
+        The items, in order.
 
     Examples
     --------
     >>> with on_progress(lambda step, done, total: print(step, done, total)):
-    ...     for word in over(["a", "b"], "reading"):
+    ...     for word in track(["a", "b"], "reading"):
     ...         pass
     reading 0 2
     reading 1 2
     reading 2 2
     """
     report(step, 0, len(items))
-    for done, item in enumerate(items, start=1):
+    for n_done, item in enumerate(items, start=1):
         yield item
-        report(step, done, len(items))
+        report(step, n_done, len(items))

@@ -3,7 +3,7 @@ import pytest
 from made_up import corpus
 
 import wordclass as wc
-from wordclass.arrays import top_of_rows
+from wordclass.arrays import select_top_k
 from wordclass.decision import scorers
 from wordclass.decision.scorers import LinearScorer
 from wordclass.native import extension
@@ -68,7 +68,7 @@ def test_the_best_of_rows_are_those_of_a_complete_sort(k):
     scores = np.random.default_rng(k).integers(0, 4, (50, 9)).astype(np.float32)
     scores[3] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    found, best = top_of_rows(np.arange(10, 19)[None], scores, k)
+    found, best = select_top_k(np.arange(10, 19)[None], scores, k)
     np.testing.assert_array_equal(found, order + 10)
     np.testing.assert_array_equal(best, np.take_along_axis(scores, order, axis=1))
 

@@ -133,7 +133,7 @@ def test_the_network_is_another_regressor_and_gets_the_seed(run, embeddings, vec
     ("options", "message"),
     [
         (["--class", "musik"], "unknown class 'musik'; close: music"),
-        (["--regressor", "forest"], "unknown regressor 'forest'; known: network, ridge"),
+        (["--regressor", "forest"], "unknown regressor 'forest'; expected one of network, ridge"),
         (["-o", "unseen.xyz"], "unseen.xyz: its ending names no vector format"),
         (
             ["-o", "unseen.wce"],

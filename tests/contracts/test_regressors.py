@@ -115,9 +115,9 @@ def with_bad(matrix, value):
         (U[:0], S[:0], "terms to learn from: 0; expected at least 2"),
         (with_bad(U, np.nan), S, "row 3 of U holds a NaN, an infinity"),
         (U, with_bad(S, np.inf), "row 3 of S holds a NaN, an infinity"),
-        (U, S[:, 0], r"S: the matrix has shape \(300,\)"),
-        (U, S[:, :0], r"S: the matrix has shape \(300, 0\)"),
-        (U.astype(str), S, "U: the matrix has shape"),
+        (U, S[:, 0], r"S: the vectors have shape \(300,\)"),
+        (U, S[:, :0], r"S: the vectors have shape \(300, 0\)"),
+        (U.astype(str), S, "U: the vectors have shape"),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(name, rows, targets, message):

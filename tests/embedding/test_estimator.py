@@ -220,7 +220,7 @@ def test_bad_input_is_refused_and_nothing_is_fitted(texts, labels, message):
     [
         (
             {"correlation": "dott"},
-            r"unknown correlation 'dott' \(did you mean 'dot'\?\); known: chi",
+            r"unknown correlation 'dott' \(did you mean 'dot'\?\); expected one of chi",
         ),
         ({"correlation": 5}, "unknown correlation 5"),
         ({"weighting": "x"}, "unknown weighting 'x'"),

@@ -324,7 +324,7 @@ class Broken:
     [
         ({"U": U.matrix}, "U is a ndarray; expected WordVectors"),
         ({"wce": U}, "wce is a WordVectors; expected WordClassEmbeddings"),
-        ({"regressor": "forest"}, "unknown regressor 'forest'; known: network, ridge"),
+        ({"regressor": "forest"}, "unknown regressor 'forest'; expected one of network, ridge"),
         ({"regressor": 3}, "regressor is 3; expected one of network, ridge, or an object"),
         ({"regressor": Broken((1.0,))}, r"an array of shape \(6,\) for 6 terms; expected \(6, 3\)"),
         ({"regressor": Broken((1.0, 2))}, r"of shape \(6, 2\) for 6 terms"),

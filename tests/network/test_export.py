@@ -311,7 +311,9 @@ def test_without_the_packages_for_onnx_the_error_names_the_pip_command(
     monkeypatch.setitem(sys.modules, package, None)
     if package == "onnxscript":
         pytest.importorskip("onnx", reason="wordclass[onnx] is not installed")
-    expected = rf"{package} is needed to write .*a\.onnx: pip install 'wordclass\[onnx\]'"
+    expected = (
+        rf"{package} is needed to write .*a\.onnx; install it with: pip install 'wordclass\[onnx\]'"
+    )
     with pytest.raises(wc.MissingExtraError, match=expected):
         fitted("cnn").export(tmp_path / "a.onnx")
     assert not list(tmp_path.iterdir())

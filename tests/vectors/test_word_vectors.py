@@ -49,9 +49,9 @@ def test_numpy_str_and_int_become_plain_ones():
         (None, [[1.0]], None, "terms is one NoneType"),
         (["a", "b"], [1.0, 2.0], None, r"shape \(2,\)"),
         (["a"], [[]], None, "at least one column"),
-        (["a"], [["x"]], None, "expected numbers"),
-        (["a"], [[1j]], None, "expected numbers"),
-        (["a", "b"], [[1.0], [2.0, 3.0]], None, "differ in length"),
+        (["a"], [["x"]], None, "expected a matrix of numbers"),
+        (["a"], [[1j]], None, "expected a matrix of numbers"),
+        (["a", "b"], [[1.0], [2.0, 3.0]], None, "have different lengths"),
         (["a", "b"], [[1.0], [np.nan]], None, "'b' holds a NaN"),
         (["a", "b"], [[np.inf, -np.inf], [1.0, 1.0]], None, "'a' holds a NaN"),
         (["a"], [[1e39]], None, "too large"),
@@ -169,8 +169,8 @@ def test_n_is_a_whole_number_from_one(n):
         ([0, 0], "no direction"),
         ([np.nan, 1], "no direction"),
         ([1, 2, 3], "3 numbers; expected 2"),
-        (5, "expected numbers"),
-        (None, "expected numbers"),
+        (5, "expected a matrix of numbers"),
+        (None, "expected a matrix of numbers"),
     ],
 )
 def test_a_query_without_direction_is_refused(query, message):

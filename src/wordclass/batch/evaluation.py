@@ -208,7 +208,7 @@ def write_errors(
     wrong = [k for k, (true, predicted) in enumerate(both) if {*true} != {*predicted}]
     all_told = model.predictions([corpus.texts[k] for k in wrong]).to_dicts()
     with open_row_writer(path, _ERROR_COLUMNS, escape_formulas=escape_formulas) as write:
-        for k, told in zip(progress.over(wrong, "explaining errors"), all_told, strict=True):
+        for k, told in zip(progress.track(wrong, "explaining errors"), all_told, strict=True):
             true, predicted = ([*map(str, each)] for each in both[k])
             shares = [told["scores"][label] for label in predicted]
             row = (

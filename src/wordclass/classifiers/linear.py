@@ -17,7 +17,7 @@ from wordclass.decision.measures import check_target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
 from wordclass.decision.thresholds import Calibration, tuned_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.matrix import block_names, other_tasks
+from wordclass.embedding.matrix import check_other_tasks, list_block_names
 from wordclass.errors import InputError
 from wordclass.linear.features import LinearCorpus, LinearFeatures
 from wordclass.linear.problem import class_costs
@@ -296,7 +296,7 @@ class LinearClassifier(TextClassifier):
                 "WordVectors.load returns them"
             )
         if self.other is not None:
-            block_names(self.other)
+            list_block_names(self.other)
         fixed: dict[str, tuple[Any, ...]] = {"characters": self._sizes_to_try(texts)}
         for name in LinearChoices.__dataclass_fields__.keys() - {"characters", "loss"}:
             option = getattr(self, name)
@@ -400,7 +400,7 @@ class LinearClassifier(TextClassifier):
             folds,
             vectorizer=self._vectorizer,
             vectors=self.vectors,
-            tasks=other_tasks(self.other) if self.other else {},
+            tasks=check_other_tasks(self.other) if self.other else {},
             encoder=encoder,
             class_weights=class_costs(self.class_weight, documents.labels.codeframe),
             n_jobs=self.n_jobs,

@@ -40,7 +40,7 @@ from wordclass.decision.thresholds import (
     without_absent_classes,
 )
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.matrix import BLOCKS, EmbeddingMatrix, block_names, other_tasks
+from wordclass.embedding.matrix import BLOCKS, EmbeddingMatrix, check_other_tasks, list_block_names
 from wordclass.errors import InputError
 from wordclass.network import export, machine
 from wordclass.network.checkpoint import Checkpoint, Epoch
@@ -234,7 +234,7 @@ class NetworkClassifier(TextClassifier):
         rates = self.supervised_dropout
         if not isinstance(rates, Mapping):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
-        blocks = (*BLOCKS, *block_names(self.other))
+        blocks = (*BLOCKS, *list_block_names(self.other))
         dropout_rates("supervised_dropout", blocks, rates)
         trained_blocks(blocks, self.trainable)
         if not isinstance(self.context, str | PathLike | None):
@@ -256,7 +256,7 @@ class NetworkClassifier(TextClassifier):
             )
         if wce is not None and wce.analyzer is None and wce.ngrams != (1, 1):
             raise InputError(f"networks read single words; wce has ngrams={wce.ngrams}")
-        has_words = vectors is not None or wce is not None or bool(other_tasks(self.other))
+        has_words = vectors is not None or wce is not None or bool(check_other_tasks(self.other))
         if not has_words and self.random_dims == 0 and self.context is None:
             raise InputError(
                 "there are no vectors: give vectors, wce, other, context or random_dims"
@@ -330,7 +330,7 @@ class NetworkClassifier(TextClassifier):
     def _all_rows(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Put the vectors side by side, if there is memory for them."""
         U, vectorizer, vocabulary = self.vectors, self._vectorizer(), None
-        tasks, n_random = other_tasks(self.other), self.random_dims
+        tasks, n_random = check_other_tasks(self.other), self.random_dims
         has_words = U is not None or wce is not None or bool(tasks)
         if n_random is None:
             n_random = 0 if has_words or self.context is not None else _RANDOM_DIMS
@@ -444,7 +444,7 @@ class NetworkClassifier(TextClassifier):
             E = data.with_trained_rows(trained)  # type: ignore[arg-type]
             network.layer = layer_for_use(E, data.encoder).to(device)
             try:
-                with progress.on_progress(progress.nobody):
+                with progress.on_progress(progress.ignore):
                     logits = self._scorer_of(network, E, data.encoder).scores(texts)
             finally:
                 network.layer = trained

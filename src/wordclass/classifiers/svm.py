@@ -22,7 +22,7 @@ from wordclass.decision.measures import check_target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
 from wordclass.decision.thresholds import best_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.matrix import EmbeddingMatrix, block_names, other_tasks
+from wordclass.embedding.matrix import EmbeddingMatrix, check_other_tasks, list_block_names
 from wordclass.errors import InputError
 from wordclass.linear.newton import DenseOneVsRest, in_threads
 from wordclass.linear.one_vs_rest import TOLERANCE, OneVsRest
@@ -254,12 +254,12 @@ class SvmClassifier(TextClassifier):
             for each in np.ravel(np.asarray(self.C, dtype=object)):
                 check_number("C", each, above=0.0, hint=", or 'auto'")
         own_embeddings(self)  # refuses what is none, also where it is of no use
-        if block_names(self.other) and self._of_words in ("tfidf", "encoder"):
+        if list_block_names(self.other) and self._of_words in ("tfidf", "encoder"):
             told = f"features={self.features!r} sums up no word vectors, so other is of no use"
             raise InputError(f"{told}; it is with 'vectors', 'vectors+wce' or 'wce'")
 
     def _check_vectors(self) -> None:
-        other_tasks(self.other)
+        check_other_tasks(self.other)
         if self.vectors is not None and not isinstance(self.vectors, WordVectors):
             raise InputError(
                 f"vectors is a {type(self.vectors).__name__}; expected WordVectors, such as "

@@ -24,7 +24,7 @@ from wordclass.corpus.reader import Label
 from wordclass.corpus.splits import fingerprint_texts, share_split
 from wordclass.decision.measures import check_target, evaluate
 from wordclass.embedding.estimator import Labels
-from wordclass.embedding.matrix import other_tasks
+from wordclass.embedding.matrix import check_other_tasks
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.linear.search import Documents, Search, Settings
 from wordclass.linear.search import Trial as Trial
@@ -329,7 +329,7 @@ class _Trials:
     @cached_property
     def _context(self) -> str:
         """The version, the classifier, and a checksum of documents and vectors."""
-        vectors, tasks = self.fixed.get("vectors"), other_tasks(self.fixed.get("other"))
+        vectors, tasks = self.fixed.get("vectors"), check_other_tasks(self.fixed.get("other"))
         known = [digest_of(self.train), digest_of(self.validation)]
         if isinstance(vectors, WordVectors):
             known.append(digest("\n".join(vectors.terms), vectors.matrix))

@@ -61,7 +61,7 @@ class Settings:
     def say(self, *lines: str) -> None:
         """Tell the user something that is not a result: on standard error, line by line."""
         if not self.quiet:
-            progress.pause()  # lines that are written above a bar are folded
+            progress.clear()  # lines that are written above a bar are folded
             tables.print_to_stderr(*lines)
 
     def tell(self, result: dict[str, Any], message: str) -> None:

@@ -148,7 +148,7 @@ class ShardedCorpus:
             raise InputError("no files were named: a corpus has at least one part")
         files = [file for name in names for file in _files(fspath(name))]
         parts = [part for file in files for part in _cut(file, options, part_bytes)]
-        with progress.on_progress(progress.nobody):  # a look at the first record is no news
+        with progress.on_progress(progress.ignore):  # a look at the first record is no news
             return cls(parts, _options_for_files(parts, options), selection)
 
     def __len__(self) -> int:

@@ -318,7 +318,7 @@ def cross_fit(
         rows = np.arange(n_docs)
     all_scores: Floats32 = np.zeros((len(rows), 0), np.float32)
     start = 0
-    for split in splits if step is None else progress.over(splits, step):
+    for split in splits if step is None else progress.track(splits, step):
         scores = fit_and_score(split)
         if not start:
             shape = (*scores.shape[:-2], len(rows), scores.shape[-1])

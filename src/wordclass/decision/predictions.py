@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordclass import catalogue
-from wordclass.arrays import Flags, Floats, Floats32, Ints, top_of_rows
+from wordclass.arrays import Flags, Floats, Floats32, Ints, select_top_k
 from wordclass.corpus.labels import Codeframe
 from wordclass.corpus.reader import Label
 from wordclass.decision.thresholds import decide
@@ -109,7 +109,7 @@ class Predictions:
         values: Any = self.values
         if not self.codeframe.is_multilabel:
             values = np.where(self.decisions, np.inf, values)
-        columns, _ = top_of_rows(np.arange(n_classes)[None], values, min(k, n_classes))
+        columns, _ = select_top_k(np.arange(n_classes)[None], values, min(k, n_classes))
         return columns
 
     def top(self, k: int) -> list[list[tuple[Label, float]]]:

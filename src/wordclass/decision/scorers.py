@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from wordclass.arrays import Floats, Floats32, Ints, Sparse, top_of_rows
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, select_top_k
 from wordclass.corpus.reader import Label
 from wordclass.decision.explanation import (
     ENCODER,
@@ -74,7 +74,7 @@ class Scorer(Protocol):
         scores = np.empty((len(listed), k), np.float32)
         every_column = np.arange(self.n_classes)[None]
         for rows in blocks(len(listed), self.n_classes):
-            columns[rows], scores[rows] = top_of_rows(every_column, self.scores(listed[rows]), k)
+            columns[rows], scores[rows] = select_top_k(every_column, self.scores(listed[rows]), k)
         return columns, scores
 
     def probabilities(self, scores: Floats | Floats32) -> Floats | None:

@@ -261,7 +261,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         n_folds = int(folds.max(initial=-1)) + 1
         counts = FoldCounts(X, encoded.Y, folds, n_folds, learner.recipe.count)
         embed = self._adopt(replace(learned, counts=counts.everything))
-        without = (counts.without([fold]) for fold in progress.over(range(n_folds), STEP))
+        without = (counts.without([fold]) for fold in progress.track(range(n_folds), STEP))
         return np.array([embed(rest).astype(np.float32) for rest in without])
 
     def partial_fit(

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import catalogue
-from wordclass.arrays import Floats32, Ints, first_not_finite
+from wordclass.arrays import Floats32, Ints, find_nonfinite_row
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
@@ -125,7 +125,7 @@ class EmbeddingMatrix:
             term in common; or a vector holds a NaN or an infinity; or there is nothing to predict
             from, or for; or other embeddings are not fitted, or have a name of ours.
         """
-        tasks = other_tasks(other)
+        tasks = check_other_tasks(other)
         _check(U, wce, tasks, random_dims, seed)
         _check_unseen(unseen, has_both=U is not None and wce is not None and keep_unseen)
         terms = _vocabulary(U, wce, tasks, vocabulary)
@@ -162,7 +162,7 @@ class EmbeddingMatrix:
             matrix[len(terms) + 1] = 0
         own = Analyzer() if wce is None else wce.vectorizer_.build_analyzer()
         made = cls(terms, unseen_terms, matrix, blocks, analyzer or own)
-        if (bad := first_not_finite(matrix)) is not None:
+        if (bad := find_nonfinite_row(matrix)) is not None:
             raise InputError(f"the vector of {made._name(bad)!r} holds a NaN or an infinity")
         return made
 
@@ -301,7 +301,7 @@ class EmbeddingMatrix:
         return type(self), fields
 
 
-def block_names(other: object) -> list[str]:
+def list_block_names(other: object) -> list[str]:
     """Return how the blocks of other tasks are named; refuse what cannot be a name."""
     if other is None:
         return []
@@ -315,9 +315,9 @@ def block_names(other: object) -> list[str]:
     return [*other]
 
 
-def other_tasks(other: Mapping[str, Any] | None) -> dict[str, WordClassEmbeddings]:
+def check_other_tasks(other: Mapping[str, Any] | None) -> dict[str, WordClassEmbeddings]:
     """Return the embeddings of other tasks by name; refuse what are none, or not fitted."""
-    block_names(other)
+    list_block_names(other)
     tasks = {**(other or {})}
     for name, given in tasks.items():
         if given is None:  # of a model that was loaded

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import catalogue, progress
-from wordclass.arrays import Floats32, Ints, first_not_finite, normalize_rows
+from wordclass.arrays import Floats32, Ints, find_nonfinite_row, normalize_rows
 from wordclass.corpus.labels import describe_unknown_name
 from wordclass.corpus.reader import Label
 from wordclass.embedding.estimator import WordClassEmbeddings
@@ -116,7 +116,7 @@ def _predictions(
                 f"the regressor predicted an array of shape {made.shape} for {len(block)} terms; "
                 f"expected {(len(block), n_columns)}"
             )
-        if first_not_finite(made) is not None:
+        if find_nonfinite_row(made) is not None:
             raise InputError("the regressor predicted a NaN or an infinity")
         yield place, made
         progress.report("predicting", place.stop, len(rows))
@@ -201,7 +201,7 @@ class UnseenTerms:
             raise InputError(f"wce is a {type(wce).__name__}; expected WordClassEmbeddings")
         check_is_fitted(wce)
         check_int("seed", seed, 0)
-        if (bad := first_not_finite(U.matrix)) is not None:
+        if (bad := find_nonfinite_row(U.matrix)) is not None:
             raise InputError(f"the vector of {U.terms[bad]!r} holds a NaN or an infinity")
         shared = _SharedTerms.of(U, wce, regressor, seed)
         chosen, matrix, rows = _unseen(U, wce, terms)

@@ -62,7 +62,7 @@ class Job:
         self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
         self._n_items = count_shards(items)
         self._n_done = 0
-        self._listener = progress.listener()
+        self._listener = progress.current_listener()
 
     def run(self, work: Work[Sum], step: str, plus: Callable[[Sum, Sum], Sum] = add) -> Sum:
         """Make one pass, and return the sum over all parts."""

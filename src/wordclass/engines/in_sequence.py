@@ -20,7 +20,7 @@ class InSequence:
                 yield numbered
                 tell(1)
 
-        with progress.on_progress(progress.nobody):  # of single files
+        with progress.on_progress(progress.ignore):  # of single files
             return work(told())
 
     def __enter__(self) -> "InSequence":

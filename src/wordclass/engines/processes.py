@@ -42,7 +42,7 @@ class Processes:
                 for run in numbers
             )
             try:
-                with progress.on_progress(progress.nobody):  # of single files
+                with progress.on_progress(progress.ignore):  # of single files
                     made: Sum = tree_sum(_told(parallel(tasks), numbers, tell), add)
             except killed.TerminatedWorkerError as error:
                 told = (

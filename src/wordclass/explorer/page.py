@@ -173,7 +173,7 @@ def _class_facts(views: Exploration) -> list[JsonObject]:
     n_terms = int(np.clip(_CLASSES_BYTES // (40 * n_classes), 5, 30))
     n_docs = 5 if n_classes <= _MANY_CLASSES // 4 else 2 if n_classes <= _MANY_CLASSES else 0
     made = []
-    for name in progress.over(views.classes, "describing classes"):
+    for name in progress.track(views.classes, "describing classes"):
         found = views.class_(name, n_terms)
         for key in ("typical", "doubtful"):
             if key in found:
@@ -189,7 +189,7 @@ def _mistakes(views: Exploration) -> tuple[JsonObject | None, dict[str, JsonObje
     table, cells, size = views.mistakes(), {}, 0
     names = [*views.classes, None]
     frequent = table["cells"][:_MOST_CELLS]
-    for true, predicted, _ in progress.over(frequent, "explaining mistakes"):
+    for true, predicted, _ in progress.track(frequent, "explaining mistakes"):
         found = views.cell(names[true], names[predicted], 20)
         found["documents"] = _cut(found["documents"], _MOST_CELL_DOCUMENTS)
         size += _size(found)

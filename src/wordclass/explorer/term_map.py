@@ -149,7 +149,7 @@ def make_map(
         class_of=class_of,
         panels=[
             Panel(title, caption, places(space, seed), neighbor_share(space, class_of))
-            for title, caption, space in progress.over(spaces, "laying out the map")
+            for title, caption, space in progress.track(spaces, "laying out the map")
         ],
         vectors=both.astype(np.float32),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordclass.arrays import Floats, Floats32, Ints, normalize_rows, top_of_rows
+from wordclass.arrays import Floats, Floats32, Ints, normalize_rows, select_top_k
 from wordclass.corpus.labels import describe_unknown_name
 from wordclass.corpus.reader import LabelledCorpus
 from wordclass.decision.explanation import Explanation
@@ -484,7 +484,7 @@ def describe_map(
         "profiles": [],
     }
     if profiles is not None:
-        best, values = top_of_rows(np.arange(profiles.shape[1])[None], profiles, 5)
+        best, values = select_top_k(np.arange(profiles.shape[1])[None], profiles, 5)
         facts["profiles"] = [
             [[j, round(value, 3)] for j, value in zip(*row, strict=True)]
             for row in zip(best.tolist(), values.tolist(), strict=True)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from wordclass import progress
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, row_numbers, top_of_rows
+from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, row_numbers, select_top_k
 from wordclass.corpus.reader import Label
 from wordclass.decision.thresholds import Calibration
 from wordclass.decision.tree_scorer import ClassTree, TreeModel
@@ -255,7 +255,7 @@ class TreeProblem:
 
     def solve(self, rows: Ints, tolerance: float, step: str) -> TreeModel:
         """Learn the models of all nodes from some rows; their scores are not stretched yet."""
-        nodes = progress.over(range(self.tree.n_nodes), step)
+        nodes = progress.track(range(self.tree.n_nodes), step)
         weights, intercepts = zip(
             *(self._solve_node(node, rows, tolerance) for node in nodes), strict=True
         )
@@ -341,10 +341,10 @@ def candidates(model: TreeModel, X: Sparse, k: int) -> tuple[Ints, Floats]:
     nodes, above = np.zeros((n_docs, 1), np.int64), np.zeros((n_docs, 1))
     while (nodes >= 0).any():
         classes, below = _step(model, X, nodes, above, k)
-        columns, scores = top_of_rows(
+        columns, scores = select_top_k(
             np.hstack([columns, classes[0]]), np.hstack([scores, classes[1]]), k
         )
-        nodes, above = top_of_rows(*below, _BEAM)
+        nodes, above = select_top_k(*below, _BEAM)
     return columns, scores
 
 
@@ -368,7 +368,7 @@ def _step(
         for is_class, (found, scores) in zip((True, False), met, strict=True):
             chosen = np.flatnonzero((targets >= 0) == is_class)
             own = np.broadcast_to(np.abs(targets[chosen]), (len(made), len(chosen)))
-            own, values = top_of_rows(own, made[:, chosen], found.shape[2])
+            own, values = select_top_k(own, made[:, chosen], found.shape[2])
             found[documents, slots, : own.shape[1]] = own
             scores[documents, slots, : own.shape[1]] = values
     classes, below = ((a.reshape(n_docs, -1), b.reshape(n_docs, -1)) for a, b in met)

@@ -109,7 +109,7 @@ def _write_pt2(exported: TextNetwork, path: Path) -> None:
 
 def _write_onnx(exported: TextNetwork, path: Path, place: Path) -> None:
     for package in ("onnx", "onnxscript"):
-        catalogue.import_extra(package, f"to write {place}", brought_by="onnx")
+        catalogue.import_extra(package, f"to write {place}", extra="onnx")
     n_bytes = sum(each.nbytes for each in exported.state_dict().values())
     if n_bytes > _MOST_BYTES:
         raise InputError(

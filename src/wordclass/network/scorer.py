@@ -87,7 +87,7 @@ class NetworkScorer(Scorer):
         n_done = 0
         for vectors in token_vectors(self.context, E.analyze, texts, self.max_length, self.n_jobs):
             rows = np.arange(n_done, n_done + len(vectors))
-            with progress.on_progress(progress.nobody):  # the encoder reports the progress of both
+            with progress.on_progress(progress.ignore):  # the encoder reports the progress of both
                 logits[rows] = self.network.scores(
                     ids.part(rows), padding=E.padding, pad=self.pad, context=vectors
                 )

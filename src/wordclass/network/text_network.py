@@ -128,7 +128,7 @@ class TextNetwork(nn.Module):
         self.eval()
         try:
             with torch.inference_mode():
-                for rows in progress.over(_batches(texts.lengths, pad), "scoring texts"):
+                for rows in progress.track(_batches(texts.lengths, pad), "scoring texts"):
                     batch = texts.part(rows).padded(padding, pad)
                     ids, lengths = torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths)
                     shift = {k: each.to(device) for k, each in brought(context, rows).items()}

@@ -458,7 +458,7 @@ class Training:
         """Return the logits (n, m) of texts, each process making its share."""
         own = texts.part(self.processes.share(np.arange(len(texts))))
         # else the bar of the training would go and come
-        with progress.on_progress(progress.nobody):
+        with progress.on_progress(progress.ignore):
             scores = self.network.scores(
                 own.texts, padding=own.padding, pad=own.pad, context=own.context
             )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wordclass import catalogue, progress
-from wordclass.arrays import NOT_FINITE, Floats32, Ints, first_not_finite, normalize_rows
+from wordclass.arrays import NONFINITE_VALUE, Floats32, Ints, find_nonfinite_row, normalize_rows
 from wordclass.errors import InputError, MissingDataError, MissingExtraError
 from wordclass.options import list_texts, n_threads
 from wordclass.sentence.cache import SentenceCache, key_of
@@ -186,8 +186,8 @@ class SentenceEncoder:
             )
         with np.errstate(over="ignore"):  # an infinity then, which is refused
             vectors = given.astype(np.float32)
-        if (row := first_not_finite(vectors)) is not None:
-            told = f"returned {NOT_FINITE} for the text {texts[row][:40]!r}"
+        if (row := find_nonfinite_row(vectors)) is not None:
+            told = f"returned {NONFINITE_VALUE} for the text {texts[row][:40]!r}"
             raise InputError(f"the encoder {self.name} {told}")
         self.n_dims = vectors.shape[1]
         return normalize_rows(vectors.astype(np.float64)).astype(np.float32)

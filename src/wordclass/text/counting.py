@@ -304,7 +304,7 @@ def _over_blocks(
 
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
         results = parallel(joblib.delayed(work)(block) for block in blocks)
-    steps = progress.over(blocks, _STEP)
+    steps = progress.track(blocks, _STEP)
     return [result for _, result in zip(steps, results, strict=True)]
 
 

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from wordclass import catalogue
 from wordclass.arrays import (
-    NOT_FINITE,
+    NONFINITE_VALUE,
     Floats32,
     Ints,
     as_float32,
-    first_not_finite,
+    find_nonfinite_row,
     normalize_rows,
 )
 from wordclass.errors import InputError
@@ -100,8 +100,8 @@ class WordVectors:
         if len(vectors.index) != len(listed):
             twice = next(term for k, term in enumerate(listed) if vectors.index[term] != k)
             raise InputError(f"the term {twice!r} occurs more than once; expected distinct terms")
-        if (bad := first_not_finite(rows)) is not None:
-            raise InputError(f"the vector of {listed[bad]!r} holds {NOT_FINITE}")
+        if (bad := find_nonfinite_row(rows)) is not None:
+            raise InputError(f"the vector of {listed[bad]!r} holds {NONFINITE_VALUE}")
         return vectors
 
     @classmethod

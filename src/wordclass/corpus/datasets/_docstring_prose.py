@@ -90,7 +90,7 @@ def read_all(areas: Collection[str]) -> list[Docstring]:
     # the collector would walk the syntax trees, which hold no cycles: a third of the time
     gc.disable()
     try:
-        for file in progress.over(find_files(areas), "reading docstrings"):
+        for file in progress.track(find_files(areas), "reading docstrings"):
             found += read_file(file)
     finally:
         if was_enabled:

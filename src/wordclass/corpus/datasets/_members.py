@@ -70,7 +70,7 @@ def read(paths: Sequence[Path], wanted: Wanted, step: str) -> Iterator[Member]:
     def is_wanted(name: str) -> bool:
         return not PurePosixPath(name).name.startswith(".") and wanted(name)
 
-    for path in progress.over(paths, step):
+    for path in progress.track(paths, step):
         with as_storage_error(path):
             try:
                 yield from _read_one(path, is_wanted)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from wordclass.arrays import NOT_FINITE, Floats, Floats32, as_float32, first_not_finite
+from wordclass.arrays import NONFINITE_VALUE, Floats, Floats32, as_float32, find_nonfinite_row
 from wordclass.errors import InputError
 
 _BLOCK = 4096  # rows held in float64 at a time
@@ -63,6 +63,6 @@ def _checked(name: str, given: object) -> Floats32:
         rows = as_float32(given)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
-    if (bad := first_not_finite(rows)) is not None:
-        raise InputError(f"row {bad} of {name} holds {NOT_FINITE}")
+    if (bad := find_nonfinite_row(rows)) is not None:
+        raise InputError(f"row {bad} of {name} holds {NONFINITE_VALUE}")
     return rows

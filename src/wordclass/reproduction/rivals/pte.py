@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32, Ints, Sparse, first_not_finite, row_numbers
+from wordclass.arrays import Floats, Floats32, Ints, Sparse, find_nonfinite_row, row_numbers
 from wordclass.corpus.labels import check_class_count, read_labelled_texts
 from wordclass.errors import InputError
 from wordclass.native import extension
@@ -124,7 +124,7 @@ def pte(
         training.run(min(_STEPS_PER_REPORT, n_steps - done))
     progress.report(_STEP, n_steps, n_steps)
     vectors = training.word_vectors()
-    if first_not_finite(vectors) is not None:
+    if find_nonfinite_row(vectors) is not None:
         told = f"lower learning_rate, which is {learning_rate}, or n_negatives"
         raise InputError(f"the vectors grew without end; {told}")
     return WordVectors.of(vocabulary.terms, vectors)

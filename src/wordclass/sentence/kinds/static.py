@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from safetensors import safe_open
 
-from wordclass.arrays import NOT_FINITE, Floats32, first_not_finite
+from wordclass.arrays import NONFINITE_VALUE, Floats32, find_nonfinite_row
 from wordclass.errors import FormatError
 from wordclass.sentence.kinds._files import is_transformer, read_modules, read_tokenizer
 from wordclass.storage.files import wrap_foreign_errors
@@ -103,8 +103,8 @@ def _read_table(path: Path) -> Floats32:
         if weights.shape != rows.shape[:1] or weights.dtype.kind not in "fiu":
             raise FormatError(path, None, f"weights: expected {len(rows)} numbers, one per token")
         rows = rows * np.asarray(weights, np.float32)[:, None]
-    if (bad := first_not_finite(rows)) is not None:
-        raise FormatError(path, None, f"the vector of token {bad} holds {NOT_FINITE}")
+    if (bad := find_nonfinite_row(rows)) is not None:
+        raise FormatError(path, None, f"the vector of token {bad} holds {NONFINITE_VALUE}")
     return rows
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from wordclass import progress
-from wordclass.arrays import NOT_FINITE, Floats32
+from wordclass.arrays import NONFINITE_VALUE, Floats32
 from wordclass.errors import FormatError
 from wordclass.native import extension
 from wordclass.vectors.formats import _file
@@ -93,7 +93,7 @@ def _checked(path: Path, first_line: int, block: bytes, n_dims: int, found: _Fou
             raise FormatError(path, first_line + line, f"not a number: {field!r}")
         if not math.isfinite(number):
             term = terms.split(b"\n")[place // n_dims].decode("utf-8")
-            reason = f"the vector of {term!r} holds {NOT_FINITE}"
+            reason = f"the vector of {term!r} holds {NONFINITE_VALUE}"
             raise FormatError(path, first_line + line, reason)
         numbers[place] = number
     if has_bad_line:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wordclass import progress
-from wordclass.arrays import Floats32, first_not_finite
+from wordclass.arrays import Floats32, find_nonfinite_row
 from wordclass.storage.files import open_for_reading
 from wordclass.vectors.formats._file import MOST_DIMS, Bytes, expect, first_rows, to_vectors
 from wordclass.vectors.subwords import Subwords
@@ -66,7 +66,7 @@ def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
         own, words = own[rows], [words[row] for row in rows]
     if not longest:
         return to_vectors(path, kept, own, None)
-    are_finite = first_not_finite(pieces) is None
+    are_finite = find_nonfinite_row(pieces) is None
     expect(path, are_finite, "the vector of a subword holds a NaN or an infinity")
     subwords = Subwords(pieces, shortest, longest)
     means, n_pieces = subwords.sums(words)
