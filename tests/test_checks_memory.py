@@ -85,5 +85,5 @@ def test_what_is_needed_beside_the_rows_counts_too(monkeypatch):
     options.check_table("two rows", [3, 9], 100, 50)
     with pytest.raises(options.InputError, match=r"min_docs=6 would fit: at most 1 terms"):
         options.check_table("three rows", [3, 9, 5], 100, 100)
-    with pytest.raises(options.InputError, match="no min_docs would help: take fewer documents"):
+    with pytest.raises(options.InputError, match="no min_docs would help: use fewer documents"):
         options.check_table("two rows", [3, 9], 100, 200)

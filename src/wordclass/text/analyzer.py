@@ -231,7 +231,7 @@ def choose_analyzer(
     pattern do not apply.
     """
     shortest_longest = check_ngrams(ngrams)
-    dropped = _checked_stop_words(stop_words)
+    dropped = check_stop_words(stop_words)
     if callable(analyzer):
         if dropped or shortest_longest != (1, 1):
             raise InputError(
@@ -324,7 +324,8 @@ def check_ngrams(
     return shortest, longest
 
 
-def _checked_stop_words(stop_words: str | Collection[str] | None) -> frozenset[str]:
+def check_stop_words(stop_words: str | Collection[str] | None) -> frozenset[str]:
+    """Return stop words as a set, or raise an InputError."""
     if stop_words is None:
         return frozenset()
     if isinstance(stop_words, str) and stop_words == "english":

@@ -1,8 +1,9 @@
 """Texts to the weighted document-by-term matrix X, as a scikit-learn transformer."""
 
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -16,9 +17,18 @@ from wordclass.arrays import Floats32, Ints, Sparse, to_sparse
 from wordclass.corpus.labels import check_class_count, read_labelled_texts
 from wordclass.embedding.counts import WordClassCounts
 from wordclass.errors import InputError
-from wordclass.options import list_texts
+from wordclass.options import FLAG, N_JOBS, Kind, Option, list_texts
 from wordclass.text import counting
-from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, choose_analyzer, lacks_spaces
+from wordclass.text.analyzer import (
+    CHARACTERS,
+    TOKEN_PATTERN,
+    Analyze,
+    Analyzer,
+    check_ngrams,
+    check_stop_words,
+    choose_analyzer,
+    lacks_spaces,
+)
 from wordclass.text.counting import Counted, CountedTerms, Weight
 from wordclass.text.spool import SpooledTexts
 from wordclass.text.vocabulary import Vocabulary, bound_in_docs
@@ -57,6 +67,95 @@ def shared_options(estimator: BaseEstimator, kind: type[BaseEstimator]) -> dict[
     """Return those options of an estimator that another kind of estimator has too."""
     known = kind().get_params(deep=False)
     return {name: each for name, each in estimator.get_params(deep=False).items() if name in known}
+
+
+def _accepts_weighting(value: object) -> bool:
+    if isinstance(value, str):
+        catalogue.entry("weightings", value)  # raises an error that lists the names
+    return isinstance(value, str | SupervisedWeight) or callable(value)
+
+
+def _accepts_min_docs(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    bound_in_docs(value, 1, "min_docs")  # raises an error
+    return True
+
+
+def _accepts_ngrams(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    check_ngrams(value)  # raises an error
+    return True
+
+
+def _accepts_stop_words(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    check_stop_words(value)  # raises an error
+    return True
+
+
+def parse_ngrams(text: str) -> tuple[int, int]:
+    """Return the sizes of n-grams that a user wrote as text, such as "2", "1,2" or "1-2".
+
+    Examples
+    --------
+    >>> parse_ngrams("1-2")
+    (1, 2)
+    """
+    sizes = text.strip("[]() ").replace("-", ",").split(",")
+    if len(sizes) > 2 or not all(size.strip().isdecimal() for size in sizes):
+        raise InputError(f"ngrams are {text!r}", expected="one or two numbers, such as 1,2")
+    return int(sizes[0]), int(sizes[-1])
+
+
+NGRAMS = Kind("(int, int)", "(shortest, longest), such as (1, 2)", _accepts_ngrams, parse_ngrams)
+
+# the options of `DocumentVectorizer` that all estimators with a vectorizer have too
+TEXT_OPTIONS: Mapping[str, Option] = MappingProxyType(
+    {
+        "weighting": Option(
+            "How terms are weighted: the name of a weighting, a function of occurrences (n, v) and "
+            "vocabulary that returns X, or an object whose method `fit(occurrences, Y)` learns "
+            "from labels and returns such a function.",
+            Kind(
+                'str, callable or object with "fit"',
+                "the name of a weighting, a function, or an object with the method fit",
+                _accepts_weighting,
+            ),
+        ),
+        "min_docs": Option(
+            "Keep terms that occur in at least this number of training documents (int), or this "
+            "share of them (float).",
+            Kind("int from 1 or float", "a number of documents or a share", _accepts_min_docs),
+        ),
+        "ngrams": Option(
+            "Shortest and longest run of words that makes a term, or of characters if the analyzer "
+            'is "characters".',
+            NGRAMS,
+        ),
+        "mask_numbers": Option("Replace each number in a text by one and the same word.", FLAG),
+        "analyzer": Option(
+            "How texts are cut into terms. None: words. "
+            '"characters": n-grams of the characters of each word, with a space before and after '
+            "it, for which `ngrams=(2, 5)` is usual. A function from a text to its terms replaces "
+            "all other options of words.",
+            Kind(
+                'callable or "characters"',
+                "'characters', a function from a text to its terms",
+                lambda value: callable(value) or (isinstance(value, str) and value == CHARACTERS),
+            ),
+            also=(None,),
+        ),
+        "stop_words": Option(
+            'Words to leave out: "english" for a built-in list, or a collection of words.',
+            Kind(
+                "str or collection of str", "'english', a collection of words", _accepts_stop_words
+            ),
+            also=(None,),
+        ),
+        "n_jobs": Option(
+            "Number of threads; None is one, -1 is all cores. The result does not depend on it.",
+            N_JOBS,
+            also=(None,),
+        ),
+    }
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
