@@ -1,4 +1,4 @@
-"""What every engine must do: the same sums in the same order, and errors as they are."""
+"""Every engine adds the same sums in the same order and passes user errors on unchanged."""
 
 import functools
 
@@ -18,40 +18,40 @@ ENGINES = [
     )
     for name in catalogue.names("engines")
 ]
-NUMBERS = {"spark": (7,)}  # of parts; all others take next to no time
+N_SHARDS = {"spark": (7,)}  # fewer trials, because Spark is slow
 
 
-def joined(left, right):
+def join(left, right):
     return f"({left}{right})"
 
 
 def letters(items):
-    return tree_sum((f"{number}{item}" for number, item in items), joined)
+    return tree_sum((f"{number}{item}" for number, item in items), join)
 
 
-def refusing(items):
+def raise_at_item_5(items):
     for number, item in items:
         if number == 5:
-            raise wc.FormatError(f"{item}.jsonl", 7, "no good")
+            raise wc.FormatError(f"{item}.jsonl", 7, "invalid")
     return ""
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_sums_are_added_in_one_order_whatever_the_engine(name, engine_named):
+def test_all_engines_add_sums_in_the_same_order(name, engine_named):
     with engine_named(name) as engine:
         for n_items in (1, 50) if name == "spark" else (1, 3, 11, 50):
             items = [chr(ord("a") + k % 26) for k in range(n_items)]
-            told = []
-            made = engine.map_and_add(letters, items, joined, told.append)
-            assert made == letters(enumerate(items))
-            assert sum(told) <= n_items
+            reported = []
+            total = engine.map_and_add(letters, items, join, reported.append)
+            assert total == letters(enumerate(items))
+            assert sum(reported) <= n_items
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_an_error_of_the_users_arrives_as_it_is(name, engine_named):
-    with engine_named(name) as engine, pytest.raises(wc.FormatError) as told:
-        engine.map_and_add(refusing, ["a"] * 9, joined, lambda _: None)
-    assert str(told.value) == "a.jsonl, line 7: no good"
+def test_a_user_error_is_passed_on_unchanged(name, engine_named):
+    with engine_named(name) as engine, pytest.raises(wc.FormatError) as error:
+        engine.map_and_add(raise_at_item_5, ["a"] * 9, join, lambda _: None)
+    assert str(error.value) == "a.jsonl, line 7: invalid"
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -59,20 +59,20 @@ def test_an_engine_gives_the_fit_of_all_texts_at_once(name, engine_named, tmp_pa
     texts, labels = multilabel_corpus(300)
     order = np.random.default_rng(0).permutation(50)
     with engine_named(name) as engine:
-        for n_parts in NUMBERS.get(name, (1, 3, 7, 50)):
-            names = [each for each in order if each < n_parts]
-            parts = write_parts(tmp_path / str(n_parts), texts, labels, n_parts, names)
+        for n_shards in N_SHARDS.get(name, (1, 3, 7, 50)):
+            names = [name for name in order if name < n_shards]
+            parts = write_parts(tmp_path / str(n_shards), texts, labels, n_shards, names)
             for correlation in ("dot", "ppmi", "information_gain", "chi_square"):
                 wce = functools.partial(wc.WordClassEmbeddings, correlation=correlation, min_docs=2)
                 whole = wce().fit(texts, labels)
-                found = wce().fit_parts(parts, engine=engine)
-                assert_equal_vectors(found, whole)
+                fitted = wce().fit_parts(parts, engine=engine)
+                assert_equal_vectors(fitted, whole)
         again = wce().fit_parts(parts, engine=engine)
-        np.testing.assert_array_equal(again.vectors_, found.vectors_)
+        np.testing.assert_array_equal(again.vectors_, fitted.vectors_)
         in_sequence = wce().fit_parts(parts)
-        np.testing.assert_array_equal(in_sequence.vectors_, found.vectors_)
+        np.testing.assert_array_equal(in_sequence.vectors_, fitted.vectors_)
         np.testing.assert_array_equal(
-            in_sequence.learned_.counts.term_weight, found.learned_.counts.term_weight
+            in_sequence.learned_.counts.term_weight, fitted.learned_.counts.term_weight
         )
 
 
@@ -87,28 +87,28 @@ def test_every_option_of_a_fit_has_the_same_effect(name, engine_named, tmp_path)
         {"analyzer": "characters", "ngrams": (2, 3), "stop_words": None},
     ]
     with engine_named(name) as engine:
-        for given in options[: 2 if name == "spark" else None]:
-            whole = wc.WordClassEmbeddings(**given).fit(texts, labels)
-            found = wc.WordClassEmbeddings(**given).fit_parts(parts, engine=engine)
-            assert found.columns_ == whole.columns_
-            np.testing.assert_allclose(found.vectors_, whole.vectors_, rtol=1e-5, atol=1e-5)
+        for option_values in options[: 2 if name == "spark" else None]:
+            whole = wc.WordClassEmbeddings(**option_values).fit(texts, labels)
+            fitted = wc.WordClassEmbeddings(**option_values).fit_parts(parts, engine=engine)
+            assert fitted.columns_ == whole.columns_
+            np.testing.assert_allclose(fitted.vectors_, whole.vectors_, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_malformed_record_is_told_by_file_and_line(name, engine_named, tmp_path):
+def test_a_malformed_record_is_reported_with_file_and_line(name, engine_named, tmp_path):
     parts = write_parts(tmp_path / "parts", *corpus(200), 20)
     bad = parts / "part-017.jsonl"
     lines = bad.read_text().splitlines()
     bad.write_text("\n".join([*lines[:4], '{"text": 5}', *lines[4:]]) + "\n")
     with engine_named(name) as engine:
-        with pytest.raises(wc.FormatError) as told:
+        with pytest.raises(wc.FormatError) as error:
             wc.WordClassEmbeddings().fit_parts(parts, engine=engine)
-        assert str(told.value).startswith(f"{bad}, line 5: field 'text' is the number 5")
+        assert str(error.value).startswith(f"{bad}, line 5: field 'text' is the number 5")
         skipping = wc.ShardedCorpus.of(parts, on_bad_record="skip")
-        found = wc.WordClassEmbeddings().fit_parts(skipping, engine=engine)
-        assert (found.seen_.n_docs, found.seen_.n_skipped) == (200, 1)
-        assert found.seen_.bad.line == 5
-        assert_equal_vectors(found, wc.WordClassEmbeddings().fit(*corpus(200)))
+        fitted = wc.WordClassEmbeddings().fit_parts(skipping, engine=engine)
+        assert (fitted.seen_.n_docs, fitted.seen_.n_skipped) == (200, 1)
+        assert fitted.seen_.bad.line == 5
+        assert_equal_vectors(fitted, wc.WordClassEmbeddings().fit(*corpus(200)))
 
 
 def test_an_unknown_engine_is_refused():
@@ -119,17 +119,20 @@ def test_an_unknown_engine_is_refused():
         open_engine(5),
     ):
         pass
-    with pytest.raises(wc.InputError, match="'processes' has no option 'master'; it has n_workers"):
+    with pytest.raises(
+        wc.InputError,
+        match="'processes' has no option 'master'; expected n_workers",
+    ):
         wc.engine("processes", master="local")
-    with pytest.raises(wc.InputError, match="'in_sequence' has no option 'n_workers'; it has none"):
+    with pytest.raises(wc.InputError, match="'in_sequence' has no option 'n_workers'; leave it"):
         wc.engine("in_sequence", n_workers=2)
 
 
 @pytest.mark.parametrize("name", ["in_sequence", "processes"])
-def test_a_table_of_dask_is_for_dask_alone(name):
+def test_a_table_of_dask_is_refused_by_other_engines(name):
     bag = pytest.importorskip("dask.bag", reason="the extra 'dask' is not installed")
     table = bag.from_sequence([*zip(*corpus(30), strict=True)], npartitions=2)
-    with pytest.raises(wc.InputError, match="a table of dask is worked on by the engine 'dask'"):
+    with pytest.raises(wc.InputError, match="a table of dask; use the engine 'dask'"):
         wc.WordClassEmbeddings().fit_parts(table, engine=name)
 
 
@@ -144,19 +147,19 @@ def test_real_corpora_give_the_fit_of_all_texts_at_once(
     train = wc.read_corpus(shared_data(file), split="train")
     order = np.random.default_rng(1).permutation(50)
     correlations = ("dot", "ppmi", "information_gain", "chi_square")
-    made = {each: wc.WordClassEmbeddings(correlation=each) for each in correlations}
-    for each in made.values():
-        each.fit(train.texts, train.labels)
+    expected = {name: wc.WordClassEmbeddings(correlation=name) for name in correlations}
+    for embeddings in expected.values():
+        embeddings.fit(train.texts, train.labels)
     with engine_named(name) as engine:
-        for n_parts in (1, 3, 7, 50):
-            names = [each for each in order if each < n_parts]
-            folder = tmp_path / str(n_parts)
-            parts = write_parts(folder, train.texts, train.labels, n_parts, names)
+        for n_shards in (1, 3, 7, 50):
+            names = [name for name in order if name < n_shards]
+            folder = tmp_path / str(n_shards)
+            parts = write_parts(folder, train.texts, train.labels, n_shards, names)
             for correlation in correlations:
-                found = wc.WordClassEmbeddings(correlation=correlation)
-                assert_equal_vectors(found.fit_parts(parts, engine=engine), made[correlation])
+                fitted = wc.WordClassEmbeddings(correlation=correlation)
+                assert_equal_vectors(fitted.fit_parts(parts, engine=engine), expected[correlation])
         again = wc.WordClassEmbeddings(correlation=correlation).fit_parts(parts, engine=engine)
-        np.testing.assert_array_equal(again.vectors_, found.vectors_)
+        np.testing.assert_array_equal(again.vectors_, fitted.vectors_)
         # cross-fitted: the features of the documents, in the order of the parts
         files = again.fit_transform_parts(parts, tmp_path / "features", engine=engine)
     whole = wc.WordClassEmbeddings(correlation=correlation)

@@ -1,4 +1,4 @@
-"""Clusters of Dask that are not as they should be."""
+"""Errors of the engine "dask" when its cluster is missing, silent or outdated."""
 
 import socket
 import subprocess
@@ -29,7 +29,7 @@ main([sys.argv[1], "--no-nanny", "--nthreads", "1", "--no-dashboard"])
 
 @pytest.fixture
 def scheduler():
-    """A scheduler, and what starts a worker of it that has another wordclass, or none."""
+    """Yield the address of a scheduler, and a function that starts a worker of some version."""
     started = []
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
 
@@ -44,45 +44,48 @@ def scheduler():
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
-    [("none", "has no wordclass: install version"), ("9.9", "has wordclass 9.9, but here is")],
+    ("version", "message"),
+    [
+        ("none", r"has no wordclass; install version \S+ there"),
+        ("9.9", r"has wordclass 9.9; expected \S+, as here; install version \S+ there"),
+    ],
 )
-def test_a_worker_without_wordclass_or_with_another_version_is_refused(scheduler, version, told):
+def test_a_worker_without_wordclass_or_with_another_version_is_refused(scheduler, version, message):
     address, start = scheduler
     start(version)
-    with pytest.raises(wc.EngineError, match=told) as error:
+    with pytest.raises(wc.EngineError, match=message) as error:
         wc.engine("dask", scheduler=address)
     assert "\n" not in str(error.value)
 
 
-def test_a_scheduler_that_does_not_answer_is_told_of(monkeypatch):
+def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch):
     from wordclass.engines import dask
 
-    assert dask._PATIENCE <= 25
-    monkeypatch.setattr(dask, "_PATIENCE", 2)
+    assert dask._CONNECT_SECONDS <= 25
+    monkeypatch.setattr(dask, "_CONNECT_SECONDS", 2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         start = time.perf_counter()
-        with pytest.raises(wc.EngineError, match="does not answer within 2 seconds; is the addr"):
+        with pytest.raises(wc.EngineError, match="not answer within 2 seconds; check the addr"):
             wc.engine("dask", scheduler=f"tcp://127.0.0.1:{silent.getsockname()[1]}")
         assert time.perf_counter() - start < 12
     with pytest.raises(wc.EngineError, match="does not answer"):
         wc.engine("dask", scheduler="tcp://127.0.0.1:1")
 
 
-def test_a_cluster_without_workers_is_told_of(scheduler, monkeypatch):
+def test_a_cluster_without_workers_is_an_error(scheduler, monkeypatch):
     from wordclass.engines import dask
 
-    monkeypatch.setattr(dask, "_PATIENCE", 1)
+    monkeypatch.setattr(dask, "_CONNECT_SECONDS", 1)
     with pytest.raises(wc.EngineError, match="has no workers"):
         wc.engine("dask", scheduler=scheduler[0])
 
 
-def test_a_client_and_an_address_are_one_too_many(dask_client):
+def test_a_client_together_with_an_address_is_refused(dask_client):
     with pytest.raises(wc.InputError, match="not both"):
         wc.engine("dask", client=dask_client, scheduler="tcp://127.0.0.1:1")
 
 
-def test_a_cluster_that_is_started_here_is_closed_again():
+def test_a_cluster_that_the_engine_started_is_closed():
     with wc.engine("dask", n_workers=1) as engine:
         client = engine._client
         assert engine.n_workers == 1

@@ -1,4 +1,4 @@
-"""Engines that are started here listen where this machine alone can reach them."""
+"""Clusters that an engine starts listen on the loopback interface only."""
 
 import json
 import os
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/net/tcp").is_file(), reason="sockets are listed on Linux"),
 ]
 
-# in a process of its own: the sockets are those of its tree, and its Spark is started anew
+# in a separate process, so that all sockets of its process tree belong to the engine
 CODE = """
 import json, operator, os, sys
 import listening_sockets
@@ -34,11 +34,11 @@ with wc.engine(sys.argv[1], n_workers=2) as engine:
 """
 
 
-# code that runs for seconds is not worth optimizing
+# a virtual machine that runs for seconds needs no optimizing compiler
 JAVA = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell"
 
 
-def listening(engine):
+def listening_addresses(engine):
     environment = {name: text for name, text in os.environ.items() if name != "SPARK_LOCAL_IP"}
     environment["PYTHONPATH"] = str(Path(__file__).parents[1])
     environment["PYSPARK_SUBMIT_ARGS"] = JAVA
@@ -57,7 +57,7 @@ def require(engine):
     if engine == "spark":
         pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
         if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-            pytest.skip("there is no Java, which Spark needs (Debian: default-jre)")
+            pytest.skip("Spark needs Java, which is not installed (Debian: default-jre)")
     else:
         pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -65,17 +65,19 @@ def require(engine):
 @pytest.mark.parametrize("engine", ["dask", "spark"])
 def test_every_socket_of_an_engine_is_on_the_loopback_interface(engine):
     require(engine)
-    addresses = listening(engine)
-    assert len(addresses) >= 3  # of scheduler and workers; of driver and block manager
+    addresses = listening_addresses(engine)
+    assert len(addresses) >= 3  # scheduler and workers, or driver and block manager
     assert [address for address in addresses if not address.is_loopback] == []
 
 
 def test_another_address_is_used_only_if_it_is_asked_for(monkeypatch):
     monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
-    assert {*spark._addresses("local[2,4]").values()} == {"127.0.0.1"}
-    assert spark._addresses("spark://10.0.0.1:7077") == {}  # its executors must reach the driver
+    assert {*spark._driver_addresses("local[2,4]").values()} == {"127.0.0.1"}
+    assert (
+        spark._driver_addresses("spark://10.0.0.1:7077") == {}
+    )  # its executors must reach the driver
     monkeypatch.setenv("SPARK_LOCAL_IP", "10.0.0.7")
-    assert {*spark._addresses("local").values()} == {"10.0.0.7"}
+    assert {*spark._driver_addresses("local").values()} == {"10.0.0.7"}
 
 
 def test_sockets_that_other_machines_reach_are_noticed():

@@ -10,32 +10,48 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from wordclass import catalogue
-from wordclass.engines.tasks import Add, Sum, Tell, Work, listed, runs, tree_levels
+from wordclass.engines.tasks import (
+    Add,
+    Report,
+    Sum,
+    Work,
+    cut_into_chunks,
+    require_sequence,
+    tree_sum_by_levels,
+)
 from wordclass.errors import EngineError, InputError, WordClassError
 from wordclass.options import check_int
 
-_PATIENCE = 20  # seconds for a scheduler to answer
-_RETRIES = 3  # of a task that fails for reasons of its worker
+_CONNECT_SECONDS = 20
+_REPORT_SECONDS = 0.5
+_MAX_RETRIES = 3  # of a task whose worker failed
+_DEFAULT_PORT = 8786
 _LOOPBACK = "127.0.0.1"
 
 
 class Dask:
-    """Works on the parts of a corpus, or on the partitions of a bag or dataframe, by Dask.
+    """Engine that processes the shards of a corpus, or the partitions of a table, by Dask.
 
     Parameters
     ----------
     client : distributed.Client, optional
-        A cluster that is there already.
+        The client of a running cluster.
     scheduler : str, optional
-        The address of one, such as "tcp://10.0.0.1:8786". By default a cluster is started here; its
-        scheduler, workers and dashboard listen on the loopback interface only.
+        The address of the scheduler of a running cluster, such as "tcp://10.0.0.1:8786". By
+        default, a cluster is started on this machine; its scheduler, workers and dashboard listen
+        on the loopback interface only.
     n_workers : int, optional
-        How many processes the cluster that is started here has; by default one per core.
+        The number of processes of a cluster that is started on this machine. By default one per
+        core.
 
     Raises
     ------
+    InputError
+        If both a client and an address are given, or `n_workers` is not a positive int.
     EngineError
-        The scheduler does not answer; or a worker has no wordclass, or another version.
+        If the scheduler does not answer, or a worker has no wordclass or another version of it.
+    MissingExtraError
+        If Dask is not installed.
     """
 
     def __init__(
@@ -46,11 +62,13 @@ class Dask:
     ) -> None:
         distributed = catalogue.import_extra("distributed", "for the engine 'dask'", "dask")
         if client is not None and scheduler is not None:
-            raise InputError("give a client or the address of a scheduler, not both")
+            raise InputError(
+                "client and scheduler are both given", hint="give a client or an address, not both"
+            )
         self._opened: list[Any] = []
         self._client = client
         if client is None and scheduler is not None:
-            self._client = _connected(distributed, scheduler)
+            self._client = _connect(distributed, scheduler)
         elif client is None:
             if n_workers is not None:
                 check_int("n_workers", n_workers, 1)
@@ -72,22 +90,26 @@ class Dask:
 
     @property
     def n_workers(self) -> int:
-        """How many parts are worked on at the same time."""
+        """The number of shards that are processed at the same time."""
         return max(1, int(sum(self._client.ncores().values())))
 
     def _check_workers(self) -> None:
-        """Refuse workers that cannot do the work, or do it differently."""
+        """Raise EngineError if a worker is missing or has another version of wordclass."""
         try:
-            self._client.wait_for_workers(1, timeout=_PATIENCE)
+            self._client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
         except TimeoutError as error:
-            raise EngineError(f"the scheduler {self._address} has no workers") from error
-        found = self._client.run(metadata.version, "wordclass", on_error="return")
-        own = metadata.version("wordclass")
-        for worker, version in sorted(found.items()):
+            raise EngineError(
+                f"the scheduler {self._address} has no workers", hint="start workers and try again"
+            ) from error
+        versions = self._client.run(metadata.version, "wordclass", on_error="return")
+        own_version = metadata.version("wordclass")
+        for worker, version in sorted(versions.items()):
+            hint = f"install version {own_version} there"
             if isinstance(version, BaseException):
-                raise EngineError(f"the worker {worker} has no wordclass: install version {own}")
-            if version != own:
-                raise EngineError(f"the worker {worker} has wordclass {version}, but here is {own}")
+                raise EngineError(f"the worker {worker} has no wordclass", hint=hint)
+            if version != own_version:
+                problem = f"the worker {worker} has wordclass {version}"
+                raise EngineError(problem, expected=f"{own_version}, as here", hint=hint)
 
     @property
     def _address(self) -> str:
@@ -98,55 +120,82 @@ class Dask:
         work: Work[Sum],
         items: Any,  # noqa: ANN401 - a sequence, a bag or a dataframe
         add: Add[Sum],
-        tell: Tell,
+        report: Report,
     ) -> Sum:
-        """Return the sum over all items; sums are added by the workers."""
+        """Return the sum over all items.
+
+        Parameters
+        ----------
+        work : callable
+            Picklable function from pairs of number and item to their sum.
+        items : sequence, bag or dataframe
+            The shards, or a table of Dask, whose partitions are the shards.
+        add : callable
+            Function that adds two sums.
+        report : callable
+            Function that is called with the number of items of finished tasks.
+
+        Returns
+        -------
+        object
+            The sum over all items.
+
+        Raises
+        ------
+        EngineError
+            If the cluster fails.
+        """
         delayed: Any = catalogue.import_extra("dask", "for the engine 'dask'").delayed
         client = self._client
-        shared = self._sent(work)
+        shared = self._send(work)
         if hasattr(items, "to_delayed"):
             partitions = [*items.to_delayed()]
-            tasks = [delayed(_work_on)(shared, k, [each]) for k, each in enumerate(partitions)]
+            tasks = [
+                delayed(_run_task)(shared, number, [partition])
+                for number, partition in enumerate(partitions)
+            ]
             sizes = [1] * len(tasks)
         else:
-            numbers = runs(len(listed(items)), self.n_workers)
-            sizes = [*map(len, numbers)]
-            tasks = [delayed(_work_on)(shared, run[0], [items[k] for k in run]) for run in numbers]
-        leaves = client.compute(tasks, retries=_RETRIES)
-        total = tree_levels(leaves, _adding(client, add))
+            chunks = cut_into_chunks(len(require_sequence(items)), self.n_workers)
+            sizes = [*map(len, chunks)]
+            tasks = [
+                delayed(_run_task)(shared, chunk[0], [items[k] for k in chunk]) for chunk in chunks
+            ]
+        leaves = client.compute(tasks, retries=_MAX_RETRIES)
+        total = tree_sum_by_levels(leaves, _submit_additions(client, add))
         size_of = {leaf.key: size for leaf, size in zip(leaves, sizes, strict=True)}
-        del leaves, tasks  # what was added up is forgotten by the workers
+        del leaves, tasks  # so that workers release sums that were added
         try:
-            made: Sum = self._waited_for(total, size_of, tell)
-        except BaseException:  # also Ctrl-C: nobody wants the rest
+            result: Sum = self._wait_for(total, size_of, report)
+        except BaseException:  # including Ctrl-C
             client.cancel([total])
             raise
         finally:
             shared.release()
             total.release()
-        return made
+        return result
 
-    def _sent(self, work: Work[Sum]) -> Any:  # noqa: ANN401 - a future
+    def _send(self, work: Work[Sum]) -> Any:  # noqa: ANN401 - a future
         """Send the work to the cluster, once.
 
-        It is the result of a task, so that each worker holds one copy, with what it makes of it
-        (the native form of a vocabulary), and a copy that is lost with its worker is made again;
-        what `scatter` sends is lost.
+        The work is the result of a task, so that each worker holds one copy together with what is
+        derived from it (the native form of a vocabulary), and a copy that is lost with its worker
+        is computed again. What `scatter` sends would be lost.
         """
         pickled = catalogue.import_extra("cloudpickle", "for the engine 'dask'", "dask").dumps(work)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return self._client.submit(pickle.loads, pickled, pure=False, retries=_RETRIES)
+            return self._client.submit(pickle.loads, pickled, pure=False, retries=_MAX_RETRIES)
 
-    def _waited_for(self, total: Any, size_of: dict[str, int], tell: Tell) -> Any:  # noqa: ANN401
-        """Wait for a sum, and tell of the tasks that are done on the way."""
+    def _wait_for(self, total: Any, size_of: dict[str, int], report: Report) -> Any:  # noqa: ANN401
+        """Return the result of a future; report finished tasks while waiting."""
         wait: Any = catalogue.import_extra("distributed", "for the engine 'dask'", "dask").wait
         try:
             while True:
                 try:
-                    wait(total, timeout=0.5)
+                    wait(total, timeout=_REPORT_SECONDS)
                 except TimeoutError:
-                    tell(self._n_done(size_of))
+                    report(self._pop_finished(size_of))
                     continue
                 return total.result()
         except WordClassError:
@@ -155,48 +204,53 @@ class Dask:
             reason = " ".join(str(error).split())
             raise EngineError(f"Dask: {type(error).__name__}: {reason:.300}") from error
 
-    def _n_done(self, size_of: dict[str, int]) -> int:
-        """Return how many items are in tasks that were not done before, and are now."""
-        held: dict[str, str] = {}
-        with suppress(Exception):  # a scheduler without wordclass cannot tell
-            held = self._client.run_on_scheduler(_states, keys=[*size_of])
-        done = [key for key, state in held.items() if state in ("memory", "released", "forgotten")]
-        return sum(size_of.pop(key) for key in done)
+    def _pop_finished(self, size_of: dict[str, int]) -> int:
+        """Remove the tasks that have finished from `size_of` and return their number of items."""
+        states: dict[str, str] = {}
+        with suppress(Exception):  # a scheduler without wordclass cannot run the function
+            states = self._client.run_on_scheduler(_task_states, keys=[*size_of])
+        finished_states = ("memory", "released", "forgotten")
+        finished = [key for key, state in states.items() if state in finished_states]
+        return sum(size_of.pop(key) for key in finished)
 
     def __enter__(self) -> "Dask":
+        """Return the engine itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close what was opened here; a client of the user's stays open."""
+        """Close the cluster if it was started here; a client that was passed in stays open."""
         while self._opened:
             self._opened.pop().close()
 
 
-def _states(dask_scheduler: Any, keys: list[str]) -> dict[str, str]:  # noqa: ANN401
-    """Tell the states of tasks; runs on the scheduler."""
+def _task_states(dask_scheduler: Any, keys: list[str]) -> dict[str, str]:  # noqa: ANN401
+    """Return the states of tasks; this runs on the scheduler."""
     return {key: getattr(dask_scheduler.tasks.get(key), "state", "forgotten") for key in keys}
 
 
-def _connected(distributed: Any, address: str) -> Any:  # noqa: ANN401 - a module, a Client
-    place = urlsplit(address if "://" in address else f"tcp://{address}")
+def _connect(distributed: Any, address: str) -> Any:  # noqa: ANN401 - a module, a Client
+    url = urlsplit(address if "://" in address else f"tcp://{address}")
     try:
-        if place.scheme == "tcp":
-            # a scheduler speaks first; for one that says nothing, a client waits without end
-            with socket.create_connection((place.hostname, place.port or 8786), _PATIENCE) as probe:
-                probe.settimeout(_PATIENCE)
+        if url.scheme == "tcp":
+            # a scheduler speaks first; a client would wait forever for a silent server
+            host = (url.hostname, url.port or _DEFAULT_PORT)
+            with socket.create_connection(host, _CONNECT_SECONDS) as probe:
+                probe.settimeout(_CONNECT_SECONDS)
                 if not probe.recv(1):
-                    raise ConnectionError("closed at once")
-        return distributed.Client(address, timeout=_PATIENCE)
+                    raise ConnectionError("the connection was closed immediately")
+        return distributed.Client(address, timeout=_CONNECT_SECONDS)
     except (OSError, TimeoutError, ValueError) as error:
-        told = f"the scheduler {address} does not answer within {_PATIENCE} seconds"
-        raise EngineError(f"{told}; is the address right, and is it running?") from error
+        raise EngineError(
+            f"the scheduler {address} does not answer within {_CONNECT_SECONDS} seconds",
+            hint="check the address and that the scheduler is running",
+        ) from error
 
 
-def _adding(client: Any, add: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:  # noqa: ANN401
-    return lambda left, right: client.submit(add, left, right, pure=False, retries=_RETRIES)
+def _submit_additions(client: Any, add: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:  # noqa: ANN401
+    return lambda first, second: client.submit(add, first, second, pure=False, retries=_MAX_RETRIES)
 
 
-def _work_on(work: Work[Sum], first: int, items: list[Any]) -> Sum:
+def _run_task(work: Work[Sum], first: int, items: list[Any]) -> Sum:
     return work(enumerate(items, start=first))
 
 

@@ -12,69 +12,115 @@ from wordclass.errors import InputError
 
 
 def engine(name: str, **options: Any) -> Engine:  # noqa: ANN401 - each engine has its own
-    """Return an engine by name.
+    """Return an engine, which processes the shards of a corpus.
+
+    All engines give the same result, to the last bit. Use the engine in a `with` block, which
+    closes what it started.
 
     Parameters
     ----------
-    name : str
-        "in_sequence": one part after the other, in this process. "processes": on all cores.
-        "dask", "spark": on a cluster, or on one that is started here.
-    **options
-        `n_workers` ("processes", and clusters that are started here), `client` or `scheduler`
-        ("dask"), `session` or `master` ("spark").
+    name : {"in_sequence", "processes", "dask", "spark"}
+        "in_sequence" processes one shard after the other in this process. "processes" uses several
+        processes of this machine. "dask" and "spark" use a cluster, or start one on this machine.
+    **options : object
+        Options of the engine: `n_workers` (int; for "processes", and for clusters that are started
+        on this machine; by default one per core), `client` or `scheduler` (for "dask"), `session`
+        or `master` (for "spark").
+
+    Returns
+    -------
+    Engine
+        The engine, which is also a context manager.
+
+    Raises
+    ------
+    InputError
+        If the name or an option is unknown or invalid.
+    EngineError
+        If the cluster does not answer, or has another version of wordclass.
+    MissingExtraError
+        If Dask or Spark is not installed.
+
+    See Also
+    --------
+    ShardedCorpus : A corpus of several files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import wordclass as wc
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name, word in {"a": "moon", "b": "rose"}.items():
+    ...     line = f'{{"text": "a {word}", "label": "{name}"}}'
+    ...     _ = (folder / f"{name}.jsonl").write_text(line)
+    >>> with wc.engine("in_sequence") as engine:
+    ...     wc.WordClassEmbeddings(min_docs=1).fit_parts(folder, engine=engine).terms_
+    ['moon', 'rose']
     """
     make = catalogue.entry("engines", name).make
     known = sorted(inspect.signature(make).parameters)
     if unknown := sorted(options.keys() - {*known}):
-        has = f"it has {', '.join(known)}" if known else "it has none"
-        raise InputError(f"the engine {name!r} has no option {unknown[0]!r}; {has}")
-    made: Engine = make(**options)
-    return made
+        raise InputError(
+            f"the engine {name!r} has no option {unknown[0]!r}",
+            expected=", ".join(known) or None,
+            hint=None if known else "leave it out, because this engine has no options",
+        )
+    requested: Engine = make(**options)
+    return requested
 
 
 @contextmanager
-def open_engine(given: str | Engine, **options: Any) -> Iterator[Engine]:  # noqa: ANN401
-    """Give an engine; one that was named is closed afterwards."""
-    if isinstance(given, str):
-        with engine(given, **options) as made:
-            yield made
+def open_engine(name_or_engine: str | Engine, **options: Any) -> Iterator[Engine]:  # noqa: ANN401
+    """Open an engine for the `with` block; close it afterwards only if it was given by name."""
+    if isinstance(name_or_engine, str):
+        with engine(name_or_engine, **options) as opened:
+            yield opened
         return
-    if not hasattr(given, "map_and_add"):
+    if not hasattr(name_or_engine, "map_and_add"):
         known = ", ".join(catalogue.names("engines"))
-        raise InputError(f"engine is {given!r}; expected one of {known}, or what wc.engine returns")
-    yield given
+        raise InputError(
+            f"engine is {name_or_engine!r}", expected=f"one of {known}, or what wc.engine returns"
+        )
+    yield name_or_engine
 
 
 class Job:
-    """Passes over a corpus, with one account of progress for all of them.
+    """Several passes over a corpus that share one progress report.
 
     Parameters
     ----------
     engine : Engine
+        The engine that processes the shards.
     items : sequence or table
-        The parts.
-    what : str
-        What is being done.
+        The shards.
+    description : str
+        The name of the job in progress reports.
     n_passes : int
+        The number of passes.
     """
 
-    def __init__(self, engine: Engine, items: Any, what: str, n_passes: int) -> None:  # noqa: ANN401
-        self._engine, self._items, self._what, self._n_passes = engine, items, what, n_passes
+    def __init__(self, engine: Engine, items: Any, description: str, n_passes: int) -> None:  # noqa: ANN401
+        self._engine = engine
+        self._items = items
+        self._description = description
+        self._n_passes = n_passes
         self._n_items = count_shards(items)
         self._n_done = 0
         self._listener = progress.current_listener()
 
     def run(self, work: Work[Sum], step: str, plus: Callable[[Sum, Sum], Sum] = add) -> Sum:
-        """Make one pass, and return the sum over all parts."""
-        total, before = self._n_items * self._n_passes, self._n_done
+        """Run one pass and return the sum over all shards."""
+        total = self._n_items * self._n_passes
+        n_done_before = self._n_done
 
-        def tell(n_more: int) -> None:
-            self._n_done += n_more
-            shown = min(self._n_done, before + self._n_items)
-            self._listener(f"{self._what}: {step}", shown, total)
+        def report(n_items: int) -> None:
+            self._n_done += n_items
+            n_done = min(self._n_done, n_done_before + self._n_items)
+            self._listener(f"{self._description}: {step}", n_done, total)
 
-        tell(0)
-        made = self._engine.map_and_add(work, self._items, plus, tell)
-        self._n_done = before + self._n_items
-        tell(0)
-        return made
+        report(0)
+        result = self._engine.map_and_add(work, self._items, plus, report)
+        self._n_done = n_done_before + self._n_items
+        report(0)
+        return result

@@ -1,7 +1,7 @@
 """Several processes of this machine."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,18 +9,38 @@ from typing import Any
 import joblib
 
 from wordclass import catalogue, progress
-from wordclass.engines.tasks import Add, Sum, Tell, Work, listed, runs, tree_sum
+from wordclass.engines.tasks import (
+    Add,
+    Report,
+    Sum,
+    Work,
+    cut_into_chunks,
+    require_sequence,
+    tree_sum,
+)
 from wordclass.errors import EngineError
 from wordclass.options import check_int
 
 
 class Processes:
-    """Works on several parts at a time, each in a process of its own.
+    """Engine that processes several shards at the same time, each in its own process.
 
     Parameters
     ----------
     n_workers : int, optional
-        How many processes; by default as many as there are cores.
+        The number of processes. By default one per core.
+
+    Raises
+    ------
+    InputError
+        If `n_workers` is not a positive int.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> with wc.engine("processes", n_workers=2) as engine:
+    ...     engine.n_workers
+    2
     """
 
     def __init__(self, n_workers: int | None = None) -> None:
@@ -28,57 +48,82 @@ class Processes:
             check_int("n_workers", n_workers, 1)
         self.n_workers = n_workers or joblib.cpu_count()
 
-    def map_and_add(self, work: Work[Sum], items: Sequence[Any], add: Add[Sum], tell: Tell) -> Sum:
-        """Return the sum over all items."""
-        numbers = runs(len(listed(items)), self.n_workers)
+    def map_and_add(
+        self, work: Work[Sum], items: Sequence[Any], add: Add[Sum], report: Report
+    ) -> Sum:
+        """Return the sum over all items.
+
+        Parameters
+        ----------
+        work : callable
+            Picklable function from pairs of number and item to their sum.
+        items : sequence
+            The shards.
+        add : callable
+            Function that adds two sums.
+        report : callable
+            Function that is called with the number of items of each finished task.
+
+        Returns
+        -------
+        object
+            The sum over all items.
+
+        Raises
+        ------
+        EngineError
+            If a process was killed.
+        """
+        chunks = cut_into_chunks(len(require_sequence(items)), self.n_workers)
         parallel = joblib.Parallel(self.n_workers, return_as="generator", batch_size=1)
-        killed = catalogue.import_extra("joblib.externals.loky.process_executor", "for processes")
+        executor = catalogue.import_extra("joblib.externals.loky.process_executor", "for processes")
         with tempfile.TemporaryDirectory(prefix="wordclass-") as folder:
-            # what all tasks share, such as the vocabulary, is read once by each process
+            # each process reads once what all tasks share, such as the vocabulary
             shared = Path(folder, "work")
-            shared.write_bytes(_cloudpickle().dumps(work))
+            shared.write_bytes(_import_cloudpickle().dumps(work))
             tasks = (
-                joblib.delayed(_work_on)(str(shared), [(k, items[k]) for k in run])
-                for run in numbers
+                joblib.delayed(_run_task)(str(shared), [(k, items[k]) for k in chunk])
+                for chunk in chunks
             )
             try:
-                with progress.on_progress(progress.ignore):  # of single files
-                    made: Sum = tree_sum(_told(parallel(tasks), numbers, tell), add)
-            except killed.TerminatedWorkerError as error:
-                told = (
-                    "a process was killed, maybe because memory ran out; fewer n_workers (--jobs)"
-                )
-                raise EngineError(f"{told} or smaller parts need less") from error
-        return made
+                with progress.on_progress(progress.ignore):  # hide the progress of single files
+                    total: Sum = tree_sum(_report_each(parallel(tasks), chunks, report), add)
+            except executor.TerminatedWorkerError as error:
+                raise EngineError(
+                    "a process was killed, possibly because memory ran out",
+                    hint="use fewer n_workers (--jobs) or smaller files",
+                ) from error
+        return total
 
     def __enter__(self) -> "Processes":
+        """Return the engine itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Let the processes be: they end by themselves when there is nothing to do."""
+        """Do nothing: idle processes end by themselves."""
 
 
-def _told(sums: Any, numbers: list[range], tell: Tell) -> Any:  # noqa: ANN401 - of sums
-    for each, run in zip(sums, numbers, strict=True):
-        tell(len(run))
-        yield each
+def _report_each(sums: Any, chunks: list[range], report: Report) -> Iterator[Any]:  # noqa: ANN401
+    for chunk_sum, chunk in zip(sums, chunks, strict=True):
+        report(len(chunk))
+        yield chunk_sum
 
 
-def _work_on(shared: str, numbered: list[tuple[int, Any]]) -> Any:  # noqa: ANN401 - a sum
-    return _read(shared)(numbered)
+def _run_task(shared: str, numbered: list[tuple[int, Any]]) -> Any:  # noqa: ANN401 - a sum
+    return _load_work(shared)(numbered)
 
 
 @lru_cache(maxsize=1)
-def _read(shared: str) -> Callable[[Any], Any]:
-    work: Callable[[Any], Any] = _cloudpickle().loads(Path(shared).read_bytes())
+def _load_work(shared: str) -> Callable[[Any], Any]:
+    work: Callable[[Any], Any] = _import_cloudpickle().loads(Path(shared).read_bytes())
     return work
 
 
-def _cloudpickle() -> Any:  # noqa: ANN401 - a module
-    """Return what joblib pickles with, also functions that the user defined somewhere."""
+def _import_cloudpickle() -> Any:  # noqa: ANN401 - a module
+    """Return the module that pickles user-defined functions, too."""
     try:
         import cloudpickle
-    except ImportError:  # before joblib 1.6 it had its own
+    except ImportError:  # joblib before version 1.6 contains it
         from joblib.externals import cloudpickle
     return cloudpickle
 

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import metadata
 from queue import Empty, Queue
 from threading import Event, Thread
@@ -16,17 +16,24 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from wordclass import catalogue
-from wordclass.engines.tasks import Add, Sum, Tell, Work, listed, runs, tree_sum
+from wordclass.engines.tasks import (
+    Add,
+    Report,
+    Sum,
+    Work,
+    cut_into_chunks,
+    require_sequence,
+    tree_sum,
+)
 from wordclass.errors import EngineError, InputError, WordClassError
 from wordclass.options import check_int
 
-_PATIENCE = 20  # seconds for a master to answer
-_BRANCHES = 8  # sums that are added by one task: three levels of the tree of two branches each
+_CONNECT_SECONDS = 20
+_REPORT_SECONDS = 0.5
+_DEFAULT_PORT = 7077
+_MAX_TASK_ATTEMPTS = 4  # as on a cluster
+_BRANCHES = 8  # sums that one task adds: three levels of a binary tree
 _SCHEMA = "number long, sum binary, problem binary"
-_NO_ANSWER = (
-    "the master {master} does not answer within {seconds} seconds; is the address right, and is it "
-    "running?"
-)
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -34,31 +41,34 @@ _SETTINGS = {
     "spark.driver.maxResultSize": "0",
     "spark.sql.shuffle.partitions": "16",
 }
-_LOOK = 0.5  # seconds between two looks at how far it is
 
 
 class Spark:
-    """Works on the parts of a corpus, or on the partitions of a DataFrame, by Spark.
+    """Engine that processes the shards of a corpus, or the partitions of a table, by Spark.
 
-    Results are rows of a DataFrame, made by `mapInArrow` and added in a tree; only the last one is
-    collected.
+    Results are rows of a DataFrame, which `mapInArrow` computes and which are added in a tree. Only
+    the last sum is collected.
 
     Parameters
     ----------
     session : pyspark.sql.SparkSession, optional
-        One that is there already.
+        A running session.
     master : str, optional
-        The address of a cluster, such as "spark://10.0.0.1:7077". By default Spark runs here and
-        listens on the loopback interface only, unless the environment variable SPARK_LOCAL_IP names
-        another address.
+        The address of a cluster, such as "spark://10.0.0.1:7077". By default, Spark runs on this
+        machine and listens on the loopback interface only, unless the environment variable
+        SPARK_LOCAL_IP contains another address.
     n_workers : int, optional
-        How many tasks at a time where Spark runs here; by default one per core.
+        The number of tasks at a time if Spark runs on this machine. By default one per core.
 
     Raises
     ------
+    InputError
+        If both a session and an address are given, or `n_workers` is not a positive int.
     EngineError
-        The master does not answer; there is no Java; or an executor has no wordclass, or another
-        version.
+        If the master does not answer, Java is missing, or an executor has no wordclass or another
+        version of it.
+    MissingExtraError
+        If Spark is not installed.
     """
 
     def __init__(
@@ -69,18 +79,20 @@ class Spark:
     ) -> None:
         sql = catalogue.import_extra("pyspark.sql", "for the engine 'spark'", "spark")
         if session is not None and master is not None:
-            raise InputError("give a session or the address of a master, not both")
-        self._is_ours = session is None
+            raise InputError(
+                "session and master are both given", hint="give a session or an address, not both"
+            )
+        self._owns_session = session is None
         self._session = session
         if session is None:
             if n_workers is not None:
                 check_int("n_workers", n_workers, 1)
-            # four attempts of a task, as a cluster has them
-            self._session = _started(sql, master or f"local[{n_workers or '*'},4]")
+            local_master = f"local[{n_workers or '*'},{_MAX_TASK_ATTEMPTS}]"
+            self._session = _start_session(sql, master or local_master)
 
     @property
     def n_workers(self) -> int:
-        """How many parts are worked on at the same time."""
+        """The number of shards that are processed at the same time."""
         return max(1, int(self._session.sparkContext.defaultParallelism))
 
     def map_and_add(
@@ -88,81 +100,121 @@ class Spark:
         work: Work[Sum],
         items: Any,  # noqa: ANN401 - a sequence, or a DataFrame
         add: Add[Sum],
-        tell: Tell,
+        report: Report,
     ) -> Sum:
-        """Return the sum over all items; sums are added by the executors."""
-        with _quietly():
-            return self._map_and_add(work, items, add, tell)
+        """Return the sum over all items.
 
-    def _map_and_add(self, work: Work[Sum], items: Any, add: Add[Sum], tell: Tell) -> Sum:  # noqa: ANN401
-        functions = catalogue.import_extra(
-            "pyspark.sql.functions", "for the engine 'spark'", "spark"
-        )
-        context, own = self._session.sparkContext, metadata.version("wordclass")
-        dumps = catalogue.import_extra(
-            "pyspark.cloudpickle", "for the engine 'spark'", "spark"
-        ).dumps
-        shared = context.broadcast(
-            _Shared(dumps((work, None if hasattr(items, "mapInArrow") else items)))
-        )
-        if hasattr(items, "mapInArrow"):
+        Parameters
+        ----------
+        work : callable
+            Picklable function from pairs of number and item to their sum.
+        items : sequence or DataFrame
+            The shards, or a table of Spark, whose partitions are the shards.
+        add : callable
+            Function that adds two sums.
+        report : callable
+            Function that is called with the number of items of finished tasks.
+
+        Returns
+        -------
+        object
+            The sum over all items.
+
+        Raises
+        ------
+        EngineError
+            If the cluster fails.
+        """
+        with _ignore_pandas_warning():
+            return self._map_and_add(work, items, add, report)
+
+    def _map_and_add(
+        self,
+        work: Work[Sum],
+        items: Any,  # noqa: ANN401
+        add: Add[Sum],
+        report: Report,
+    ) -> Sum:
+        reason = "for the engine 'spark'"
+        functions = catalogue.import_extra("pyspark.sql.functions", reason, "spark")
+        cloudpickle = catalogue.import_extra("pyspark.cloudpickle", reason, "spark")
+        context = self._session.sparkContext
+        own_version = metadata.version("wordclass")
+        is_table = hasattr(items, "mapInArrow")
+        pickled = cloudpickle.dumps((work, None if is_table else items))
+        shared = context.broadcast(_SharedWork(pickled))
+        if is_table:
             n_sums = items.rdd.getNumPartitions()
-            sums = items.mapInArrow(_on_partitions(shared, own), _SCHEMA)
+            sums = items.mapInArrow(_partition_task(shared, own_version), _SCHEMA)
             sizes = [1] * n_sums
         else:
-            numbers = runs(len(listed(items)), self.n_workers)
-            sizes, n_sums = [*map(len, numbers)], len(numbers)
+            chunks = cut_into_chunks(len(require_sequence(items)), self.n_workers)
+            sizes = [*map(len, chunks)]
+            n_sums = len(chunks)
             table = self._session.range(0, n_sums, 1, n_sums)  # one row per task
-            sums = table.mapInArrow(_on_runs(shared, own, numbers), _SCHEMA)
+            sums = table.mapInArrow(_chunk_task(shared, own_version, chunks), _SCHEMA)
         while n_sums > 1:
             node = functions.floor(functions.col("number") / _BRANCHES)
-            sums = sums.groupBy(node.alias("node")).applyInArrow(_adding(add), _SCHEMA)
+            sums = sums.groupBy(node.alias("node")).applyInArrow(_addition_task(add), _SCHEMA)
             n_sums = -(-n_sums // _BRANCHES)
-        with _telling(context, sizes, tell), _told_in_one_line():
+        with _report_tasks(context, sizes, report), _errors_in_one_line():
             rows = sums.collect()
         shared.unpersist()
         if not rows:
-            raise InputError("the table is empty: there are no texts")
+            raise InputError("the table is empty", expected="at least one text")
         (row,) = rows
         if row.problem is not None:
             raise pickle.loads(row.problem)
-        made: Sum = pickle.loads(row.sum)
-        return made
+        total: Sum = pickle.loads(row.sum)
+        return total
 
     def __enter__(self) -> "Spark":
+        """Return the engine itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop Spark where it was started here; a session of the user's goes on."""
-        if self._is_ours:
+        """Stop Spark if it was started here; a session that was passed in keeps running."""
+        if self._owns_session:
             self._session.stop()
 
 
-def _started(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkSession
-    """Start a session, or say why there is none: Spark itself would wait for a minute."""
+def _start_session(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkSession
+    """Start a session; raise EngineError early, because Spark itself would wait for a minute."""
     address = urlsplit(master)
     if address.scheme == "spark":
+        host = (address.hostname, address.port or _DEFAULT_PORT)
         try:
-            socket.create_connection((address.hostname, address.port or 7077), _PATIENCE).close()
+            socket.create_connection(host, _CONNECT_SECONDS).close()
         except (OSError, ValueError) as error:
-            raise EngineError(_NO_ANSWER.format(master=master, seconds=_PATIENCE)) from error
+            raise _no_answer(master) from error
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.master(master).appName("wordclass")
-    for name, value in (_SETTINGS | _addresses(master)).items():
+    for name, value in (_SETTINGS | _driver_addresses(master)).items():
         builder = builder.config(name, value)
     try:
-        with _quietly():
-            return _soon(builder.getOrCreate, _PATIENCE if address.port else None)
+        with _ignore_pandas_warning():
+            return _call_with_timeout(
+                builder.getOrCreate, _CONNECT_SECONDS if address.port else None
+            )
     except TimeoutError as error:
-        raise EngineError(_NO_ANSWER.format(master=master, seconds=_PATIENCE)) from error
-    except Exception as error:  # whatever Java says, or that there is none
+        raise _no_answer(master) from error
+    except Exception as error:  # whatever Java raises, or that it is missing
         reason = " ".join(str(error).split())
-        told = f"Spark cannot be started at {master}: {reason:.200}"
-        raise EngineError(f"{told}; it needs Java 17 or later (Debian: default-jre)") from error
+        raise EngineError(
+            f"Spark cannot be started at {master}: {reason:.200}",
+            hint="install Java 17 or later (Debian: default-jre)",
+        ) from error
 
 
-def _addresses(master: str) -> dict[str, str]:
+def _no_answer(master: str) -> EngineError:
+    return EngineError(
+        f"the master {master} does not answer within {_CONNECT_SECONDS} seconds",
+        hint="check the address and that the master is running",
+    )
+
+
+def _driver_addresses(master: str) -> dict[str, str]:
     """Return the settings for where the driver listens.
 
     The executors of a cluster must reach the driver, so Spark chooses its address there.
@@ -173,127 +225,143 @@ def _addresses(master: str) -> dict[str, str]:
     return {"spark.driver.host": address, "spark.driver.bindAddress": address}
 
 
-def _soon(work: Callable[[], Any], seconds: float | None) -> Any:  # noqa: ANN401
-    """Return what a function returns, or give it up: Spark waits a minute for a silent master."""
-    done: Queue[tuple[Any, Exception | None]] = Queue()
+def _call_with_timeout(function: Callable[[], Any], seconds: float | None) -> Any:  # noqa: ANN401
+    """Return the result of a function; raise TimeoutError if it takes longer."""
+    results: Queue[tuple[Any, Exception | None]] = Queue()
 
     def run() -> None:
         try:
-            done.put((work(), None))
+            results.put((function(), None))
         except Exception as error:
-            done.put((None, error))
+            results.put((None, error))
 
     Thread(target=run, daemon=True).start()
     try:
-        made, problem = done.get(timeout=seconds)
+        result, problem = results.get(timeout=seconds)
     except Empty:
         raise TimeoutError from None
     if problem is not None:
         raise problem
-    return made
+    return result
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep Spark's opinion on new versions of pandas, which is not used here, to itself."""
+def _ignore_pandas_warning() -> Iterator[None]:
+    """Ignore Spark's warning about new versions of pandas, which is not used here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
         yield
 
 
-# --- what runs on the executors -------------------------------------------------------------------
+# --- code that runs on the executors --------------------------------------------------------------
 
 
-class _Shared:
-    """What all tasks share, such as the vocabulary: each process unpickles it once."""
+class _SharedWork:
+    """What all tasks share, such as the vocabulary; each process unpickles it once."""
 
     def __init__(self, pickled: bytes) -> None:
         self._pickled = pickled
 
     @cached_property
-    def loaded(self) -> Any:  # noqa: ANN401 - the work, and the items
+    def work_and_items(self) -> Any:  # noqa: ANN401
         return pickle.loads(self._pickled)
 
 
-def _on_runs(shared: Any, version: str, numbers: list[range]) -> Any:  # noqa: ANN401 - a function
-    """Return the function that works on runs of items, given by their numbers."""
+def _chunk_task(shared: Any, version: str, chunks: list[range]) -> Any:  # noqa: ANN401 - a function
+    """Return a function that processes chunks of items, which the rows of a table number."""
 
-    def work_on(batches: Iterable[Any]) -> Iterator[Any]:
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                work, items = shared.value.loaded
-                run = numbers[number]
-                yield _row(number, version, lambda: work([(k, items[k]) for k in run]))  # noqa: B023
+                work, items = shared.value.work_and_items
+                numbered = [(k, items[k]) for k in chunks[number]]
+                yield _result_batch(number, version, partial(work, numbered))
 
-    return work_on
+    return run
 
 
-def _on_partitions(shared: Any, version: str) -> Any:  # noqa: ANN401 - a function
-    """Return the function that works on the rows of one partition."""
+def _partition_task(shared: Any, version: str) -> Any:  # noqa: ANN401 - a function
+    """Return a function that processes the rows of one partition."""
 
-    def work_on(batches: Iterable[Any]) -> Iterator[Any]:
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
         context: Any = TaskContext.get()
         number = context.partitionId()
-        yield _row(number, version, lambda: shared.value.loaded[0]([(number, batches)]))
 
-    return work_on
+        def process() -> Any:  # noqa: ANN401 - a sum
+            work, _ = shared.value.work_and_items
+            return work([(number, batches)])
+
+        yield _result_batch(number, version, process)
+
+    return run
 
 
-def _adding(add: Add[Any]) -> Any:  # noqa: ANN401 - a function
-    """Return the function that adds the sums of neighbors; the first problem is handed on."""
+def _addition_task(add: Add[Any]) -> Any:  # noqa: ANN401 - a function
+    """Return a function that adds the sums of neighbors, or passes on their first problem."""
 
-    def added(table: Any) -> Any:  # noqa: ANN401 - a table of Arrow
+    def run(table: Any) -> Any:  # noqa: ANN401 - a table of Arrow
         rows = sorted(table.to_pylist(), key=lambda row: row["number"])
         number = rows[0]["number"] // _BRANCHES
         problem = next((row["problem"] for row in rows if row["problem"] is not None), None)
         if problem is not None:
-            return _table(number, None, problem)
+            return _result_table(number, None, problem)
         total = tree_sum((pickle.loads(row["sum"]) for row in rows), add)
-        return _table(number, pickle.dumps(total, 5), None)
+        return _result_table(number, pickle.dumps(total, 5), None)
 
-    return added
+    return run
 
 
-def _row(number: int, version: str, work: Any) -> Any:  # noqa: ANN401 - a function, a batch
-    """Return what one task found, or the problem of the user's that it met."""
+def _result_batch(number: int, version: str, process: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """Return the sum that a task computes, or the user error that it meets."""
     try:
-        found = metadata.version("wordclass")
-        if found != version:
-            raise EngineError(f"an executor has wordclass {found}, but here is {version}")
-        return _table(number, pickle.dumps(work(), 5), None).to_batches()[0]
-    except WordClassError as error:  # would be the same if it was tried again
-        return _table(number, None, pickle.dumps(error)).to_batches()[0]
+        own_version = metadata.version("wordclass")
+        if own_version != version:
+            raise EngineError(
+                f"an executor has wordclass {own_version}",
+                expected=f"{version}, as on the driver",
+                hint=f"install version {version} there",
+            )
+        return _result_table(number, pickle.dumps(process(), 5), None).to_batches()[0]
+    except WordClassError as error:  # trying again would give the same error
+        return _result_table(number, None, pickle.dumps(error)).to_batches()[0]
 
 
-def _table(number: int, total: bytes | None, problem: bytes | None) -> Any:  # noqa: ANN401
+def _result_table(number: int, total: bytes | None, problem: bytes | None) -> Any:  # noqa: ANN401
     pa: Any = catalogue.import_extra("pyarrow", "for the engine 'spark'", "spark")
     types = [("number", pa.int64()), ("sum", pa.binary()), ("problem", pa.binary())]
     return pa.table([[number], [total], [problem]], schema=pa.schema(types))
 
 
-# --- what the driver sees -------------------------------------------------------------------------
+# --- code that runs on the driver -----------------------------------------------------------------
 
 
 @contextmanager
-def _telling(context: Any, sizes: list[int], tell: Tell) -> Iterator[None]:  # noqa: ANN401
-    """Tell of tasks that are done while a job runs; the first stage has one for each size."""
-    group, is_over = f"wordclass-{uuid4().hex}", Event()
+def _report_tasks(context: Any, sizes: list[int], report: Report) -> Iterator[None]:  # noqa: ANN401
+    """Report finished tasks while a job runs; its first stage has one task per size."""
+    group = f"wordclass-{uuid4().hex}"
+    is_over = Event()
     context.setJobGroup(group, "wordclass")
 
-    def look() -> None:
-        n_told, tracker = 0, context.statusTracker()
-        while not is_over.wait(_LOOK):
+    def watch() -> None:
+        n_reported = 0
+        tracker = context.statusTracker()
+        while not is_over.wait(_REPORT_SECONDS):
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
             stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-            done = max(
-                (s.numCompletedTasks for s in stages if s and s.numTasks == len(sizes)), default=0
+            n_finished = max(
+                (
+                    stage.numCompletedTasks
+                    for stage in stages
+                    if stage and stage.numTasks == len(sizes)
+                ),
+                default=0,
             )
-            tell(sum(sizes[n_told:done]))
-            n_told = max(n_told, done)
+            report(sum(sizes[n_reported:n_finished]))
+            n_reported = max(n_reported, n_finished)
 
-    watcher = Thread(target=look, daemon=True)
+    watcher = Thread(target=watch, daemon=True)
     watcher.start()
     try:
         yield
@@ -304,8 +372,8 @@ def _telling(context: Any, sizes: list[int], tell: Tell) -> Iterator[None]:  # n
 
 
 @contextmanager
-def _told_in_one_line() -> Iterator[None]:
-    """Turn what Spark raises, which has the traces of two languages in it, into one line."""
+def _errors_in_one_line() -> Iterator[None]:
+    """Turn an error of Spark, which contains traces of two languages, into one line."""
     try:
         yield
     except WordClassError:
@@ -313,13 +381,14 @@ def _told_in_one_line() -> Iterator[None]:
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         if any("No module named 'wordclass" in line for line in lines):
-            own = metadata.version("wordclass")
-            told = f"an executor has no wordclass: install version {own} for its Python"
-            raise EngineError(told) from error
-        told = next(
+            own_version = metadata.version("wordclass")
+            raise EngineError(
+                "an executor has no wordclass", hint=f"install version {own_version} for its Python"
+            ) from error
+        reason = next(
             (line for line in reversed(lines) if "Error" in line or "Exception" in line), ""
         )
-        raise EngineError(f"Spark: {told or type(error).__name__:.300}") from error
+        raise EngineError(f"Spark: {reason or type(error).__name__:.300}") from error
 
 
 make = Spark
