@@ -350,7 +350,7 @@ def test_without_probabilities_a_given_penalty_needs_one_fit_only(monkeypatch):
         ({"class_weight": np.ones(3)}, "class_weight is array"),
         ({"weighting": np.ones(3)}, "unknown weighting array"),
         ({"stop_words": 5}, "stop_words is 5; expected"),
-        ({"stop_words": np.ones((2, 2))}, "stop_words holds"),
+        ({"stop_words": np.ones((2, 2))}, "stop_words contains"),
         ({"C": float("nan")}, "C is nan"),
         ({"target": "auc"}, "target is 'auc'; expected 'both', 'macro_f1'"),
         ({"class_weight": {0: 1}}, "class_weight is {0: 1}"),

@@ -167,7 +167,7 @@ def slow_shares(text, words, characters, names, known):
     for token, start, end in [*tokens, *text_between_tokens(text, tokens)]:
         for place in range(start, end):
             owner.setdefault(place, token)
-    occurrences = [*characters.places(text)]
+    occurrences = [*characters.spans(text)]
     table = np.zeros((len(names), len(known)))
     for ngram, start, end in occurrences:
         n_same = sum(other == ngram for other, _, _ in occurrences)

@@ -112,7 +112,7 @@ def test_every_text_is_cut_as_python_cuts_it(tmp_path, masks):
         assert found["lower"] == as_in_a_browser(text.lower()), ascii(text)
         assert found["tokens"] == [[*token] for token in analyze.tokens(text)], ascii(text)
         assert found["terms"] == analyze(text), ascii(text)
-        assert found["ngrams"] == [[*place] for place in ngrams.places(text)], ascii(text)
+        assert found["ngrams"] == [[*place] for place in ngrams.spans(text)], ascii(text)
 
 
 def test_every_single_character_is_read_as_python_reads_it(tmp_path):
@@ -127,7 +127,7 @@ def test_every_single_character_is_read_as_python_reads_it(tmp_path):
     for text, found in zip(texts, answers, strict=True):
         assert found["lower"] == text.lower()
         assert found["tokens"] == [[*token] for token in analyze.tokens(text)]
-        assert found["ngrams"] == [[*place] for place in ngrams.places(text)]
+        assert found["ngrams"] == [[*place] for place in ngrams.spans(text)]
 
 
 FIXED = {"C": 1.0, "block_weight": 0.0, "vector_weight": 0.0, "min_docs": 1}  # without a search

@@ -14,7 +14,7 @@ from wordclass.text.analyzer import Analyzer, CharacterAnalyzer, choose_analyzer
 TEXTS = st.text(alphabet=st.sampled_from("aAbé1 2.,-_'İΣς\n\u2028٣ﬀ\ud800ß")) | st.text()
 
 
-def chosen(**options):
+def make_analyzer(**options):
     return choose_analyzer(
         options.pop("analyzer", None),
         **{"ngrams": (1, 1), "stop_words": None, "mask_numbers": True, **options},
@@ -31,19 +31,19 @@ def test_tokens_are_those_of_the_definition(text):
 @given(text=TEXTS)
 def test_without_masking_it_is_the_analyzer_of_scikit_learn(ngrams, stop_words, text):
     theirs = CountVectorizer(ngram_range=ngrams, stop_words=stop_words).build_analyzer()
-    ours = chosen(ngrams=ngrams, stop_words=stop_words, mask_numbers=False)
+    ours = make_analyzer(ngrams=ngrams, stop_words=stop_words, mask_numbers=False)
     assert ours(text) == theirs(text)
 
 
-@pytest.mark.parametrize("how", ["unicode", "ascii"])
+@pytest.mark.parametrize("form", ["unicode", "ascii"])
 @given(text=TEXTS)
-def test_accents_are_stripped_as_scikit_learn_does(how, text):
-    theirs = CountVectorizer(strip_accents=how).build_analyzer()
-    assert chosen(strip_accents=how, mask_numbers=False)(text) == theirs(text)
+def test_accents_are_stripped_as_in_scikit_learn(form, text):
+    theirs = CountVectorizer(strip_accents=form).build_analyzer()
+    assert make_analyzer(strip_accents=form, mask_numbers=False)(text) == theirs(text)
 
 
-def test_a_token_pattern_of_the_users_and_case_are_respected():
-    analyze = chosen(token_pattern=r"#(\w+)", mask_numbers=False)
+def test_a_custom_token_pattern_and_case_are_respected():
+    analyze = make_analyzer(token_pattern=r"#(\w+)", mask_numbers=False)
     assert analyze("#Big #deal now") == ["big", "deal"]
     assert Analyzer(lowercase=False)("Big deal") == ["Big", "deal"]
 
@@ -67,8 +67,8 @@ def test_lone_surrogates_separate_tokens():
     assert Analyzer()("ab\ud800cd") == ["ab", "cd"]
 
 
-def test_an_analyzer_of_the_users_is_taken_as_it_is():
-    assert chosen(analyzer=str.split) is str.split
+def test_a_user_defined_analyzer_is_returned_unchanged():
+    assert make_analyzer(analyzer=str.split) is str.split
 
 
 def test_an_analyzer_can_be_pickled_after_use():
@@ -87,10 +87,10 @@ def test_an_analyzer_can_be_pickled_after_use():
         ({"ngrams": "ab"}, "ngrams is 'ab'"),
         ({"stop_words": "french"}, "stop_words is 'french'"),
         ({"stop_words": 5}, "stop_words is 5; expected 'english', a collection of words, or None"),
-        ({"stop_words": [["a"]]}, "stop_words holds ['a']"),
-        ({"stop_words": [1]}, "stop_words holds 1"),
+        ({"stop_words": [["a"]]}, "stop_words contains ['a']"),
+        ({"stop_words": [1]}, "stop_words contains 1"),
         ({"strip_accents": "yes"}, "strip_accents is 'yes'"),
-        ({"token_pattern": "("}, "no regular expression"),
+        ({"token_pattern": "("}, "is not a valid regular expression"),
         ({"token_pattern": "(a)(b)"}, "more than one capturing group"),
         ({"analyzer": "word"}, "analyzer is 'word'; expected 'characters', a function from str"),
         ({"analyzer": 5}, "analyzer is 5; expected 'characters', a function from str"),
@@ -102,9 +102,9 @@ def test_an_analyzer_can_be_pickled_after_use():
         ({"analyzer": str.split, "stop_words": ["a"]}, "do not apply"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        chosen(**options)
+        make_analyzer(**options)
 
 
 @pytest.mark.parametrize(
@@ -118,26 +118,26 @@ def test_options_that_make_no_sense_are_refused(options, message):
         {"token_pattern": r"\w(x)?"},
     ],
 )
-def test_tokens_with_their_places_are_the_tokens_themselves(options):
+def test_terms_of_tokens_with_spans_are_the_terms_of_the_text(options):
     analyzer = Analyzer(**options)
     for text in documents(300, seed=3):
         tokens = analyzer.tokens(text)
-        terms = [term for term, _ in analyzer.terms([each.token for each in tokens])]
+        terms = [term for term, _ in analyzer.terms([token.token for token in tokens])]
         assert terms == list(analyzer(text))
-        assert all(0 <= each.start <= each.end <= len(text) for each in tokens)
+        assert all(0 <= token.start <= token.end <= len(text) for token in tokens)
 
 
-def test_the_place_of_a_token_is_that_of_the_raw_text():
+def test_the_span_of_a_token_refers_to_the_raw_text():
     text = "İstanbul: 12,5 kg Ärger, ﬁne"
-    found = Analyzer(strip_accents="unicode").tokens(text)
-    assert [(each.token, text[each.start : each.end]) for each in found] == [
+    tokens = Analyzer(strip_accents="unicode").tokens(text)
+    assert [(token.token, text[token.start : token.end]) for token in tokens] == [
         ("istanbul", "İstanbul"), ("numbermask", "12,5"), ("kg", "kg"), ("arger", "Ärger"),
         ("fine", "ﬁne"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["mask_numbers", "lowercase"])
-def test_a_flag_is_true_or_false(name):
+def test_a_flag_that_is_not_boolean_is_refused(name):
     options = {"ngrams": (1, 1), "stop_words": None, "mask_numbers": True, name: "maybe"}
     with pytest.raises(InputError, match=f"{name} is 'maybe'; expected True or False"):
         choose_analyzer(None, **options)
@@ -146,54 +146,57 @@ def test_a_flag_is_true_or_false(name):
 # --- n-grams of characters ---------------------------------------------------------------------
 
 CHARACTER_NGRAMS = [(2, 5), (1, 1), (1, 3), (3, 3), (4, 20), (1000, 1000)]
-UNHELD = re.compile("[\0\ud800-\udfff]")  # white space here, but not in scikit-learn
+EXTRA_SPACES = re.compile("[\0\ud800-\udfff]")  # white space here, but not in scikit-learn
 
 
-def their_ngrams(text, **options):
-    return CountVectorizer(analyzer="char_wb", **options).build_analyzer()(UNHELD.sub(" ", text))
+def ngrams_of_scikit_learn(text, **options):
+    analyze = CountVectorizer(analyzer="char_wb", **options).build_analyzer()
+    return analyze(EXTRA_SPACES.sub(" ", text))
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("ngrams", CHARACTER_NGRAMS)
 @given(text=TEXTS)
-def test_characters_are_those_of_scikit_learn(ngrams, lowercase, text):
-    ours = chosen(analyzer="characters", ngrams=ngrams, lowercase=lowercase)
+def test_character_ngrams_equal_those_of_scikit_learn(ngrams, lowercase, text):
+    ours = make_analyzer(analyzer="characters", ngrams=ngrams, lowercase=lowercase)
     assert ours == CharacterAnalyzer(ngrams, lowercase)
-    assert ours(text) == their_ngrams(text, ngram_range=ngrams, lowercase=lowercase)
+    assert ours(text) == ngrams_of_scikit_learn(text, ngram_range=ngrams, lowercase=lowercase)
 
 
-@pytest.mark.parametrize("how", ["unicode", "ascii"])
-@given(text=TEXTS.map(lambda text: UNHELD.sub(" ", text)))
-def test_characters_without_accents_are_those_of_scikit_learn(how, text):
-    ours = chosen(analyzer="characters", ngrams=(2, 4), strip_accents=how)
-    assert ours(text) == their_ngrams(text, ngram_range=(2, 4), strip_accents=how)
+@pytest.mark.parametrize("form", ["unicode", "ascii"])
+@given(text=TEXTS.map(lambda text: EXTRA_SPACES.sub(" ", text)))
+def test_character_ngrams_without_accents_equal_those_of_scikit_learn(form, text):
+    ours = make_analyzer(analyzer="characters", ngrams=(2, 4), strip_accents=form)
+    assert ours(text) == ngrams_of_scikit_learn(text, ngram_range=(2, 4), strip_accents=form)
 
 
-def test_numbers_and_stop_words_are_characters_like_others():
-    ours = chosen(analyzer="characters", ngrams=(9, 9), mask_numbers=True)
+def test_character_ngrams_include_numbers_and_stop_words():
+    ours = make_analyzer(analyzer="characters", ngrams=(9, 9), mask_numbers=True)
     assert ours("the 12.5") == [" the ", " 12.5 "]
     assert "stop_words" not in ours.__dataclass_fields__
 
 
-def test_what_utf8_or_the_dictionary_cannot_hold_separates_words():
+def test_nul_and_lone_surrogates_separate_words_of_character_ngrams():
     assert CharacterAnalyzer((3, 3))("a\0b\ud800c\x1fd") == [" a ", " b ", " c ", " d "]
 
 
-def test_an_analyzer_of_characters_can_be_hashed_and_pickled():
+def test_a_character_analyzer_can_be_hashed_and_pickled():
     analyzer = CharacterAnalyzer((1, 2))
     assert pickle.loads(pickle.dumps(analyzer)) == analyzer
     assert len({analyzer, CharacterAnalyzer((1, 2)), CharacterAnalyzer((1, 3)), Analyzer()}) == 3
 
 
-def slow_places(text, shortest, longest, fold):
-    """Every n-gram with the first and last raw character that is in it: by definition."""
-    words, word = [], []
+def slow_spans(text, shortest, longest, fold):
+    """Yield every n-gram with the start and end of its raw characters, by definition."""
+    words = []
+    word = []
     for k, char in enumerate(text):
-        for made in fold(char):
-            if made.isspace() or UNHELD.match(made):
-                words, word = [*words, word], []
+        for folded in fold(char):
+            if folded.isspace() or EXTRA_SPACES.match(folded):
+                words.append(word)
+                word = []
             else:
-                word.append((made, k))
+                word.append((folded, k))
     words.append(word)
     for word in words:
         padded = [(" ", None), *word, (" ", None)]
@@ -207,26 +210,24 @@ def slow_places(text, shortest, longest, fold):
 
 
 @pytest.mark.untraced  # with every line traced it takes twice as long
-@pytest.mark.parametrize("how", [None, "unicode", "ascii"])
+@pytest.mark.parametrize("form", [None, "unicode", "ascii"])
 @pytest.mark.parametrize("ngrams", CHARACTER_NGRAMS)
-def test_every_occurrence_has_the_place_that_it_is_made_of(ngrams, how):
-    analyzer = CharacterAnalyzer(ngrams, strip_accents=how)
-    strip = CountVectorizer(strip_accents=how, token_pattern=r"(?s).+").build_preprocessor()
+def test_every_character_ngram_has_the_span_of_its_raw_characters(ngrams, form):
+    analyzer = CharacterAnalyzer(ngrams, strip_accents=form)
+    fold = CountVectorizer(strip_accents=form, token_pattern=r"(?s).+").build_preprocessor()
     for text in documents(200, seed=4):
-        found = [*analyzer.places(text)]
-        assert [term for term, _, _ in found] == analyzer(text)
-        # of a single character Python cannot tell that a sigma is the last one
-        same = [(term.replace("ς", "σ"), start, end) for term, start, end in found]
-        expected = slow_places(text.replace("ς", "σ"), *ngrams, strip)
-        assert same == [*expected]
+        spans = [*analyzer.spans(text)]
+        assert [term for term, _, _ in spans] == analyzer(text)
+        # the definition folds single characters, so it does not know a final sigma
+        without_final_sigma = [(term.replace("ς", "σ"), start, end) for term, start, end in spans]
+        expected = slow_spans(text.replace("ς", "σ"), *ngrams, fold)
+        assert without_final_sigma == [*expected]
 
 
-def test_padding_is_not_in_the_text():
+def test_padding_does_not_count_as_text():
     text = "\tİx  é "
-    places = [
-        (term, text[start:end]) for term, start, end in CharacterAnalyzer((1, 2)).places(text)
-    ]
-    assert places == [
+    pieces = [(term, text[start:end]) for term, start, end in CharacterAnalyzer((1, 2)).spans(text)]
+    assert pieces == [
         (" ", "İx"), ("i", "İ"), ("\u0307", "İ"), ("x", "x"), (" ", "İx"),
         (" i", "İ"), ("i\u0307", "İ"), ("\u0307x", "İx"), ("x ", "x"),
         (" ", "é"), ("é", "é"), (" ", "é"), (" é", "é"), ("é ", "é"),

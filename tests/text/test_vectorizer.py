@@ -210,7 +210,7 @@ def test_texts_that_cannot_be_used_are_refused(texts, message):
 
 
 def test_an_unknown_weighting_lists_the_known_ones():
-    with pytest.raises(wc.InputError, match=r"known: binary, bm25, count, tfidf"):
+    with pytest.raises(wc.InputError, match=r"expected one of binary, bm25, count, tfidf"):
         wc.DocumentVectorizer(weighting="tfdif", min_docs=1).fit(["aa"])
 
 

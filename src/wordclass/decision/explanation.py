@@ -284,7 +284,7 @@ def _find_ngrams(text: str, ngrams: CharacterAnalyzer, known: Sequence[str]) -> 
     """Return the occurrences of the known n-grams in a text, in time linear in its length."""
     number_of = {ngram: number for number, ngram in enumerate(known)}
     rows = array("q")
-    for n_read, (ngram, start, end) in enumerate(ngrams.places(text)):
+    for n_read, (ngram, start, end) in enumerate(ngrams.spans(text)):
         if n_read % _NGRAMS_PER_REPORT == 0:
             progress.report(_EXPLAINING, n_read)
         number = number_of.get(ngram)
