@@ -68,7 +68,7 @@ class WordByWord(Network):
 
     def encoded(self, batch: Batch) -> Tensor:
         """Read distinct words."""
-        if not word_by_word.serves(self.layer, self.encoder):
+        if not word_by_word.can_encode(self.layer, self.encoder):
             raise SystemExit("the native convolution was not built")
         return word_by_word.encode(self.layer, self.encoder, batch.ids, batch.lengths)
 

@@ -36,7 +36,8 @@ def main() -> None:
             n_texts=len(some),
             words_per_text=n_words,
             texts_per_second=per_second,
-            cache_bytes_per_text=sum(each["n_bytes"] for each in cache.described()) / len(some),
+            cache_bytes_per_text=sum(each["n_bytes"] for each in cache.describe_files())
+            / len(some),
         )
 
 

@@ -104,7 +104,7 @@ def test_the_vectors_that_are_read_are_those_of_the_encoder(make, folder):
     encoder = SentenceEncoder.of(folder)
     expected = []
     for row in (3, 1):
-        vectors, places = encoder.pieces([TEXTS[own[row]]])[0]
+        vectors, places = encoder.subword_vectors([TEXTS[own[row]]])[0]
         starts = [token.start for token in data.E.analyze.tokens(TEXTS[own[row]])]
         ends = [token.end for token in data.E.analyze.tokens(TEXTS[own[row]])]
         for start, end in zip(starts, ends, strict=True):
@@ -116,7 +116,7 @@ def test_the_vectors_that_are_read_are_those_of_the_encoder(make, folder):
 def test_a_second_fit_encodes_nothing(make, monkeypatch):
     # texts are encoded once in the order of learning, and once in the order in which they came
     scores = make(wce=False).fit(TEXTS, LABELS).decision_function(TEXTS)
-    monkeypatch.setattr(SentenceEncoder, "pieces", None)
+    monkeypatch.setattr(SentenceEncoder, "subword_vectors", None)
     again = make(wce=False).fit(TEXTS, LABELS)
     np.testing.assert_array_equal(again.decision_function(TEXTS), scores)
 

@@ -506,8 +506,12 @@ def test_each_process_of_a_machine_takes_a_gpu_of_its_own(monkeypatch, rank, pla
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     if rank is not None:
         monkeypatch.setenv("LOCAL_RANK", rank)
-    assert machine.device_of("auto") == machine.device_of("cuda") == torch.device("cuda", place)
-    assert machine.device_of("cpu") == torch.device("cpu")
+    assert (
+        machine.choose_device("auto")
+        == machine.choose_device("cuda")
+        == torch.device("cuda", place)
+    )
+    assert machine.choose_device("cpu") == torch.device("cpu")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")

@@ -68,7 +68,7 @@ def test_clearing_removes_everything_and_says_how_much(run, home, folder):
     n_bytes = sum(path.stat().st_size for path in home.iterdir())
     shown = f"{home}: 2 files removed, {n_bytes / 1e6:.1f} MB\n"
     assert run("cache", "--clear") == (0, shown, "")
-    assert cache.files() == []
+    assert cache.cache_files() == []
     told = json.loads(run("cache", "--clear", "--json")[1])
     assert (told["removed_bytes"], told["files"]) == (0, [])
 

@@ -91,7 +91,7 @@ def test_large_freed_blocks_stay_with_the_process_inside_the_block_only():
     # in a process of its own: the heap of this one holds blocks of earlier tests
     script = """
 import os, pathlib, resource, torch
-from wordclass.network.machine import freed_memory_kept
+from wordclass.network.machine import keep_freed_memory
 
 def resident_bytes():
     pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
@@ -103,7 +103,7 @@ def grow_by_400_mb():
     return resident_bytes() - before > 200e6
 
 print(grow_by_400_mb())
-with freed_memory_kept():
+with keep_freed_memory():
     print(grow_by_400_mb())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     torch.ones(100_000_000)

@@ -93,7 +93,7 @@ def test_it_gives_what_the_encoder_gives_and_the_same_gradients(masked, trainabl
 def test_vectors_in_context_come_token_by_token(masked, matrix):
     layer = EmbeddingLayer(matrix, trainable=matrix is E, dropout=None, context=6)
     encoder = CnnEncoder(matrix.n_dims + 6, channels=5, windows=(1, 3, 8), masked=masked)
-    assert word_by_word.serves(layer, encoder)
+    assert word_by_word.can_encode(layer, encoder)
     ids, lengths = batch_of(LENGTHS, masked)
     if matrix is not E:
         ids = torch.where(ids == E.padding, matrix.padding, matrix.unknown)
@@ -435,7 +435,7 @@ def test_ends_cover_all_tokens():
 def test_it_serves_this_layer_and_this_encoder():
     assert extension.convolution is not None, "the build is broken"
     for trainable in TRAINABLE:
-        assert word_by_word.serves(*pair(trainable))
+        assert word_by_word.can_encode(*pair(trainable))
 
 
 def test_it_serves_no_others():
@@ -443,32 +443,32 @@ def test_it_serves_no_others():
         pass
 
     layer, encoder = pair()
-    assert not word_by_word.serves(layer, MeanEncoder(E.n_dims))
-    assert not word_by_word.serves(layer, Other(E.n_dims))
-    assert not word_by_word.serves(layer, CnnEncoder(E.n_dims + 1))
-    assert not word_by_word.serves(nn.Embedding(5, E.n_dims), encoder)
+    assert not word_by_word.can_encode(layer, MeanEncoder(E.n_dims))
+    assert not word_by_word.can_encode(layer, Other(E.n_dims))
+    assert not word_by_word.can_encode(layer, CnnEncoder(E.n_dims + 1))
+    assert not word_by_word.can_encode(nn.Embedding(5, E.n_dims), encoder)
     for dtype in (torch.float64, torch.bfloat16):
-        assert not word_by_word.serves(layer, pair()[1].to(dtype))
-        assert not word_by_word.serves(pair()[0].to(dtype), encoder)
-    assert not word_by_word.serves(layer, pair()[1].to("meta"))
+        assert not word_by_word.can_encode(layer, pair()[1].to(dtype))
+        assert not word_by_word.can_encode(pair()[0].to(dtype), encoder)
+    assert not word_by_word.can_encode(layer, pair()[1].to("meta"))
     with torch.autocast("cpu"):
-        assert not word_by_word.serves(layer, encoder)
-    assert word_by_word.serves(layer, encoder)
+        assert not word_by_word.can_encode(layer, encoder)
+    assert word_by_word.can_encode(layer, encoder)
 
 
 def test_it_does_not_serve_where_somebody_looks_at_the_parts():
     for number, name in ((0, "register_forward_hook"), (1, "register_forward_pre_hook")):
         modules = pair()
         handle = getattr(modules[number], name)(lambda *_given: None)
-        assert not word_by_word.serves(*modules)
+        assert not word_by_word.can_encode(*modules)
         handle.remove()
-        assert word_by_word.serves(*modules)
+        assert word_by_word.can_encode(*modules)
     layer, encoder = pair()
     encoder.filters[1].register_full_backward_hook(lambda *_given: None)
-    assert not word_by_word.serves(layer, encoder)
+    assert not word_by_word.can_encode(layer, encoder)
     layer, encoder = pair()
     layer.vectors["random"].register_full_backward_pre_hook(lambda *_given: None)
-    assert not word_by_word.serves(layer, encoder)
+    assert not word_by_word.can_encode(layer, encoder)
 
 
 class Chosen(nn.Module):
@@ -480,7 +480,7 @@ class Chosen(nn.Module):
         self.served = []
 
     def forward(self, ids, lengths):
-        self.served.append(word_by_word.serves(self.layer, self.encoder))
+        self.served.append(word_by_word.can_encode(self.layer, self.encoder))
         if self.served[-1]:
             return word_by_word.encode(self.layer, self.encoder, ids, lengths)
         return self.encoder(self.layer(ids), lengths)
@@ -503,7 +503,7 @@ def test_compiled_exported_and_traced_networks_go_the_plain_way():
 def test_it_does_not_serve_where_the_compiled_part_is_missing(monkeypatch):
     monkeypatch.setattr(extension, "convolution", None)
     layer, encoder = pair()
-    assert not word_by_word.serves(layer, encoder)
+    assert not word_by_word.can_encode(layer, encoder)
     with pytest.raises(wc.InputError, match="the native convolution was not built"):
         word_by_word.encode(layer, encoder, *batch_of(LENGTHS))
 

@@ -225,10 +225,10 @@ def test_what_was_used_last_is_kept(cache, monkeypatch):
     size = cache.path.stat().st_size
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", str(size + 60_000))
     cache.keep(KEYS[:1], VECTORS[:1])
-    assert sentence_cache.files() == [tokens, cache.path]
+    assert sentence_cache.cache_files() == [tokens, cache.path]
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", str(size - 8192))
     cache.keep(KEYS[:1], VECTORS[:1])
-    assert sentence_cache.files() == [cache.path]
+    assert sentence_cache.cache_files() == [cache.path]
     left = cache.find(KEYS)
     assert 0 < len(left) < 700
     assert not left.keys() & {*sorted(KEYS)[:100]} - {KEYS[0]}
@@ -248,13 +248,13 @@ def test_a_use_is_noted_once_a_day(cache):
 def test_a_limit_that_is_no_number_is_refused(monkeypatch, given):
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", given)
     with pytest.raises(InputError, match="expected a number of bytes"):
-        sentence_cache.most_bytes()
+        sentence_cache.max_cache_bytes()
 
 
 def test_the_limit_is_five_gigabytes_unless_told_otherwise(monkeypatch):
-    assert sentence_cache.most_bytes() == 5_000_000_000
+    assert sentence_cache.max_cache_bytes() == 5_000_000_000
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", " 70 ")
-    assert sentence_cache.most_bytes() == 70
+    assert sentence_cache.max_cache_bytes() == 70
 
 
 # --- what there is ------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_files_are_described_without_being_touched(cache, home):
     (home / "other.txt").write_text("not ours")
     for k, path in enumerate(sorted(home.iterdir())):
         os.utime(path, (k * 1000, k * 1000))
-    told = sentence_cache.described()
+    told = sentence_cache.describe_files()
     assert [(each["file"], each["encoder"], each["n_vectors"]) for each in told] == [
         ("0123abcd.sqlite", "minilm", 700),
         ("damaged.sqlite", None, None),
@@ -297,14 +297,14 @@ def test_the_folder_is_that_of_the_platform(monkeypatch, platform, variable, exp
     monkeypatch.delenv("WORDCLASS_HOME")
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv(variable, "/somewhere")
-    assert sentence_cache.home().as_posix() == expected
+    assert sentence_cache.cache_folder().as_posix() == expected
 
 
 def test_the_folder_is_that_of_the_platform_also_on_a_mac(monkeypatch, tmp_path):
     monkeypatch.delenv("WORDCLASS_HOME")
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert sentence_cache.home() == tmp_path / "Library" / "Caches" / "wordclass"
+    assert sentence_cache.cache_folder() == tmp_path / "Library" / "Caches" / "wordclass"
 
 
 # --- several processes --------------------------------------------------------------------------

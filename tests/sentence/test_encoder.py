@@ -212,7 +212,7 @@ def test_a_pickle_holds_the_place_of_the_model_and_not_the_model(folder):
     assert len(written) < 1000
     again = pickle.loads(written)
     np.testing.assert_array_equal(again.vectors(["moon"]), expected)
-    assert again.facts() == encoder.facts()
+    assert again.to_metadata() == encoder.to_metadata()
 
 
 def test_a_function_of_a_module_can_be_pickled_too():
@@ -287,20 +287,20 @@ def test_texts_that_were_encoded_before_come_from_the_cache(folder, heard):
     np.testing.assert_array_equal(both[:300], first)
     np.testing.assert_array_equal(again.vectors(MANY), both)
     assert sum(map(len, heard)) == 600
-    assert sentence_cache.described()[0]["encoder"] == str(folder)
+    assert sentence_cache.describe_files()[0]["encoder"] == str(folder)
 
 
 def test_a_few_texts_and_functions_leave_the_cache_alone(folder):
     SentenceEncoder.of(folder).vectors(MANY[:31])
     SentenceEncoder.of(letters).vectors(MANY)
-    assert sentence_cache.files() == []
+    assert sentence_cache.cache_files() == []
 
 
 def test_another_model_has_a_cache_of_its_own(folder, tmp_path):
     other = static_folder(tmp_path / "other", seed=1)
     vectors = [SentenceEncoder.of(path).vectors(MANY) for path in (folder, other)]
     assert not np.allclose(*vectors)
-    assert len(sentence_cache.files()) == 2
+    assert len(sentence_cache.cache_files()) == 2
 
 
 def test_a_copy_of_the_folder_is_the_same_model(folder, tmp_path, heard):
@@ -335,29 +335,29 @@ def test_a_cache_that_cannot_be_written_is_told_once(folder, tmp_path):
 def test_the_encoder_of_a_saved_model_must_be_the_same(folder, tmp_path):
     encoder = SentenceEncoder.of(folder)
     encoder.vectors(["moon"])
-    facts = encoder.facts()
-    assert SentenceEncoder.found_again(folder, facts, "encoder").n_dims == N_DIMS
-    assert SentenceEncoder.found_again(None, facts, "encoder").fingerprint == encoder.fingerprint
+    facts = encoder.to_metadata()
+    assert SentenceEncoder.reopen(folder, facts, "encoder").n_dims == N_DIMS
+    assert SentenceEncoder.reopen(None, facts, "encoder").fingerprint == encoder.fingerprint
     other = static_folder(tmp_path / "other", seed=1)
     with pytest.raises(InputError, match=r"made with another encoder than .*other"):
-        SentenceEncoder.found_again(other, facts, "encoder")
+        SentenceEncoder.reopen(other, facts, "encoder")
     with pytest.raises(InputError, match="not a function"):
-        SentenceEncoder.found_again(letters, facts, "encoder")
+        SentenceEncoder.reopen(letters, facts, "encoder")
 
 
 def test_a_relative_folder_is_found_again_from_elsewhere(tmp_path, monkeypatch):
     place = static_folder(tmp_path / "here" / "model")
     monkeypatch.chdir(tmp_path / "here")
-    facts = SentenceEncoder.of("model").facts()
+    facts = SentenceEncoder.of("model").to_metadata()
     monkeypatch.chdir(tmp_path)
-    found = SentenceEncoder.found_again("model", facts, "encoder")
+    found = SentenceEncoder.reopen("model", facts, "encoder")
     np.testing.assert_array_equal(
         found.vectors(["moon"]), SentenceEncoder.of(place).vectors(["moon"])
     )
     place.rename(tmp_path / "moved")
     told = r"the encoder '.*here/model', which is not here \(model: no such encoder.*context=FOLDER"
     with pytest.raises(MissingDataError, match=told):
-        SentenceEncoder.found_again("model", facts, "context")
+        SentenceEncoder.reopen("model", facts, "context")
 
 
 def test_files_that_change_before_they_are_read_are_refused(tmp_path):

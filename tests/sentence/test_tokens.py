@@ -139,13 +139,13 @@ def test_other_texts_change_no_vector(encoder):
 @pytest.fixture
 def encoded(encoder, monkeypatch):
     """How many texts were encoded so far."""
-    seen, pieces = [], SentenceEncoder.pieces
+    seen, pieces = [], SentenceEncoder.subword_vectors
 
     def counted(self, texts, n_jobs=None):
         seen.extend(texts)
         return pieces(self, texts, n_jobs)
 
-    monkeypatch.setattr(SentenceEncoder, "pieces", counted)
+    monkeypatch.setattr(SentenceEncoder, "subword_vectors", counted)
     return seen
 
 
@@ -217,16 +217,16 @@ def test_few_texts_leave_no_file(encoder, cache):
 def test_files_count_among_the_caches_and_old_ones_make_room(encoder, cache, monkeypatch):
     vectors_of(encoder, TEXTS)
     encoder.vectors(TEXTS)
-    assert {path.suffix for path in sentence_cache.files()} == {".sqlite", ".tokens"}
+    assert {path.suffix for path in sentence_cache.cache_files()} == {".sqlite", ".tokens"}
     (kept,) = cache.glob("*.tokens")
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", str(kept.stat().st_size + 10))
     found = vectors_of(encoder, [*reversed(TEXTS)])
-    (left,) = sentence_cache.files()
+    (left,) = sentence_cache.cache_files()
     assert left.suffix == ".tokens"
     assert left != kept
     assert found[0].any()  # what is mapped stays readable
     sentence_cache.clear()
-    assert not sentence_cache.files()
+    assert not sentence_cache.cache_files()
 
 
 # --- what is refused ------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def test_an_analyzer_that_tells_no_places_is_refused(encoder):
 
 def test_numbers_that_are_too_large_are_refused(encoder, monkeypatch):
     huge = [(np.full((1, N_DIMS), 1e6, np.float32), np.array([[0, 4]]))]
-    monkeypatch.setattr(SentenceEncoder, "pieces", lambda *_: huge)
+    monkeypatch.setattr(SentenceEncoder, "subword_vectors", lambda *_: huge)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(wc.InputError, match="not finite as float16"):

@@ -48,15 +48,15 @@ from wordclass.network.embedding_layer import (
     EmbeddingLayer,
     Rates,
     Trainable,
-    dropout_rates,
-    trained_blocks,
+    resolve_dropout_rates,
+    resolve_trainable,
 )
 from wordclass.network.scorer import NetworkScorer
 from wordclass.network.text_network import TextNetwork
 from wordclass.network.training import FoldVectors, LabelledSequences, Schedule, Training
 from wordclass.options import check_int, check_number, check_one_of, is_auto, n_threads
 from wordclass.sentence.encoder import SentenceEncoder
-from wordclass.sentence.tokens import Halves, require_token_vectors, token_vectors
+from wordclass.sentence.tokens import Float16s, require_token_vectors, token_vectors
 from wordclass.storage.metadata import to_json_options
 from wordclass.storage.state import ModelState, digest
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
@@ -235,8 +235,8 @@ class NetworkClassifier(TextClassifier):
         if not isinstance(rates, Mapping):
             check_number("supervised_dropout", rates, below=1, hint=", or {block: number}")
         blocks = (*BLOCKS, *list_block_names(self.other))
-        dropout_rates("supervised_dropout", blocks, rates)
-        trained_blocks(blocks, self.trainable)
+        resolve_dropout_rates("supervised_dropout", blocks, rates)
+        resolve_trainable(blocks, self.trainable)
         if not isinstance(self.context, str | PathLike | None):
             raise InputError(
                 f"context is {self.context!r}; expected 'minilm', the folder of a model, or None"
@@ -247,7 +247,7 @@ class NetworkClassifier(TextClassifier):
             raise InputError(f"checkpoint is {self.checkpoint!r}; expected a path, or None")
         if self.on_epoch is not None and not callable(self.on_epoch):
             raise InputError(f"on_epoch is {self.on_epoch!r}; expected a function, or None")
-        machine.device_of(self.device)
+        machine.choose_device(self.device)
         vectors, wce = self.vectors, own_embeddings(self)
         if vectors is not None and not isinstance(vectors, WordVectors):
             raise InputError(
@@ -304,7 +304,7 @@ class NetworkClassifier(TextClassifier):
 
     def _context_of(
         self, texts: list[str], encoder: SentenceEncoder | None, E: EmbeddingMatrix
-    ) -> list[Halves] | None:
+    ) -> list[Float16s] | None:
         """Return the vectors (t, d) of the tokens of each text, if there is an encoder."""
         if encoder is None:
             return None
@@ -346,7 +346,7 @@ class NetworkClassifier(TextClassifier):
         n_dims = n_random + sum(each.vectors_.shape[1] for each in tasks.values())
         n_dims += 0 if wce is None else wce.vectors_.shape[1]
         n_dims += 0 if U is None else U.n_dims
-        machine.check_rows(n_rows, n_dims, n_random)
+        machine.check_vectors_fit(n_rows, n_dims, n_random)
         return EmbeddingMatrix.of(
             U, wce,
             other=tasks, random_dims=n_random, seed=self.seed, vocabulary=vocabulary,
@@ -362,14 +362,14 @@ class NetworkClassifier(TextClassifier):
         E, codeframe = data.E, labels.codeframe
         n_classes, n_context = len(codeframe.classes), n_dims_of(data.encoder)
         is_random = set(E.blocks) == {"random"} and not n_context
-        is_trained = trained_blocks(E.blocks, is_random or self.trainable)
+        is_trained = resolve_trainable(E.blocks, is_random or self.trainable)
         n_trained = sum(E.matrix[:, E.blocks[name]].size for name in E.blocks if is_trained[name])
-        machine.check_network(
+        machine.check_network_fits(
             n_trained, self._SIZE, getattr(self, self._SIZE),
             lambda size: self._numbers(size, E.n_dims + n_context, n_classes),
         )  # fmt: skip
         layer = EmbeddingLayer(E, is_trained, self._block_dropout(E), n_context)
-        network = self._around(layer, n_classes).to(machine.device_of(self.device))
+        network = self._around(layer, n_classes).to(machine.choose_device(self.device))
         schedule = self._schedule(len(data.training))
         self.calibration_ = self.share_calibration_ = None
         self.thresholds_ = np.zeros(n_classes) if codeframe.is_multilabel else None
@@ -585,10 +585,10 @@ class NetworkClassifier(TextClassifier):
         if n_weights > sum(array.size for array in parts.arrays.values()):
             raise ValueError(f"its weights are fewer than the {n_weights} that its options ask for")
         network = self._around(layer_for_use(E, encoder), n_classes)
-        network.unpack(parts)
+        network.load_arrays(parts)
         self._adopt(E, network, encoder)
 
     def _found_again(self, facts: Mapping[str, Any]) -> SentenceEncoder:
         """Return the encoder that a saved model was trained with, and no other."""
         check_int("n_dims", facts["n_dims"], 1)
-        return require_token_vectors(SentenceEncoder.found_again(self.context, facts, "context"))
+        return require_token_vectors(SentenceEncoder.reopen(self.context, facts, "context"))

@@ -96,12 +96,12 @@ def cache(
     from wordclass.sentence import cache as sentence_cache
     from wordclass.tables import align_columns
 
-    home, limit = sentence_cache.home(), sentence_cache.most_bytes()
-    files = sentence_cache.described()
+    home, limit = sentence_cache.cache_folder(), sentence_cache.max_cache_bytes()
+    files = sentence_cache.describe_files()
     result = {"home": str(home), "limit_bytes": limit, "files": files}
     if clear:
         n_bytes = sentence_cache.clear()
-        left = sentence_cache.files()
+        left = sentence_cache.cache_files()
         told = f"{home}: {len(files) - len(left)} files removed, {format_bytes(n_bytes)}"
         settings.show({**result, "files": [], "removed_bytes": n_bytes}, told)
         if left:

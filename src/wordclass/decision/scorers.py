@@ -253,7 +253,7 @@ class EncoderScorer(Scorer):
 
     def to_state(self) -> ModelState:
         """Return the weights and the identity of the encoder."""
-        return ModelState.of(self.sentence_encoder.facts()) | ModelState.of_fields(
+        return ModelState.of(self.sentence_encoder.to_metadata()) | ModelState.of_fields(
             self, _ENCODER_LAYOUT
         )
 
@@ -263,7 +263,7 @@ class EncoderScorer(Scorer):
     ) -> Self:
         """Return the stored scorer with the encoder that it was fitted with."""
         arrays = state.take(**_ENCODER_LAYOUT)
-        sentence_encoder = SentenceEncoder.found_again(encoder, state.metadata, "encoder")
+        sentence_encoder = SentenceEncoder.reopen(encoder, state.metadata, "encoder")
         if len(arrays["weights"]) != sentence_encoder.n_dims:
             raise ValueError("the weights of the encoder are not those of its dimensions")
         return cls(sentence_encoder, **arrays, n_jobs=n_jobs)

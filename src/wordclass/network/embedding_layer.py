@@ -26,7 +26,7 @@ Trainable: TypeAlias = bool | Mapping[str, bool]
 Rates: TypeAlias = float | Mapping[str, float]
 
 
-def trained_blocks(blocks: Collection[str], trainable: Trainable) -> dict[str, bool]:
+def resolve_trainable(blocks: Collection[str], trainable: Trainable) -> dict[str, bool]:
     """Return for each block whether it is trained: one answer for all, or {block: answer}."""
     named = _by_block("trainable", blocks, trainable)
     if isinstance(trainable, Mapping) and trainable.get(CONTEXT):
@@ -37,7 +37,7 @@ def trained_blocks(blocks: Collection[str], trainable: Trainable) -> dict[str, b
     return {name: bool(named.get(name, False)) for name in blocks}
 
 
-def dropout_rates(option: str, blocks: Collection[str], rates: Rates) -> dict[str, float]:
+def resolve_dropout_rates(option: str, blocks: Collection[str], rates: Rates) -> dict[str, float]:
     """Return the rates above 0 of the blocks there are: one rate for all, or {block: rate}."""
     named = _by_block(option, blocks, rates)
     for name, rate in named.items():
@@ -90,7 +90,7 @@ class SupervisedDropout(nn.Module):
     def __init__(self, blocks: Mapping[str, slice], rates: Rates | None) -> None:
         super().__init__()
         self.blocks = {name: slice(place.start, place.stop) for name, place in blocks.items()}
-        self.rates = dropout_rates("dropout", self.blocks, 0.0 if rates is None else rates)
+        self.rates = resolve_dropout_rates("dropout", self.blocks, 0.0 if rates is None else rates)
         self.n_dims = max((place.stop for place in self.blocks.values()), default=0)
         widths = {name: place.stop - place.start for name, place in self.blocks.items()}
         n_dropped = sum(rate * widths[name] for name, rate in self.rates.items())
@@ -174,7 +174,7 @@ class EmbeddingLayer(nn.Module):
         self.blocks = dict(E.blocks)
         self.num_embeddings, self.embedding_dim = len(E), E.n_dims + context
         self.padding_idx = E.padding
-        is_trained = trained_blocks(self.blocks, trainable)
+        is_trained = resolve_trainable(self.blocks, trainable)
         # a view keeps, and saves, all of the memory it is a part of: views of all blocks, or none
         is_shared = not any(is_trained.values())
         rows = _shared(E.matrix)

@@ -23,7 +23,7 @@ _BYTES = 4
 _COPIES = 6  # of a weight: itself, its gradient, Adam's two means, the best so far, a mean of some
 
 
-def device_of(name: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
     """Return the device of a name: "cpu", "cuda", or "auto", which is a GPU where there is one."""
     check_one_of("device", name, ("auto", "cpu", "cuda"))
     has_gpu = torch.cuda.is_available()
@@ -56,7 +56,7 @@ _USUAL_BLOCK = 32 * 2**20
 
 
 @contextmanager
-def freed_memory_kept() -> Iterator[None]:
+def keep_freed_memory() -> Iterator[None]:
     """Let the process reuse large freed blocks inside the block, instead of returning them.
 
     Each step of a training allocates the same large arrays. glibc returns them to the system and
@@ -77,7 +77,7 @@ def freed_memory_kept() -> Iterator[None]:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def check_rows(n_rows: int, n_dims: int, n_random: int) -> None:
+def check_vectors_fit(n_rows: int, n_dims: int, n_random: int) -> None:
     """Refuse vectors that are too many, before they are made.
 
     Parameters
@@ -100,7 +100,7 @@ def check_rows(n_rows: int, n_dims: int, n_random: int) -> None:
     raise InputError(f"{told}; use keep_unseen=False, or a higher min_docs")
 
 
-def check_network(
+def check_network_fits(
     n_trained: int, option: str, value: int, numbers: Callable[[int], tuple[int, int]]
 ) -> None:
     """Refuse a network that is too large to be trained, and tell what would fit.

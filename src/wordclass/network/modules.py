@@ -34,7 +34,7 @@ def encoder(name: str, input_dim: int, **options: Any) -> nn.Module:  # noqa: AN
     return module
 
 
-def generator_of(seed: Seed) -> torch.Generator:
+def make_generator(seed: Seed) -> torch.Generator:
     """Return a new generator with this seed; one that is given is drawn from as it stands."""
     if isinstance(seed, torch.Generator):
         return seed
@@ -67,7 +67,7 @@ def zero_padding(vectors: Tensor, lengths: Tensor) -> Tensor:
     return vectors.masked_fill(~is_token(lengths, vectors.shape[1])[:, :, None], 0)
 
 
-def softmaxed(logits: Tensor, lengths: Lengths, masked: bool) -> Tensor:
+def masked_softmax(logits: Tensor, lengths: Lengths, masked: bool) -> Tensor:
     """Return the softmax of logits (b, l) over the tokens of each text; all 0 in an empty one.
 
     If not `masked`, over all l places.
@@ -80,7 +80,7 @@ def softmaxed(logits: Tensor, lengths: Lengths, masked: bool) -> Tensor:
     return logits.masked_fill(~tokens, lowest).softmax(dim=1).masked_fill(~tokens, 0)
 
 
-class States(nn.Module):
+class LstmStates(nn.Module):
     """The states of an LSTM of one layer and one direction, and the last true one of each text.
 
     Padding behind a text cannot reach the states before it, so the texts of a batch are run side
@@ -93,7 +93,7 @@ class States(nn.Module):
         check_int("input_dim", input_dim, 1)
         check_int("hidden", hidden, 1)
         empty = nn.LSTM(input_dim, hidden, batch_first=True, device="meta")
-        self.lstm = drawn(empty, generator_of(seed), hidden**-0.5)
+        self.lstm = drawn(empty, make_generator(seed), hidden**-0.5)
         self.masked = masked
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> tuple[Tensor, Tensor]:
@@ -113,12 +113,12 @@ class States(nn.Module):
         return states, last.masked_fill((lengths == 0)[:, None], 0)
 
 
-class StatesEncoder(nn.Module):
+class LstmStatesEncoder(nn.Module):
     """An encoder that makes something of the states of an LSTM, of the size of one of them."""
 
     def __init__(
         self, input_dim: int, *, hidden: int = 256, masked: bool = True, seed: Seed = 0
     ) -> None:
         super().__init__()
-        self.states = States(input_dim, hidden, masked, seed)
+        self.states = LstmStates(input_dim, hidden, masked, seed)
         self.output_dim = hidden

@@ -14,7 +14,7 @@ from wordclass.network import machine
 from wordclass.network.text_network import TextNetwork
 from wordclass.options import list_texts, n_threads
 from wordclass.sentence.encoder import SentenceEncoder
-from wordclass.sentence.tokens import Halves, token_vectors
+from wordclass.sentence.tokens import Float16s, token_vectors
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.sequences import Sequences, Side
@@ -120,7 +120,7 @@ class NetworkScorer(Scorer):
         added = logits[0] - logits[1:]
         return Contributions.of_table(distinct, added, logits[0] - added.sum(axis=0))
 
-    def _context_of(self, text: str) -> list[Halves] | None:
+    def _context_of(self, text: str) -> list[Float16s] | None:
         """Return the vectors (t, d) of the tokens of a text in context, in a list of one."""
         if self.context is None:
             return None
@@ -130,5 +130,5 @@ class NetworkScorer(Scorer):
 
     def to_state(self) -> ModelState:
         """Return the vectors, the weights and the identity of the encoder."""
-        metadata = {} if self.context is None else {"context": self.context.facts()}
-        return self.embedding.to_parts() | ModelState.of(metadata, **self.network.packed())
+        metadata = {} if self.context is None else {"context": self.context.to_metadata()}
+        return self.embedding.to_parts() | ModelState.of(metadata, **self.network.to_arrays())

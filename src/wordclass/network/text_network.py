@@ -13,7 +13,7 @@ from wordclass.arrays import Floats32, Ints
 from wordclass.errors import InputError
 from wordclass.network import word_by_word
 from wordclass.network.embedding_layer import CONTEXT, Ids, Shift
-from wordclass.network.modules import Lengths, Seed, drawn, generator_of, is_token
+from wordclass.network.modules import Lengths, Seed, drawn, is_token, make_generator
 from wordclass.options import check_int, check_number
 from wordclass.storage.state import ModelState, layout_of
 from wordclass.text.sequences import Sequences, Side
@@ -74,7 +74,7 @@ class TextNetwork(nn.Module):
         self.encoder = encoder
         self.dropout = nn.Dropout(dropout)
         head = nn.Linear(output_dim, n_classes, device="meta")
-        self.head = drawn(head, generator_of(seed), output_dim**-0.5)
+        self.head = drawn(head, make_generator(seed), output_dim**-0.5)
 
     def forward(self, ids: Ids, lengths: Lengths, shift: Shift | None = None) -> Tensor:
         """Return logits (b, n_classes) for the ids (b, l) and lengths (b,) of an `IdBatch`.
@@ -88,7 +88,7 @@ class TextNetwork(nn.Module):
             batch, text after text. So a text can be read with vectors of its own.
         """
         lengths = torch.as_tensor(lengths, device=self.head.weight.device)
-        if word_by_word.serves(self.layer, self.encoder):
+        if word_by_word.can_encode(self.layer, self.encoder):
             parts = (self.layer, self.encoder)  # whose classes it has looked at
             encoded = word_by_word.encode(*parts, ids, lengths, shift)  # type: ignore[arg-type]
         elif not shift:
@@ -138,12 +138,12 @@ class TextNetwork(nn.Module):
             self.train(was_training)
         return made
 
-    def packed(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all weights but the vectors, which are kept elsewhere, by name."""
         weights = self.state_dict().items()
         return {_START + k: each.cpu().numpy() for k, each in weights if not k.startswith(_VECTORS)}
 
-    def unpack(self, parts: ModelState) -> None:
+    def load_arrays(self, parts: ModelState) -> None:
         """Put them back; whatever else was stored is left alone.
 
         Raises
@@ -151,7 +151,7 @@ class TextNetwork(nn.Module):
         ValueError
             They are those of another network, or not finite.
         """
-        found = parts.take(**{name: layout_of(array) for name, array in self.packed().items()})
+        found = parts.take(**{name: layout_of(array) for name, array in self.to_arrays().items()})
         weights = {k.removeprefix(_START): torch.from_numpy(each) for k, each in found.items()}
         self.load_state_dict(weights, strict=False)  # nothing but the vectors is missing
 

@@ -20,7 +20,7 @@ from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.decision.measures import Scores, Target
 from wordclass.errors import InputError
 from wordclass.network.checkpoint import Checkpoint, Epoch, State, Weights, copied, load, trained
-from wordclass.network.machine import Processes, freed_memory_kept, threads
+from wordclass.network.machine import Processes, keep_freed_memory, threads
 from wordclass.network.text_network import TextNetwork, brought, in_order
 from wordclass.text.sequences import Sequences, Side
 
@@ -284,7 +284,7 @@ class Training:
     def run(self) -> State:
         """Train until there is nothing more to gain; the network has the best weights then."""
         gpus = [self._device] if self._device.type == "cuda" else []
-        with torch.random.fork_rng(devices=gpus), threads(self.n_threads), freed_memory_kept():
+        with torch.random.fork_rng(devices=gpus), threads(self.n_threads), keep_freed_memory():
             self._resume()
             while not self._state.is_stopped and self._state.epoch < self.schedule.max_epochs:
                 self._train_epoch()

@@ -33,7 +33,7 @@ _CHANNELS_TOGETHER = 16
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
-def serves(layer: nn.Module, encoder: nn.Module) -> bool:
+def can_encode(layer: nn.Module, encoder: nn.Module) -> bool:
     """Return whether `encode` can stand for `encoder(layer(ids), lengths)`.
 
     It is for these two classes themselves, on CPUs, in float32, where the compiled part was

@@ -32,7 +32,7 @@ _ALONE = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFF
 def home() -> Path:
     """Return the folder of the environment: `WORDCLASS_PEERS`, or one beside our caches."""
     given = os.environ.get("WORDCLASS_PEERS")
-    return Path(given).expanduser() if given else cache.home() / "peers"
+    return Path(given).expanduser() if given else cache.cache_folder() / "peers"
 
 
 def python() -> Path:

@@ -57,7 +57,7 @@ class CacheWarning(UserWarning):
     """The cache of vectors cannot be used, or a part of it was damaged."""
 
 
-def home() -> Path:
+def cache_folder() -> Path:
     """Return the folder of the caches: below `WORDCLASS_HOME`, or in the user's cache folder."""
     if chosen := os.environ.get("WORDCLASS_HOME"):
         return Path(chosen).expanduser() / "cache"
@@ -69,7 +69,7 @@ def home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordclass"
 
 
-def most_bytes() -> int:
+def max_cache_bytes() -> int:
     """Return how large all caches together may become."""
     given = os.environ.get("WORDCLASS_CACHE_BYTES", "").strip()
     if not given:
@@ -79,24 +79,24 @@ def most_bytes() -> int:
     return int(given)
 
 
-def files() -> list[Path]:
+def cache_files() -> list[Path]:
     """Return the files of all caches, the one that was used last at the end."""
     found = []
     with suppress(OSError):  # a folder that may not be looked at
-        for path in home().iterdir():
+        for path in cache_folder().iterdir():
             if path.suffix in _ENDINGS:
                 with suppress(FileNotFoundError):  # cleared meanwhile
                     found.append((path.stat().st_mtime, path))
     return [path for _, path in sorted(found)]
 
 
-def described() -> list[dict[str, Any]]:
+def describe_files() -> list[dict[str, Any]]:
     """Tell of each file its encoder, how many vectors it has, its size, and when it was used last.
 
     Files are only looked at; what a damaged one, or one of tokens, does not tell is None.
     """
     told = []
-    for path in files():
+    for path in cache_files():
         encoder = n_vectors = None
         with suppress(sqlite3.Error), closing(_opened_to_read(path)) as file:
             (n_vectors,) = file.execute("SELECT COUNT(*) FROM vectors").fetchone()
@@ -117,7 +117,7 @@ def described() -> list[dict[str, Any]]:
 
 def clear() -> int:
     """Remove all caches; return how many bytes they had."""
-    return sum(_removed(path) for path in files())
+    return sum(_removed(path) for path in cache_files())
 
 
 def make_room(kept: Path) -> int:
@@ -125,8 +125,8 @@ def make_room(kept: Path) -> int:
 
     Returns how many bytes too many are left.
     """
-    others = [path for path in files() if path != kept]
-    excess = sum(_size(path) for path in [*others, kept]) - most_bytes()
+    others = [path for path in cache_files() if path != kept]
+    excess = sum(_size(path) for path in [*others, kept]) - max_cache_bytes()
     for path in others:
         if excess > 0:
             excess -= _removed(path)
@@ -156,7 +156,7 @@ class SentenceCache:
     @property
     def path(self) -> Path:
         """The file."""
-        return home() / f"{self.fingerprint}.sqlite"
+        return cache_folder() / f"{self.fingerprint}.sqlite"
 
     def __len__(self) -> int:
         if not _size(self.path):
@@ -179,7 +179,7 @@ class SentenceCache:
 
     def keep(self, keys: Sequence[bytes], vectors: Floats32) -> bool:
         """Keep some vectors, all of them or none; return whether that was possible."""
-        if _OVERHEAD * vectors.nbytes > most_bytes():
+        if _OVERHEAD * vectors.nbytes > max_cache_bytes():
             return False
         now = int(time.time())
         numbers = [np.ascontiguousarray(each, "<f4").tobytes() for each in vectors]
@@ -232,7 +232,7 @@ class SentenceCache:
     def _make_room(self) -> None:
         """Remove what was not used for longest: other models' files, then vectors of this one."""
         make_room(self.path)
-        limit = most_bytes()
+        limit = max_cache_bytes()
         oldest = "SELECT key FROM vectors ORDER BY used LIMIT ?"
         remove = f"DELETE FROM vectors WHERE key IN ({oldest})"
         while _size(self.path) > limit:

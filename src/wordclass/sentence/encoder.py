@@ -142,13 +142,15 @@ class SentenceEncoder:
         return np.stack([found[key] for key in keys])
 
     @property
-    def sees_tokens(self) -> bool:
+    def has_subword_vectors(self) -> bool:
         """Whether it has vectors of the pieces of a text in their context; see `pieces`."""
         is_function = self.kind == _FUNCTION
         entry = None if is_function else catalogue.entry(_CATALOGUE, self.kind)
         return hasattr(getattr(entry, "make", None), "encode_tokens")
 
-    def pieces(self, texts: list[str], n_jobs: int | None = None) -> list[tuple[Floats32, Ints]]:
+    def subword_vectors(
+        self, texts: list[str], n_jobs: int | None = None
+    ) -> list[tuple[Floats32, Ints]]:
         """Return for each text the vectors (t, d) of its pieces, and their places (t, 2) in it."""
         sound = [_sound(text) for text in texts]
         with _ONE_AT_A_TIME, wrap_foreign_errors(self._path or Path(), "it cannot encode texts"):
@@ -215,14 +217,14 @@ class SentenceEncoder:
 
     # --- what a saved model knows of it ---------------------------------------------------------
 
-    def facts(self) -> dict[str, Any]:
+    def to_metadata(self) -> dict[str, Any]:
         """Return what is kept of it in a saved model: which one it was, and where."""
         own = {name: getattr(self, name) for name in ("name", "kind", "fingerprint", "n_dims")}
         is_elsewhere = self._path is not None and self.name not in _PACKAGED
         return own | ({"name": str(self._path)} if is_elsewhere else {})
 
     @classmethod
-    def found_again(
+    def reopen(
         cls, given: str | PathLike[str] | Encode | None, facts: Mapping[str, Any], option: str
     ) -> "SentenceEncoder":
         """Return the encoder that a saved model was made with, and no other.
@@ -240,7 +242,7 @@ class SentenceEncoder:
             encoder = cls.of(facts["name"] if given is None else given)
         except (MissingDataError, MissingExtraError) as error:
             if isinstance(given, str | PathLike) and path_exists(Path(facts["name"])):
-                return cls.found_again(None, facts, option)
+                return cls.reopen(None, facts, option)
             raise type(error)(
                 f"the model was made with the encoder {facts['name']!r}, which is not here "
                 f"({error}); where it is elsewhere: --encoder FOLDER, or load(path, "

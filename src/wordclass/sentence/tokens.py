@@ -21,13 +21,13 @@ from scipy import sparse
 from wordclass import progress
 from wordclass.arrays import Floats32, Ints
 from wordclass.errors import InputError
-from wordclass.sentence.cache import TOKENS, CacheWarning, home, make_room
+from wordclass.sentence.cache import TOKENS, CacheWarning, cache_folder, make_room
 from wordclass.sentence.encoder import SentenceEncoder
 from wordclass.storage.files import open_raw, replace_atomically
 from wordclass.storage.state import digest
 from wordclass.text.analyzer import Analyze, Analyzer
 
-Halves = NDArray[np.float16]
+Float16s = NDArray[np.float16]
 
 _VERSION = 1  # of the files, and of how their vectors are made
 _TEXTS = 500  # of a file; a multiple of those that networks of the paper's protocol read together
@@ -39,7 +39,7 @@ _HEADER, _CHECKSUM = 8, 16  # bytes
 
 def require_token_vectors(encoder: SentenceEncoder) -> SentenceEncoder:
     """Return an encoder, or refuse one that has no vectors of tokens."""
-    if not encoder.sees_tokens:
+    if not encoder.has_subword_vectors:
         raise InputError(
             f"context is {encoder.name}, a {encoder.kind}, which has no vectors of tokens in their "
             "context; expected 'minilm', or a folder of sentence-transformers"
@@ -53,7 +53,7 @@ def token_vectors(
     texts: Sequence[str],
     max_length: int,
     n_jobs: int | None = None,
-) -> Iterator[list[Halves]]:
+) -> Iterator[list[Float16s]]:
     """Give the vectors (t, d) of the tokens of each text, those of 500 texts at a time.
 
     Parameters
@@ -118,13 +118,13 @@ def _found_or_made(
     places: list[Ints],
     n_jobs: int | None,
     report: Callable[[int], None],
-) -> Halves:
+) -> Float16s:
     """Return the vectors of all tokens of some texts, from their file where there is one."""
     if len(texts) < _WORTH_KEEPING:
         return _made(encoder, texts, places, n_jobs, report)
     pairs = zip(texts, places, strict=True)
     key = digest(f"{_VERSION} {encoder.fingerprint}", *(each for pair in pairs for each in pair))
-    path, n_tokens = home() / f"{key}{TOKENS}", sum(map(len, places))
+    path, n_tokens = cache_folder() / f"{key}{TOKENS}", sum(map(len, places))
     found = _mapped(path, n_tokens)
     if found is None:
         made = _made(encoder, texts, places, n_jobs, report)
@@ -141,13 +141,13 @@ def _made(
     places: list[Ints],
     n_jobs: int | None,
     report: Callable[[int], None],
-) -> Halves:
+) -> Float16s:
     # the longest first: batches are padded little, and the time left is told well
     order = sorted(range(len(texts)), key=lambda k: -len(texts[k]))
     found = [np.empty((0, 0), np.float16)] * len(texts)
     for start in range(0, len(order), _AT_ONCE):
         part = order[start : start + _AT_ONCE]
-        made = encoder.pieces([texts[k] for k in part], n_jobs)
+        made = encoder.subword_vectors([texts[k] for k in part], n_jobs)
         for k, (vectors, pieces) in zip(part, made, strict=True):
             with np.errstate(over="ignore"):  # told below
                 found[k] = aligned(places[k], vectors, pieces).astype(np.float16)
@@ -164,7 +164,7 @@ def _made(
 # --- files ----------------------------------------------------------------------------------
 
 
-def _mapped(path: Path, n_tokens: int) -> Halves | None:
+def _mapped(path: Path, n_tokens: int) -> Float16s | None:
     """Return the vectors that a file holds; None where there is none, or it is damaged."""
     try:
         with open_raw(path) as file:
@@ -172,7 +172,7 @@ def _mapped(path: Path, n_tokens: int) -> Halves | None:
         body = content[:-_CHECKSUM]
         if content[-_CHECKSUM:].tobytes() == _checksum(body):
             n_dims = int.from_bytes(body[:_HEADER].tobytes(), "little")
-            vectors: Halves = body[_HEADER:].view("<f2").reshape(n_tokens, n_dims)
+            vectors: Float16s = body[_HEADER:].view("<f2").reshape(n_tokens, n_dims)
             with suppress(OSError):
                 os.utime(path)  # what was used last is removed last
             return vectors
@@ -185,7 +185,7 @@ def _mapped(path: Path, n_tokens: int) -> Halves | None:
     return None
 
 
-def _keep(path: Path, vectors: Halves) -> None:
+def _keep(path: Path, vectors: Float16s) -> None:
     """Write a file, which appears when it is complete, and remove old ones if there are many."""
     header = vectors.shape[1].to_bytes(_HEADER, "little")
     content = np.frombuffer(header + vectors.astype("<f2").tobytes(), np.uint8)

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from wordclass.network.modules import Lengths, StatesEncoder, softmaxed
+from wordclass.network.modules import Lengths, LstmStatesEncoder, masked_softmax
 
 
-class AttentionEncoder(StatesEncoder):
+class AttentionEncoder(LstmStatesEncoder):
     """Sums the states with weights softmax(h_last · h_i).
 
     The paper calls this scaled, but its formula and its runs have no scale. An empty text gives
@@ -28,7 +28,7 @@ class AttentionEncoder(StatesEncoder):
         """Return (b, output_dim) for vectors (b, l, input_dim) and lengths (b,)."""
         states, last = self.states(vectors, lengths)
         logits = torch.bmm(states, last[:, :, None])[:, :, 0]  # (b, l)
-        weights = softmaxed(logits, lengths, self.states.masked)
+        weights = masked_softmax(logits, lengths, self.states.masked)
         return torch.bmm(weights[:, None], states)[:, 0]
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wordclass.errors import InputError
-from wordclass.network.modules import Lengths, Seed, drawn, generator_of, zero_padding
+from wordclass.network.modules import Lengths, Seed, drawn, make_generator, zero_padding
 from wordclass.options import check_int
 
 
@@ -53,7 +53,7 @@ class CnnEncoder(nn.Module):
         check_int("input_dim", input_dim, 1)
         check_int("channels", channels, 1)
         check_windows(windows)
-        generator = generator_of(seed)
+        generator = make_generator(seed)
         filters = (_filters(input_dim, channels, window, generator) for window in windows)
         self.filters = nn.ModuleList(filters)
         self.windows = tuple(windows)

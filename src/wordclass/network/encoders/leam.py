@@ -5,7 +5,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wordclass.errors import InputError
-from wordclass.network.modules import Lengths, Seed, drawn, generator_of, softmaxed, zero_padding
+from wordclass.network.modules import (
+    Lengths,
+    Seed,
+    drawn,
+    make_generator,
+    masked_softmax,
+    zero_padding,
+)
 from wordclass.options import check_int
 
 
@@ -59,7 +66,7 @@ class LeamEncoder(nn.Module):
         check_int("input_dim", input_dim, 1)
         check_int("n_classes", n_classes, 1)
         check_window(window)
-        generator = generator_of(seed)
+        generator = make_generator(seed)
         self.label_vectors = nn.Parameter(torch.empty(n_classes, input_dim))
         nn.init.xavier_uniform_(self.label_vectors, generator=generator)
         bias_width = window**-0.5
@@ -83,7 +90,7 @@ class LeamEncoder(nn.Module):
         rows = G.transpose(1, 2).reshape(n_texts * n_classes, 1, n_places)
         sums = self.window(rows).view(n_texts, n_classes, n_places)
         logits = (sums + self.label_bias[:, None]).relu().amax(dim=1)  # (b, l)
-        weights = softmaxed(logits, lengths, self.masked)
+        weights = masked_softmax(logits, lengths, self.masked)
         return torch.bmm(weights[:, None], vectors)[:, 0]
 
     def regularizer(self, head: nn.Module, is_multilabel: bool = False) -> Tensor:

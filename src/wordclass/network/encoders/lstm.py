@@ -2,10 +2,10 @@
 
 from torch import Tensor
 
-from wordclass.network.modules import Lengths, StatesEncoder
+from wordclass.network.modules import Lengths, LstmStatesEncoder
 
 
-class LstmEncoder(StatesEncoder):
+class LstmEncoder(LstmStatesEncoder):
     """Reads a text from its first token to its last, and hands over the state it ends in.
 
     One layer, one direction, as in the paper. An empty text gives zeros, the state before any
