@@ -242,7 +242,7 @@ def outcome(kind, path):
             refused.append(error)
             told = str(error)
             is_load = getattr(function, "__name__", "") == "load"
-            is_asked_for = isinstance(error, InputError) and "give it again" in told
+            is_asked_for = isinstance(error, InputError) and "pass it again" in told
             if is_load and not (isinstance(error, FormatError) or is_asked_for):
                 raise FailedError(f"load raised {type(error).__name__}: {told[:200]}") from error
             if "\n" in told:

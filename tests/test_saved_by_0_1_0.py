@@ -42,7 +42,7 @@ def test_there_is_a_model_of_every_kind():
 
 
 @pytest.mark.parametrize("name", EXPECTED["models"])
-def test_a_model_answers_as_it_did(name):
+def test_a_model_predicts_the_same_as_before(name):
     expected = dict(EXPECTED["models"][name])
     scores = expected.pop("scores_kept")
     assert_alike(answers(load(name)), expected)
@@ -64,7 +64,7 @@ def test_a_model_can_be_saved_again(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", EXPECTED["embeddings"])
-def test_embeddings_are_as_they_were_and_learn_on(name):
+def test_embeddings_are_unchanged_and_can_be_updated(name):
     wce = wc.WordClassEmbeddings.load(HERE / "embeddings" / f"{name}.wce")
     if name == "structural":  # which are read, and not updated: see storage/test_migrations.py
         wce.partial_fit = lambda texts, labels: None
@@ -82,13 +82,13 @@ def test_embeddings_are_read_as_word_vectors(name):
     np.testing.assert_allclose(vectors.matrix, expected["vectors"], rtol=1e-6)
 
 
-def test_word_vectors_are_as_they_were():
+def test_word_vectors_are_unchanged():
     vectors = wc.WordVectors.load(HERE / "vectors.npz")
     assert list(vectors.terms) == EXPECTED["vectors"]["terms"]
     np.testing.assert_array_equal(vectors.matrix, np.float32(EXPECTED["vectors"]["matrix"]))
 
 
-def test_options_that_had_other_names_have_those_of_today_and_learn_again():
+def test_renamed_options_are_migrated_and_the_model_can_be_refitted():
     for name in ("svm_tfidf", "svm_vectors_wce", "svm_vectors_wce_multilabel"):
         stored = json.loads((HERE / "models" / name / "manifest.json").read_bytes())["settings"]
         options = load(name).get_params(deep=False)

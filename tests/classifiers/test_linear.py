@@ -126,7 +126,7 @@ def test_an_encoder_of_another_dimension_is_refused_on_loading(tmp_path):
     options = FIXED | {"encoder": letters, "encoder_weight": 1.0}
     model = wc.classifier("linear", **options).fit(TEXTS, LABELS)
     model.save(tmp_path / "model")
-    with pytest.raises(wc.InputError, match="give it again: load"):
+    with pytest.raises(wc.InputError, match="pass it again: load"):
         wc.load(tmp_path / "model")
     other = wc.load(tmp_path / "model", encoder=lambda texts: np.ones((len(texts), 3)))
     with pytest.raises(wc.InputError, match=r"returned an array \(90, 3\) for .* \(90, 26\)"):

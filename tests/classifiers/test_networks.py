@@ -267,7 +267,9 @@ def test_a_function_is_saved_by_its_name_and_given_again(where, tmp_path):
     learned = make(**given).fit(texts, LABELS)
     assert any(term.startswith("+") for term in learned.embedding_.terms)
     learned.save(tmp_path / "model")
-    with pytest.raises(wc.InputError, match=r"by_spaces, which is not in the file; give it again"):
+    with pytest.raises(
+        wc.InputError, match=r"by_spaces, a function that the file does not hold; pass it again"
+    ):
         wc.load(tmp_path / "model")
     assert_same_scores(wc.load(tmp_path / "model", **given), learned, texts)
 

@@ -180,7 +180,7 @@ def test_a_saved_model_refuses_others_than_it_was_made_with(name, tmp_path):
     make(name, other={"news": NEWS, "shop": wide}, **options).fit(TEXTS, LABELS).save(
         tmp_path / "model"
     )
-    told = r"with the embeddings 'news' \(2 dimensions\) and 'shop' \(3 dimensions\); given are "
+    told = r"with 'news' \(2 dimensions\) and 'shop' \(3 dimensions\), but got "
     for other, given in (
         ({"news": wide, "shop": NEWS}, r"'news' \(3 dimensions\) and 'shop' \(2 dimensions\)"),
         ({"news": NEWS, "sale": wide}, r"'news' .* and 'sale'"),

@@ -170,7 +170,7 @@ def test_train_replaces_a_model_by_force_and_nothing_else(run, splits, tmp_path)
     command = ("train", splits, "-o", tmp_path, "--classifier", "nearest")
     assert "exists; --force overwrites it" in run(*command)[2]
     status, _, err = run(*command, "--force")
-    assert (status, "is no model (it holds thesis.txt)" in err) == (1, True)
+    assert (status, "is not a model (it holds thesis.txt)" in err) == (1, True)
     assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
@@ -474,7 +474,7 @@ def test_nothing_is_overwritten_unasked(run, data, tmp_path):
     (tmp_path / "model" / "thesis.txt").touch()
     command = ("tune", data, "-o", tmp_path / "model", *USUAL)
     assert "exists; --force overwrites it" in run(*command)[2]
-    assert "is no model (it holds thesis.txt)" in run(*command, "--force")[2]
+    assert "is not a model (it holds thesis.txt)" in run(*command, "--force")[2]
     (tmp_path / "new.trials.jsonl").write_text("precious\n")
     status, _, err = run("tune", data, "-o", tmp_path / "new", *USUAL)
     assert (status, "new.trials.jsonl, line 1: no trial" in err) == (1, True)

@@ -245,7 +245,7 @@ def test_no_file_is_a_beginning_and_nothing_is_written_without_a_path(tmp_path):
 
 def test_removing_takes_what_a_killed_process_left_and_nothing_else(tmp_path):
     path = tmp_path / "m.checkpoint"
-    unfinished = f"{files._MACHINE}-{'0f' * 8}.tmp"
+    unfinished = f"{files._MACHINE_ID}-{'0f' * 8}.tmp"
     kept = ["m", "mXcheckpoint", ".m.checkpoint.tmp", f".other.{unfinished}"]
     for name in [*kept, path.name, f".m.checkpoint.{unfinished}", f".state.{unfinished}"]:
         (tmp_path / name).write_text("")

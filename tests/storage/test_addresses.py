@@ -13,8 +13,8 @@ from wordclass.storage.files import Address
 
 pytest.importorskip("aiohttp")
 
-NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-BEGUN = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nthe first bytes"
+MISSING_FILE_RESPONSE = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+TRUNCATED_RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nthe first bytes"
 
 
 @contextmanager
@@ -60,7 +60,7 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_server_that_never_answers_is_asked_twice_at_most(monkeypatch, use):
+def test_a_silent_server_is_asked_at_most_twice(monkeypatch, use):
     monkeypatch.setattr(addresses, "_MAX_SILENCE_SECONDS", 0.2)
     with (
         server_that_sends(b"") as (url, connections),
@@ -70,24 +70,24 @@ def test_a_server_that_never_answers_is_asked_twice_at_most(monkeypatch, use):
     assert 1 <= len(connections) <= 2
 
 
-def test_two_silences_are_less_than_a_minute():
+def test_two_timeouts_take_less_than_a_minute():
     assert 2 * addresses._MAX_SILENCE_SECONDS < 60
 
 
-def test_a_server_that_breaks_off_is_not_waited_for(monkeypatch):
+def test_a_server_that_stops_sending_raises_an_error(monkeypatch):
     monkeypatch.setattr(addresses, "_MAX_SILENCE_SECONDS", 0.2)
     with (
-        server_that_sends(BEGUN) as (url, _),
+        server_that_sends(TRUNCATED_RESPONSE) as (url, _),
         pytest.raises(StorageError, match=r"cannot be read: no answer within 0\.2 seconds"),
     ):
         files.read_content(Address(url))
 
 
 @pytest.mark.parametrize("name", ["exists", "is_file"])
-def test_a_file_that_is_not_there_is_no_error_and_a_server_that_is_not_there_is(name):
-    with server_that_sends(NOT_FOUND) as (url, _):
+def test_a_missing_file_is_not_an_error_but_a_missing_server_is(name):
+    with server_that_sends(MISSING_FILE_RESPONSE) as (url, _):
         assert USES[name](Address(url)) is False
-        assert Address(url).state() is None
+        assert Address(url).identity() is None
         with pytest.raises(MissingDataError, match="no such file"):
             files.read_content(Address(url))
     with pytest.raises(StorageError, match="cannot be read"):

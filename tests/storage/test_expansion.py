@@ -28,7 +28,7 @@ from wordclass.storage.files import Growth
 from wordclass.vectors.word_vectors import WordVectors
 
 MEGABYTE = 1 << 20
-REFUSAL = "expands to more than 200 times its size; if it is meant to, "
+REFUSAL = "expands to more than 200 times its size; if you trust the file, "
 COMPRESSORS = {".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
 
 TEXT = b"moon orbit " * 1000
@@ -196,8 +196,10 @@ def test_many_small_files_of_a_folder_that_are_not_compressed_are_read(tmp_path,
 
 
 def repetitive_lines(n_bytes):
-    """Return JSON lines of a log: the same fields, numbers that differ."""
-    lines, size, number = [], 0, 0
+    """Return JSON lines of a log with equal fields and different numbers."""
+    lines = []
+    size = 0
+    number = 0
     while size < n_bytes:
         line = json.dumps(
             {
@@ -264,7 +266,7 @@ def test_gzip_members_and_padding_are_read_as_the_standard_library_does(
     ],
     ids=["zeros", "zeros first", "garbage", "late garbage", "cut", "checksum", "zlib"],
 )
-def test_what_is_no_gzip_data_is_refused(tmp_path, content):
+def test_data_that_is_not_gzip_is_refused(tmp_path, content):
     path = tmp_path / "x.gz"
     path.write_bytes(content)
     with pytest.raises(FormatError, match=r"x\.gz: damaged"):

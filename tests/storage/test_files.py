@@ -49,7 +49,7 @@ def read(path):
         "skippable frame",
     ],
 )
-def test_files_are_read_as_they_are_compressed_or_not(tmp_path, name, content):
+def test_compressed_and_plain_files_are_read(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     assert read(tmp_path / name) == CONTENT
 
@@ -64,21 +64,26 @@ def test_lines_can_be_iterated_over_frames_that_end_inside_a_line(tmp_path):
 @pytest.mark.parametrize("has_checksum", [True, False])
 def test_a_zstd_file_cut_short_anywhere_is_an_error_and_not_a_short_file(tmp_path, has_checksum):
     compressor = zstandard.ZstdCompressor(write_checksum=has_checksum)
-    first, second = compressor.compress(CONTENT[:50]), compressor.compress(CONTENT[50:])
-    whole = first + second
+    first = compressor.compress(CONTENT[:50])
+    second = compressor.compress(CONTENT[50:])
+    compressed = first + second
     path = tmp_path / "x.zst"
-    for end in [*range(1, len(first)), *range(len(first) + 1, len(whole), 97), len(whole) - 1]:
-        path.write_bytes(whole[:end])
+    for end in [
+        *range(1, len(first)),
+        *range(len(first) + 1, len(compressed), 97),
+        len(compressed) - 1,
+    ]:
+        path.write_bytes(compressed[:end])
         with pytest.raises(FormatError, match="damaged or cut short") as caught:
             read(path)
         assert caught.value.path == path
 
 
 def test_a_gzip_file_cut_short_anywhere_is_an_error_and_not_a_short_file(tmp_path):
-    whole = gzip.compress(CONTENT)
+    compressed = gzip.compress(CONTENT)
     path = tmp_path / "x.gz"
-    for end in [*range(1, 30), *range(30, len(whole), 997), len(whole) - 1]:
-        path.write_bytes(whole[:end])
+    for end in [*range(1, 30), *range(30, len(compressed), 997), len(compressed) - 1]:
+        path.write_bytes(compressed[:end])
         with pytest.raises(FormatError, match="damaged or cut short"):
             read(path)
 
@@ -99,7 +104,7 @@ def test_garbage_after_the_last_frame_is_an_error(tmp_path):
         read(tmp_path / "x.zst")
 
 
-def test_without_zstandard_the_pip_command_is_given(tmp_path, monkeypatch):
+def test_without_zstandard_the_error_has_the_pip_command(tmp_path, monkeypatch):
     (tmp_path / "x.zst").write_bytes(ZSTD.compress(b"x"))
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'wordclass\[zstandard\]'"):
@@ -112,7 +117,7 @@ def test_without_zstandard_the_pip_command_is_given(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["x.zst"]
 
 
-def test_a_missing_file_a_folder_and_an_impossible_name_have_errors_of_their_own(tmp_path):
+def test_a_missing_file_a_folder_and_an_invalid_name_raise_different_errors(tmp_path):
     with pytest.raises(MissingDataError, match=r"x\.gz: no such file"):
         read(tmp_path / "x.gz")
     with pytest.raises(StorageError, match="directory"):
@@ -124,7 +129,7 @@ def test_a_missing_file_a_folder_and_an_impossible_name_have_errors_of_their_own
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
 )
-def test_a_file_that_may_not_be_read_is_a_storage_error(tmp_path):
+def test_a_file_without_permission_is_a_storage_error(tmp_path):
     (tmp_path / "x").write_bytes(b"x")
     (tmp_path / "x").chmod(0)
     with pytest.raises(StorageError, match="Permission denied"):
@@ -135,7 +140,7 @@ def test_a_file_that_may_not_be_read_is_a_storage_error(tmp_path):
 @pytest.mark.parametrize(
     "opened", [files.open_for_reading, files.open_for_writing, files.replace_atomically]
 )
-def test_an_error_of_the_user_of_a_file_passes_unchanged(tmp_path, opened, error):
+def test_an_error_of_the_caller_passes_unchanged(tmp_path, opened, error):
     (tmp_path / "x").write_bytes(b"x")
     with pytest.raises(error, match=r"^mine$"), opened(tmp_path / "x"):
         raise error("mine")
@@ -143,7 +148,7 @@ def test_an_error_of_the_user_of_a_file_passes_unchanged(tmp_path, opened, error
 
 
 @pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
-def test_what_is_written_is_read_again_and_is_the_same_file_at_any_time(
+def test_written_content_is_read_back_and_the_bytes_do_not_depend_on_the_time(
     tmp_path, monkeypatch, name
 ):
     monkeypatch.setattr("time.time", itertools.count(1_000_000_000, step=1000).__next__)
@@ -214,7 +219,7 @@ def test_a_file_does_not_replace_a_folder(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_the_data_home_is_the_one_the_environment_names(monkeypatch, tmp_path):
+def test_the_environment_chooses_the_data_home(monkeypatch, tmp_path):
     monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path))
     assert files.data_home() == tmp_path
     monkeypatch.delenv("WORDCLASS_HOME")
@@ -232,11 +237,11 @@ def test_the_data_home_is_the_one_the_environment_names(monkeypatch, tmp_path):
     ("name", "expected"),
     [("a.jsonl.zst", "a.jsonl"), ("a.CSV.GZ", "a.CSV"), ("a.jsonl", "a.jsonl"), ("b/a", "a")],
 )
-def test_the_ending_of_a_compression_is_taken_off_a_name(name, expected):
+def test_the_ending_of_a_compression_is_removed_from_a_name(name, expected):
     assert files.uncompressed_name(Path(name)) == expected
 
 
-def test_zstandard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch):
+def test_zstandard_is_required_only_for_zst_files(tmp_path, monkeypatch):
     def fail(package, purpose):
         raise AssertionError(package)
 
@@ -247,7 +252,8 @@ def test_zstandard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("change", ["size", "time", "gone", "new"])
 def test_a_file_that_changes_inside_the_block_is_an_error(tmp_path, change):
-    path, beside = tmp_path / "x", tmp_path / "y"
+    path = tmp_path / "x"
+    beside = tmp_path / "y"
     path.write_bytes(b"ab")
 
     def meddle():
@@ -267,7 +273,7 @@ def test_a_file_that_changes_inside_the_block_is_an_error(tmp_path, change):
         meddle()
 
 
-def test_what_a_change_led_to_is_not_said_in_its_place(tmp_path):
+def test_a_changed_file_is_reported_instead_of_the_errors_that_it_causes(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"ab")
 
@@ -280,7 +286,7 @@ def test_what_a_change_led_to_is_not_said_in_its_place(tmp_path):
     assert isinstance(caught.value.__context__, FormatError)
 
 
-def test_errors_of_files_that_do_not_change_stay_as_they_are(tmp_path):
+def test_errors_about_unchanged_files_pass_unchanged(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"ab")
     with files.require_unchanged(path, tmp_path / "missing"):
@@ -291,7 +297,7 @@ def test_errors_of_files_that_do_not_change_stay_as_they_are(tmp_path):
         read(tmp_path / "missing")
 
 
-def test_a_name_that_cannot_be_is_refused(tmp_path):
+def test_an_invalid_name_is_refused(tmp_path):
     assert files.path_exists(tmp_path)
     assert not files.path_exists(tmp_path / "nothing")
     with pytest.raises(StorageError, match="File name too long"):
@@ -300,7 +306,7 @@ def test_a_name_that_cannot_be_is_refused(tmp_path):
         files.check_folder(tmp_path / ("a" * 300), lambda _: None)
 
 
-def test_a_folder_that_cannot_be_written_is_told_by_its_own_name(tmp_path):
+def test_an_error_about_a_folder_names_the_folder(tmp_path):
     folder = tmp_path / "model"
     with (
         pytest.raises(StorageError, match=rf"^{folder}/part: cannot be written"),
@@ -318,7 +324,7 @@ def test_a_folder_that_cannot_be_written_is_told_by_its_own_name(tmp_path):
     ("place", "folder_too"),
     [("file/x", True), ("x" * 250, True), ("file/x/y", True), ("missing/x", False)],
 )
-def test_a_place_that_cannot_be_written_is_refused_before(tmp_path, place, folder_too):
+def test_a_path_that_cannot_be_written_is_refused_early(tmp_path, place, folder_too):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):
         files.check_writable(tmp_path / place)
@@ -332,7 +338,7 @@ def test_a_place_that_cannot_be_written_is_refused_before(tmp_path, place, folde
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_a_file_system_that_takes_no_files_is_refused_before(is_folder):
+def test_a_file_system_without_writable_files_is_refused_early(is_folder):
     with pytest.raises(StorageError, match="cannot be written"):
         files.check_writable(Path("/proc/x"), is_folder=is_folder)
 
@@ -340,7 +346,7 @@ def test_a_file_system_that_takes_no_files_is_refused_before(is_folder):
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything"
 )
-def test_a_folder_that_may_not_be_written_is_refused_before(tmp_path):
+def test_a_folder_without_permission_is_refused_early(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(StorageError, match="cannot be written: Permission denied"):
         files.check_writable(tmp_path / "x")
@@ -361,13 +367,13 @@ def test_a_folder_that_is_read_only_is_not_replaced(tmp_path):
     assert os.listdir(tmp_path) == ["folder"]
 
 
-def test_a_folder_in_the_place_of_a_file_is_refused_before(tmp_path):
+def test_a_folder_with_the_name_of_the_output_file_is_refused_early(tmp_path):
     with pytest.raises(InputError, match="is a folder; expected a file"):
         files.check_writable(tmp_path)
     files.check_writable(tmp_path, is_folder=True)
 
 
-def test_what_can_be_written_is_left_as_it_is(tmp_path):
+def test_checking_a_writable_path_changes_nothing(tmp_path):
     (tmp_path / "file").write_bytes(b"old")
     files.check_writable(tmp_path / "file")
     files.check_writable(tmp_path / "new")

@@ -1,4 +1,4 @@
-"""Every kind of file, changed on purpose and sealed again: refused or of use, never believed.
+"""Every kind of file, modified on purpose with correct checksums, is refused or usable.
 
 `hostile_changes` makes the variants; the processes that use them have little memory and time.
 """
@@ -15,7 +15,7 @@ import wordclass as wc
 from wordclass.errors import FormatError, InputError
 
 NETWORKS = ["cnn", "lstm", "attention", "leam", "checkpoint", "cnn-commands"]
-OTHERS = [name for name in KINDS if name not in NETWORKS]
+OTHER_KINDS = [name for name in KINDS if name not in NETWORKS]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory")
 
@@ -30,25 +30,25 @@ def check(names, folder, n_variants):
 
 def check_jobs(jobs, folder):
     results = attack(folder, jobs)
-    assert [(each["kind"], each["number"]) for each in results] == jobs
-    told = "{kind} {number}: {name}: {reason}"
-    failed = [told.format(**each) for each in results if each["outcome"] == "failed"]
+    assert [(result["kind"], result["number"]) for result in results] == jobs
+    line = "{kind} {number}: {name}: {reason}"
+    failed = [line.format(**result) for result in results if result["outcome"] == "failed"]
     assert not failed, "\n".join(failed)
 
 
-@pytest.mark.parametrize(("names", "n_variants"), [(NETWORKS, 5), (OTHERS, 8)])
-def test_some_hostile_files_are_refused_or_of_use(names, n_variants, tmp_path):
+@pytest.mark.parametrize(("names", "n_variants"), [(NETWORKS, 5), (OTHER_KINDS, 8)])
+def test_some_hostile_files_are_refused_or_usable(names, n_variants, tmp_path):
     check(names, tmp_path, n_variants)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-def test_three_hundred_hostile_files_are_refused_or_of_use(name, tmp_path):
+def test_three_hundred_hostile_files_are_refused_or_usable(name, tmp_path):
     check([name], tmp_path, 300)
 
 
 @pytest.mark.parametrize("start", ["scores.holdout", "fields"])
-def test_hostile_facts_that_only_commands_use_are_told_in_one_line(start, tmp_path):
+def test_hostile_metadata_for_commands_raises_one_line_errors(start, tmp_path):
     kind = KINDS["nearest-commands"]
     content = kind.read(make_sound(kind.name, tmp_path / kind.name))
     names = [name for name, _ in variants(content, kind)]
@@ -62,8 +62,8 @@ def test_every_classifier_is_attacked():
     assert set(CLASSIFIERS) == set(catalogue.names("classifiers"))
 
 
-def changed_model(tmp_path, name, **changes):
-    """Return the folder of a sound model whose arrays were changed, sealed again."""
+def modified_model(tmp_path, name, **changes):
+    """Return the folder of a valid model with modified arrays and correct checksums."""
     kind = KINDS[name]
     place = make_sound(name, tmp_path)
     content = kind.read(place)
@@ -74,9 +74,9 @@ def changed_model(tmp_path, name, **changes):
 
 
 @pytest.mark.parametrize("name", ["linear", "svm"])
-def test_weights_that_are_too_large_to_be_added_are_told_when_a_text_needs_them(name, tmp_path):
+def test_weights_whose_sum_overflows_raise_an_error_when_a_text_needs_them(name, tmp_path):
     largest = np.finfo(np.float32).max
-    place = changed_model(tmp_path, name, weights=lambda weights: np.full_like(weights, largest))
+    place = modified_model(tmp_path, name, weights=lambda weights: np.full_like(weights, largest))
     model = wc.load(place)
     uses = [
         model.predict, model.predict_proba, model.decision_function, model.top_classes,
@@ -87,9 +87,9 @@ def test_weights_that_are_too_large_to_be_added_are_told_when_a_text_needs_them(
             use(ASKED[-1:])
 
 
-def test_a_calibration_that_is_too_steep_gives_probabilities(tmp_path):
+def test_a_steep_calibration_gives_valid_probabilities(tmp_path):
     largest = np.finfo(np.float64).max
-    place = changed_model(
+    place = modified_model(
         tmp_path, "nearest", calibration=lambda parameters: np.full_like(parameters, largest)
     )
     probabilities = wc.load(place).predict_proba(ASKED)
@@ -97,8 +97,8 @@ def test_a_calibration_that_is_too_steep_gives_probabilities(tmp_path):
 
 
 def test_thresholds_may_be_infinite_but_not_below_all_scores(tmp_path):
-    place = changed_model(tmp_path, "linear", thresholds=lambda old: np.full_like(old, np.inf))
+    place = modified_model(tmp_path, "linear", thresholds=lambda old: np.full_like(old, np.inf))
     assert not any(wc.load(place).predict(ASKED))
-    place = changed_model(tmp_path, "linear", thresholds=lambda old: np.full_like(old, -np.inf))
+    place = modified_model(tmp_path, "linear", thresholds=lambda old: np.full_like(old, -np.inf))
     with pytest.raises(FormatError, match="a threshold is minus infinity"):
         wc.load(place)

@@ -23,14 +23,14 @@ def load(name):
 
 
 @pytest.mark.parametrize("name", EXPECTED["models"])
-def test_a_model_answers_as_it_did(name):
+def test_a_model_predicts_the_same_as_before(name):
     model = load(name)
     expected = dict(EXPECTED["models"][name])
     if model.codeframe_.is_multilabel:
-        # a text whose terms add nothing to any score gets no label any more
+        # this version gives no label to a text whose terms add nothing to any score
         known = [bool(model.explanation(text).contributions.any()) for text in TEXTS]
         labels = zip(expected["predictions"], known, strict=True)
-        expected["predictions"] = [given if is_known else [] for given, is_known in labels]
+        expected["predictions"] = [names if is_known else [] for names, is_known in labels]
     assert_alike(answers(model), expected)
     assert not REMOVED_OPTIONS.keys() & model.get_params().keys()
 
@@ -44,7 +44,7 @@ def test_a_model_can_be_saved_again(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", EXPECTED["models"])
-def test_a_model_learns_again_without_the_option(name):
+def test_a_model_can_be_refitted_without_the_option(name):
     model = load(name)
     if "vectors" in model.get_params():
         model.set_params(vectors=vectors())  # a file does not hold them
@@ -53,7 +53,7 @@ def test_a_model_learns_again_without_the_option(name):
 
 
 @pytest.mark.parametrize("name", EXPECTED["embeddings"])
-def test_embeddings_are_as_they_were(name, tmp_path):
+def test_embeddings_are_unchanged(name, tmp_path):
     path = HERE / "embeddings" / f"{name}.wce"
     wce = wc.WordClassEmbeddings.load(path)
     expected = EXPECTED["embeddings"][name]
@@ -103,11 +103,11 @@ def test_only_options_are_renamed_or_dropped():
     "facts",
     [{"structural": [-1]}, {"structural": [2]}, {"structural": [True]}, {"extra_columns": [1]}, {}],
 )
-def test_columns_that_cannot_be_are_refused(facts):
+def test_invalid_columns_are_refused(facts):
     with pytest.raises((wc.InputError, ValueError, KeyError)):
         extra_columns(facts, ["moon", "orbit"])
 
 
-def test_a_page_does_not_weigh_by_idf_where_factors_are_stored():
+def test_a_page_refuses_models_with_stored_factors():
     page = export_page("model", Exploration(load("svm_tf_chi")))
     assert b"the file can weigh words by tf-idf only" in page

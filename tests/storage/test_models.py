@@ -44,33 +44,34 @@ def contents(folder):
 
 
 def rewritten(folder, change):
-    """Change the manifest and seal it again, as only a forger would."""
+    """Change the manifest and update its checksum, as an attacker would."""
     path = folder / "manifest.json"
-    facts = json.loads(path.read_bytes())
-    change(facts)
-    path.write_bytes(persistence.seal_manifest({**facts, "digest": ""}))
+    manifest = json.loads(path.read_bytes())
+    change(manifest)
+    path.write_bytes(persistence.seal_manifest({**manifest, "digest": ""}))
 
 
-def test_the_manifest_tells_people_what_they_have(saved):
-    found = json.loads((saved / "manifest.json").read_text())
-    assert found["classifier"] == "nearest"
-    assert found["classes"] == ["garden", "music", "space"]
-    assert found["settings"]["min_docs"] == 2
-    assert found["training"]["n_docs"] == 60
-    assert found["scores"] == {"macro_f1": 0.5, "n": 3}
-    assert set(found["versions"]) == {"python", "wordclass", "numpy", "scipy", "scikit-learn"}
-    assert found["created"].endswith("+00:00")
+def test_the_manifest_describes_the_model(saved):
+    manifest = json.loads((saved / "manifest.json").read_text())
+    assert manifest["classifier"] == "nearest"
+    assert manifest["classes"] == ["garden", "music", "space"]
+    assert manifest["settings"]["min_docs"] == 2
+    assert manifest["training"]["n_docs"] == 60
+    assert manifest["scores"] == {"macro_f1": 0.5, "n": 3}
+    assert set(manifest["versions"]) == {"python", "wordclass", "numpy", "scipy", "scikit-learn"}
+    assert manifest["created"].endswith("+00:00")
 
 
 def test_classes_are_readable_in_the_manifest_in_any_script(tmp_path):
-    texts, labels = ["aa bb", "cc dd"], ["größe", "мир"]
+    texts = ["aa bb", "cc dd"]
+    labels = ["größe", "мир"]
     wc.classifier("nearest", min_docs=1).fit(texts, labels).save(tmp_path / "a")
     assert "größe" in (tmp_path / "a" / "manifest.json").read_text(encoding="utf-8")
     wc.classifier("nearest", min_docs=1).fit(texts, ["x\ud800", "y"]).save(tmp_path / "b")
     assert wc.load(tmp_path / "b").classes_.tolist() == ["x\ud800", "y"]
 
 
-def test_a_model_is_replaced_as_a_whole(saved, fitted):
+def test_a_model_is_replaced_completely(saved, fitted):
     fitted.save(saved)
     assert set(contents(saved)) == {"manifest.json", "model.safetensors"}
     assert json.loads((saved / "manifest.json").read_text())["scores"] == {}
@@ -80,10 +81,10 @@ def test_a_model_is_replaced_as_a_whole(saved, fitted):
 @pytest.mark.parametrize(
     "names", [["thesis.txt"], ["model.safetensors"], ["manifest.json"], ["manifest.json", "x"]]
 )
-def test_what_is_no_model_is_never_replaced(fitted, tmp_path, names):
+def test_a_folder_that_is_not_a_model_is_never_replaced(fitted, tmp_path, names):
     for name in names:
         (tmp_path / name).write_text("{}")
-    with pytest.raises(wc.InputError, match="is no model"):
+    with pytest.raises(wc.InputError, match="is not a model"):
         fitted.save(tmp_path)
     assert sorted(os.listdir(tmp_path)) == sorted(names)
 
@@ -122,7 +123,7 @@ def sample(fitted, tmp_path_factory):
     place=st.floats(0, 1, exclude_max=True),
     bits=st.integers(1, 255),
 )
-def test_a_damaged_byte_is_noticed_wherever_it_is(sample, name, place, bits):
+def test_a_damaged_byte_is_detected_anywhere(sample, name, place, bits):
     folder, sound = sample
     damaged = bytearray(sound[name])
     damaged[int(place * len(damaged))] ^= bits
@@ -133,13 +134,13 @@ def test_a_damaged_byte_is_noticed_wherever_it_is(sample, name, place, bits):
     name=st.sampled_from(["manifest.json", "model.safetensors"]),
     place=st.floats(0, 1, exclude_max=True),
 )
-def test_a_file_cut_short_is_noticed_wherever_it_is_cut(sample, name, place):
+def test_a_truncated_file_is_detected_anywhere(sample, name, place):
     folder, sound = sample
     check_refused(folder, sound, name, sound[name][: int(place * len(sound[name]))])
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "model.safetensors"])
-def test_a_byte_too_many_is_noticed(sample, name):
+def test_an_additional_byte_is_detected(sample, name):
     folder, sound = sample
     check_refused(folder, sound, name, sound[name] + b"\n")
 
@@ -154,7 +155,7 @@ def check_refused(folder, sound, name, content):
     assert wc.load(folder)
 
 
-def test_files_of_two_models_do_not_go_together(saved, tmp_path):
+def test_files_of_two_models_cannot_be_mixed(saved, tmp_path):
     other = tmp_path / "other"
     wc.classifier("nearest", min_docs=2, shrinkage=5.0).fit(TEXTS, LABELS).save(other)
     (other / "model.safetensors").replace(saved / "model.safetensors")
@@ -169,7 +170,7 @@ def test_a_missing_file_is_named(saved, name):
         wc.load(saved)
 
 
-def test_what_is_no_model_is_refused(tmp_path):
+def test_a_folder_that_is_not_a_model_is_refused(tmp_path):
     with pytest.raises(wc.MissingDataError, match="nowhere: no such file or folder"):
         wc.load(tmp_path / "nowhere")
     with pytest.raises(wc.FormatError, match=r"manifest\.json is missing"):
@@ -184,21 +185,23 @@ def test_what_is_no_model_is_refused(tmp_path):
             wc.load(tmp_path)
 
 
-def test_a_newer_format_says_who_can_read_it(saved):
-    rewritten(saved, lambda facts: facts["versions"].update(wordclass="9.9"))
+def test_the_error_about_a_newer_format_names_the_version_that_reads_it(saved):
+    rewritten(saved, lambda manifest: manifest["versions"].update(wordclass="9.9"))
     assert wc.load(saved)
-    rewritten(saved, lambda facts: facts.update(version=2))
+    rewritten(saved, lambda manifest: manifest.update(version=2))
     with pytest.raises(wc.FormatError, match=r"version 2 of the format, written by wordclass 9\.9"):
         wc.load(saved)
 
 
-def test_a_newer_kind_of_classifier_says_who_can_read_it(saved):
+def test_the_error_about_a_newer_classifier_names_the_version_that_reads_it(saved):
     assert json.loads((saved / "manifest.json").read_bytes())["classifier_version"] == 1
-    rewritten(saved, lambda facts: facts["versions"].update(wordclass="9.9"))
-    rewritten(saved, lambda facts: facts.update(classifier_version=2))
+    rewritten(saved, lambda manifest: manifest["versions"].update(wordclass="9.9"))
+    rewritten(saved, lambda manifest: manifest.update(classifier_version=2))
     with pytest.raises(wc.FormatError, match=r"'nearest'.*version 2.*by wordclass 9\.9"):
         wc.load(saved)
-    rewritten(saved, lambda facts: facts.pop("classifier_version"))  # as version 0.1.0 wrote it
+    rewritten(
+        saved, lambda manifest: manifest.pop("classifier_version")
+    )  # as version 0.1.0 wrote it
     assert wc.load(saved)
 
 
@@ -210,31 +213,31 @@ def test_a_newer_kind_of_classifier_says_who_can_read_it(saved):
         "versions", "arrays", "created", "training", "classifier_version",
     ],
 )  # fmt: skip
-def test_a_manifest_of_strange_values_is_refused_or_harmless(saved, key, value):
-    rewritten(saved, lambda facts: facts.update({key: value}))
+def test_a_manifest_with_invalid_values_is_refused_or_harmless(saved, key, value):
+    rewritten(saved, lambda manifest: manifest.update({key: value}))
     with suppress(wc.InputError):  # whatever else is raised is a traceback to the user
         wc.load(saved)
 
 
 @pytest.mark.parametrize("name", ["os", "_text_classifier", "../nearest", "nearest.make", ""])
 def test_only_classifiers_of_the_catalogue_are_imported(saved, name):
-    rewritten(saved, lambda facts: facts.update(classifier=name))
+    rewritten(saved, lambda manifest: manifest.update(classifier=name))
     with pytest.raises(wc.FormatError, match="unknown classifier"):
         wc.load(saved)
 
 
-def test_a_function_is_saved_by_name_and_must_be_given_again(tmp_path):
+def test_a_function_is_saved_by_name_and_must_be_passed_again(tmp_path):
     path = tmp_path / "a"
     wc.classifier("nearest", analyzer=split_words, min_docs=2).fit(TEXTS, LABELS).save(path)
-    with pytest.raises(wc.InputError, match=r"made with the analyzer .*split_words, which is not"):
+    with pytest.raises(wc.InputError, match=r"saved with analyzer=.*split_words, a function"):
         wc.load(path)
     assert wc.load(path, analyzer=split_words).analyzer is split_words
-    with pytest.raises(wc.InputError, match="does not know the option 'analyser'"):
+    with pytest.raises(wc.InputError, match="unknown option 'analyser'"):
         wc.load(path, analyser=split_words)
 
 
 @pytest.mark.parametrize("name", ["nearest", "svm"])
-def test_characters_are_an_option_like_others(name, tmp_path):
+def test_the_option_characters_is_saved(name, tmp_path):
     options = {"analyzer": "characters", "ngrams": (2, 4), "min_docs": 2}
     model = wc.classifier(name, **options).fit(TEXTS, LABELS)
     model.save(tmp_path / "a")
@@ -245,7 +248,7 @@ def test_characters_are_an_option_like_others(name, tmp_path):
     ((label, terms),) = again.explain("A rocket to the moon", n=None).items()
     assert {term for term, _ in terms} <= {*again._analyzer()("A rocket to the moon")}
     assert (label, again.explain("a rocket to the moon", n=None)[label]) == ("space", terms)
-    rewritten(tmp_path / "a", lambda facts: facts["settings"].update(analyzer="letters"))
+    rewritten(tmp_path / "a", lambda manifest: manifest["settings"].update(analyzer="letters"))
     with pytest.raises(wc.FormatError, match="analyzer is 'letters'; expected 'characters'"):
         wc.load(tmp_path / "a")
 
@@ -265,7 +268,7 @@ def test_permissions_are_kept_and_new_ones_follow_the_umask(fitted, tmp_path):
     before = os.umask(0o027)
     try:
         fitted.save(folder)
-        assert [permissions(each) for each in (folder, *sorted(folder.iterdir()))] == [
+        assert [permissions(path) for path in (folder, *sorted(folder.iterdir()))] == [
             0o750, 0o640, 0o640
         ]  # fmt: skip
         folder.chmod(0o2770)
@@ -299,19 +302,19 @@ def test_scores_are_kept_until_a_new_fit(saved, tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
 @pytest.mark.parametrize("name", ["manifest.json", "model.safetensors"])
-def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(saved, fitted, name):
+def test_a_pipe_with_the_name_of_a_file_is_refused_without_waiting(saved, fitted, name):
     (saved / name).unlink()
     os.mkfifo(saved / name)
     with pytest.raises(wc.FormatError, match=rf"{name}: a pipe or a device"):
         wc.load(saved)
     if name == "manifest.json":
-        with pytest.raises(wc.InputError, match="is no model"):
+        with pytest.raises(wc.InputError, match="is not a model"):
             fitted.save(saved)
 
 
 def test_a_file_larger_than_the_manifest_says_is_not_read(saved):
     os.truncate(saved / "model.safetensors", 1 << 42)  # without taking any room
-    with pytest.raises(wc.FormatError, match="4,398,046,511,104 bytes; the manifest says"):
+    with pytest.raises(wc.FormatError, match="4,398,046,511,104 bytes; expected"):
         wc.load(saved)
 
 
@@ -325,16 +328,16 @@ def needs_fork(test):
 
 @pytest.fixture(scope="module")
 def models():
-    """Two models that differ in settings, classes and weights, and what tells them apart."""
+    """Two models with different settings, classes and weights, by their fingerprints."""
     both = [
         wc.classifier("nearest", min_docs=2, shrinkage=shrinkage).fit(*corpus(90, classes=classes))
         for shrinkage, classes in [(0.0, ["music", "space"]), (5.0, ["garden", "music"])]
     ]
-    return {told(model): model for model in both}
+    return {fingerprint(model): model for model in both}
 
 
-def told(model):
-    """Tell a model by its settings, its classes and what it makes of texts."""
+def fingerprint(model):
+    """Return the settings, classes and scores of a model, which identify it."""
     scores = model.decision_function(TEXTS[:9]).tobytes()
     return model.shrinkage, tuple(model.classes_.tolist()), scores
 
@@ -352,25 +355,25 @@ def without_exchange(monkeypatch):
 @pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "two renames"])
 @pytest.mark.parametrize("n_loads", [100, pytest.param(2000, marks=pytest.mark.slow)])
 @needs_fork
-def test_a_model_that_is_replaced_meanwhile_is_loaded_as_a_whole(
+def test_a_model_that_is_replaced_during_loading_is_loaded_consistently(
     models, tmp_path, monkeypatch, exchanges, n_loads
 ):
     if not exchanges:
         without_exchange(monkeypatch)
     folder = tmp_path / "model"
 
-    def save_for_ever():
+    def save_forever():
         for model in itertools.cycle(models.values()):
             model.save(folder)
 
     next(iter(models.values())).save(folder)
-    process = in_a_process(save_for_ever)
+    process = in_a_process(save_forever)
     try:
-        found = [told(wc.load(folder)) for _ in range(n_loads)]
+        fingerprints = [fingerprint(wc.load(folder)) for _ in range(n_loads)]
     finally:
         process.kill()
         process.join()
-    assert set(found) == set(models)
+    assert set(fingerprints) == set(models)
     assert persistence.read_manifest(folder)
 
 
@@ -393,18 +396,18 @@ def save_and_be_killed(model, folder, step):
 
 
 def check_after_kill(models, folder):
-    """Check that one whole model is there, and that the next save clears up; which one it was."""
-    found = told(wc.load(folder))
+    """Check that a complete model exists and can be replaced. Return its index."""
+    loaded = fingerprint(wc.load(folder))
     next(iter(models.values())).save(folder)
     assert os.listdir(folder.parent) == ["model"]
-    assert told(wc.load(folder)) == next(iter(models))
-    return list(models).index(found)
+    assert fingerprint(wc.load(folder)) == next(iter(models))
+    return list(models).index(loaded)
 
 
 @pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "two renames"])
 @pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.slow)])
 @needs_fork
-def test_killed_at_any_step_of_saving_a_whole_model_is_left(
+def test_a_process_killed_at_any_step_of_saving_leaves_a_complete_model(
     models, tmp_path, monkeypatch, exchanges, stride
 ):
     if not exchanges:
@@ -412,39 +415,39 @@ def test_killed_at_any_step_of_saving_a_whole_model_is_left(
     folder = tmp_path / "model"
     first, second = models.values()
     first.save(folder)
-    left = []
+    surviving = []
     for step in itertools.count(0, stride):
         process = in_a_process(save_and_be_killed, second, folder, step)
         process.join()
-        left.append(check_after_kill(models, folder))
+        surviving.append(check_after_kill(models, folder))
         if process.exitcode == 0:
             break
-    assert len(left) * stride > 20  # there are so many steps
-    assert left == sorted(left)  # the new one, once it has its place
-    assert set(left) == {0, 1}
+    assert len(surviving) * stride > 20  # saving takes more than 20 steps
+    assert surviving == sorted(surviving)  # the old model first, then the new one
+    assert set(surviving) == {0, 1}
 
 
 @pytest.mark.parametrize("n_kills", [15, pytest.param(100, marks=pytest.mark.slow)])
 @needs_fork
-def test_killed_at_any_moment_of_saving_a_whole_model_is_left(models, tmp_path, n_kills):
+def test_a_process_killed_at_any_time_of_saving_leaves_a_complete_model(models, tmp_path, n_kills):
     folder = tmp_path / "model"
     first, second = models.values()
     first.save(folder)
     moments = random.Random(5)
     for _ in range(n_kills):
-        process = in_a_process(save_again_and_again, second, folder)
+        process = in_a_process(save_repeatedly, second, folder)
         time.sleep(moments.uniform(0, 0.05))
         process.kill()
         process.join()
         check_after_kill(models, folder)
 
 
-def save_again_and_again(model, folder):
+def save_repeatedly(model, folder):
     while True:
         model.save(folder)
 
 
-def test_bool_classes_and_fields_come_back(tmp_path):
+def test_bool_classes_and_fields_are_restored(tmp_path):
     texts, labels = corpus(30)
     model = wc.classifier("nearest", min_docs=1).fit(texts, [label == "space" for label in labels])
     assert model.predict(texts).dtype == bool

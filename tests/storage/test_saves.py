@@ -96,7 +96,7 @@ KINDS = {
 
 
 def save_and_load(folder, number, n_rounds):
-    """Save and load all kinds again and again; write a line per round, and what went wrong."""
+    """Save and load all kinds repeatedly. Write a line per round and per error."""
     for _ in range(n_rounds):
         for name, (save, load) in KINDS.items():
             try:
@@ -128,7 +128,7 @@ def test_processes_that_save_to_one_path_do_not_disturb_each_other(tmp_path):
     assert sorted(os.listdir(tmp_path)) == sorted(KINDS)
 
 
-def test_what_killed_processes_leave_is_whole_and_the_next_save_removes_what_is_unfinished(
+def test_killed_processes_leave_complete_files_and_the_next_save_removes_leftovers(
     tmp_path,
 ):
     moments = random.Random(0)
@@ -147,7 +147,7 @@ def test_what_killed_processes_leave_is_whole_and_the_next_save_removes_what_is_
 
 
 @contextmanager
-def files_of_at_most(n_bytes):
+def file_size_limit(n_bytes):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
     try:
@@ -158,9 +158,9 @@ def files_of_at_most(n_bytes):
 
 @pytest.mark.parametrize("name", [*KINDS, "x.vec", "x.csv", "x.tsv.zst", "x.parquet"])
 @pytest.mark.parametrize("n_bytes", [0, 20, 300])
-def test_what_cannot_be_saved_is_told_by_the_path_that_was_given(tmp_path, name, n_bytes):
+def test_an_error_about_a_failed_save_names_the_path_of_the_user(tmp_path, name, n_bytes):
     save, _ = KINDS.get(name, (save_vectors if name == "x.vec" else save_rows, None))
-    with files_of_at_most(n_bytes):
+    with file_size_limit(n_bytes):
         try:
             save(tmp_path / name, 1)
         except StorageError as error:
@@ -195,12 +195,12 @@ def test_no_error_names_a_temporary_file(tmp_path, make, error):
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
-def test_a_picture_that_does_not_fit_on_the_disk_is_told_by_its_path(tmp_path, ending):
+def test_an_error_about_a_full_disk_names_the_path_of_the_picture(tmp_path, ending):
     pytest.importorskip("matplotlib")
     from wordclass.explorer.pictures import draw_confusion
 
     draw_confusion(tmp_path / f"fits.{ending}", ["a"], ["a"], ["a"])
-    with files_of_at_most(100), pytest.raises(StorageError, match=rf"x\.{ending}: cannot be"):
+    with file_size_limit(100), pytest.raises(StorageError, match=rf"x\.{ending}: cannot be"):
         draw_confusion(tmp_path / f"x.{ending}", ["a"], ["a"], ["a"])
     assert os.listdir(tmp_path) == [f"fits.{ending}"]
 

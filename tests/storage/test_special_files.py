@@ -1,4 +1,4 @@
-"""Pipes, devices, links and permissions, and what killed processes leave behind."""
+"""Pipes, devices, links, permissions, and leftovers of killed processes."""
 
 import contextlib
 import errno
@@ -39,8 +39,8 @@ def in_background(run, *arguments):
 
 @needs_pipes
 @pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
-def test_a_pipe_is_refused_at_once_and_read_where_a_stream_may_be(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(files, "_PATIENCE", 60.0)
+def test_a_pipe_is_refused_immediately_and_read_if_streams_are_allowed(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(files, "_PIPE_WAIT_SECONDS", 60.0)
     pipe = tmp_path / name
     with files.open_for_writing(tmp_path / f"file-{name}") as stream:
         stream.write(CONTENT)
@@ -61,17 +61,18 @@ def test_a_device_without_end_is_refused():
 
 @needs_pipes
 @pytest.mark.parametrize("name", ["x", "x.gz", "x.zst"])
-def test_what_is_written_to_a_pipe_goes_through_and_the_pipe_stays(tmp_path, name):
-    pipe, found = tmp_path / name, []
+def test_a_pipe_receives_the_content_and_stays_a_pipe(tmp_path, name):
+    pipe = tmp_path / name
+    received = []
     os.mkfifo(pipe)
-    reader = in_background(lambda: found.append(pipe.read_bytes()))
+    reader = in_background(lambda: received.append(pipe.read_bytes()))
     with files.open_for_writing(pipe) as stream:
         stream.write(CONTENT)
     reader.join(60)
     assert files.is_stream(pipe)
     assert list(tmp_path.iterdir()) == [pipe]
     pipe.unlink()
-    pipe.write_bytes(*found)
+    pipe.write_bytes(*received)
     assert read(pipe) == CONTENT
 
 
@@ -105,9 +106,10 @@ def test_a_device_stays_a_device(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path, is_there):
+def test_a_link_stays_and_its_target_is_replaced(tmp_path, is_there):
     (tmp_path / "folder").mkdir()
-    target, link = tmp_path / "folder" / "x", tmp_path / "link"
+    target = tmp_path / "folder" / "x"
+    link = tmp_path / "link"
     if is_there:
         target.write_bytes(b"old")
     link.symlink_to(Path("folder", "x"))
@@ -124,19 +126,20 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path, is_there):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has other permissions")
 def test_permissions_are_kept_and_new_ones_follow_the_umask(tmp_path):
-    new, old = tmp_path / "new", tmp_path / "old"
+    new = tmp_path / "new"
+    old = tmp_path / "old"
     old.write_bytes(b"")
     old.chmod(0o604)
-    found = []
+    modes = []
     before = os.umask(0o027)
     try:
         for path in (new, old):
             with files.replace_atomically(path) as temporary:
                 temporary.write_bytes(b"x")
-                found.append(permissions(temporary))
+                modes.append(permissions(temporary))
     finally:
         os.umask(before)
-    assert found == [0o640, 0o600]  # nobody else reads what is to replace something
+    assert modes == [0o640, 0o600]  # a replacement is private until it is complete
     assert [permissions(new), permissions(old)] == [0o640, 0o604]
 
 
@@ -147,7 +150,7 @@ def permissions(path):
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away"
 )
-def test_the_owner_is_kept_where_that_is_allowed(tmp_path, monkeypatch):
+def test_the_owner_is_kept_if_the_system_allows(tmp_path, monkeypatch):
     path = tmp_path / "x"
     path.write_bytes(b"old")
     os.chown(path, 12345, 54321)
@@ -183,7 +186,9 @@ with replacing(path) as temporary:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is locked there")
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(tmp_path, kind):
+def test_leftovers_of_a_killed_process_are_removed_but_files_of_a_living_one_are_not(
+    tmp_path, kind
+):
     path = tmp_path / "x"
     command = [sys.executable, "-c", WRITER, path, kind]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -204,21 +209,21 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
     assert sorted(os.listdir(tmp_path)) == ["other", "x"]
 
 
-def test_only_what_has_the_name_of_something_unfinished_here_is_removed(tmp_path):
-    machine = files._MACHINE
-    left = f".x.{machine}-{'0' * 16}.tmp"
-    kept = [
+def test_only_files_with_temporary_names_of_this_machine_are_removed(tmp_path):
+    machine = files._MACHINE_ID
+    leftover = f".x.{machine}-{'0' * 16}.tmp"
+    unrelated = [
         f".x.{machine}{'0' * 16}.tmp",
         f".x.{'0' * 8}-{'0' * 16}.tmp",
         f".xx.{machine}-{'0' * 16}.tmp",
         f".x.y.{machine}-{'0' * 16}.tmp",
-        f".{left}",
+        f".{leftover}",
         "x.tmp",
     ]
-    for name in [left, *kept]:
+    for name in [leftover, *unrelated]:
         (tmp_path / name).touch()
     files.remove_leftovers(tmp_path / "x")
-    assert sorted(os.listdir(tmp_path)) == sorted(kept)
+    assert sorted(os.listdir(tmp_path)) == sorted(unrelated)
     files.remove_leftovers(tmp_path / "nowhere" / "x")
 
 
@@ -245,8 +250,8 @@ def make_link(path):
 @needs_pipes
 @pytest.mark.parametrize("make", [os.mkfifo, make_socket, make_device, make_link])
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_only_has_the_name_of_something_unfinished_is_not_opened(tmp_path, make, kind):
-    unfinished = tmp_path / f".x.{files._MACHINE}-{'0' * 16}.tmp"
+def test_special_files_with_temporary_names_are_not_opened(tmp_path, make, kind):
+    unfinished = tmp_path / f".x.{files._MACHINE_ID}-{'0' * 16}.tmp"
     make(unfinished)
     command = [sys.executable, "-c", ONE_WRITE, tmp_path / "x", kind]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -259,34 +264,34 @@ def test_what_only_has_the_name_of_something_unfinished_is_not_opened(tmp_path, 
 ONE_WRITE = WRITER.replace("time.sleep(600)", "pass")
 
 
-def test_what_is_swept_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
-    locked = files._locked
-    swept = []
+def test_a_temporary_file_removed_before_its_lock_is_created_again(tmp_path, monkeypatch):
+    lock = files._lock
+    removed = []
 
-    def late(path, **options):
-        if not swept:
-            swept.append(path)
+    def lock_after_removal(path, **options):
+        if not removed:
+            removed.append(path)
             path.unlink()
-        return locked(path, **options)
+        return lock(path, **options)
 
-    monkeypatch.setattr(files, "_locked", late)
+    monkeypatch.setattr(files, "_lock", lock_after_removal)
     with files.open_for_writing(tmp_path / "x") as stream:
         stream.write(b"x")
-    assert len(swept) == 1
+    assert len(removed) == 1
     assert os.listdir(tmp_path) == ["x"]
 
 
-def test_without_locks_all_is_written_and_nothing_is_swept(tmp_path, monkeypatch):
+def test_without_locks_files_are_written_and_leftovers_stay(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr("fcntl.flock", fail)
-    left = tmp_path / f".x.{files._MACHINE}-{'0' * 16}.tmp"
-    left.touch()
+    leftover = tmp_path / f".x.{files._MACHINE_ID}-{'0' * 16}.tmp"
+    leftover.touch()
     with files.open_for_writing(tmp_path / "x") as stream:
         stream.write(b"x")
     assert (tmp_path / "x").read_bytes() == b"x"
-    assert left.exists()
+    assert leftover.exists()
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
@@ -305,7 +310,7 @@ def test_a_folder_is_replaced_with_and_without_an_exchange(tmp_path, monkeypatch
         assert os.listdir(tmp_path / "folder") == [content]
 
 
-def test_a_folder_that_was_put_aside_is_found_until_there_is_another(tmp_path, monkeypatch):
+def test_the_backup_of_a_folder_is_found_until_the_folder_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_exchange", lambda one, other: False)
     folder = tmp_path / "folder"
     assert files.locate_folder(folder) == folder

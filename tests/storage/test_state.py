@@ -12,7 +12,7 @@ from wordclass.errors import FormatError, StorageError
 from wordclass.storage.state import _SAFETENSORS_TYPES, ModelState, digest, parse_json
 
 MATRIX = sparse.csr_matrix(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
-PARTS = ModelState.of(
+STATE = ModelState.of(
     {"n_docs": 3}, terms=["moon", "été"], weights=np.ones((2, 3), np.float32), joint=MATRIX,
     thresholds=None,
 )  # fmt: skip
@@ -27,29 +27,30 @@ LAYOUT = {
 
 
 def changed(**arrays):
-    """The same parts with some arrays exchanged; None takes one out."""
-    new = {**PARTS.arrays, **{name.replace("__", "."): each for name, each in arrays.items()}}
-    return ModelState({}, {name: each for name, each in new.items() if each is not None})
+    """Return the state with some arrays replaced, and without those that are None."""
+    replacements = {name.replace("__", "."): array for name, array in arrays.items()}
+    merged = {**STATE.arrays, **replacements}
+    return ModelState({}, {name: array for name, array in merged.items() if array is not None})
 
 
-def test_what_was_put_in_is_taken_out():
-    found = PARTS.take(**LAYOUT)
-    assert found["terms"] == ["moon", "été"]
-    np.testing.assert_array_equal(found["weights"], np.ones((2, 3)))
-    np.testing.assert_array_equal(found["joint"].toarray(), MATRIX.toarray())
-    assert found["thresholds"] is None
-    assert PARTS.sizes == {"terms": 2, "classes": 3}
+def test_stored_values_are_taken_out():
+    values = STATE.take(**LAYOUT)
+    assert values["terms"] == ["moon", "été"]
+    np.testing.assert_array_equal(values["weights"], np.ones((2, 3)))
+    np.testing.assert_array_equal(values["joint"].toarray(), MATRIX.toarray())
+    assert values["thresholds"] is None
+    assert STATE.sizes == {"terms": 2, "classes": 3}
 
 
 @given(st.lists(st.text(st.characters(codec=None), max_size=4), max_size=5))
-def test_any_strings_come_back(strings):
+def test_any_strings_are_restored(strings):
     assert ModelState.of(words=strings).take(words="str words") == {"words": strings}
 
 
-def test_parts_are_put_together_and_the_later_ones_count():
-    both = PARTS | ModelState.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
+def test_states_are_merged_and_later_values_win():
+    both = STATE | ModelState.of({"n_docs": 4, "loss": "softmax"}, C=np.ones(1))
     assert both.metadata == {"n_docs": 4, "loss": "softmax"}
-    assert both.arrays.keys() == {*PARTS.arrays, "C"}
+    assert both.arrays.keys() == {*STATE.arrays, "C"}
     assert {name for name in both.arrays if name.startswith("joint.")} == {
         "joint.data", "joint.indices", "joint.indptr", "joint.shape",
     }  # fmt: skip
@@ -91,7 +92,7 @@ def test_fields_are_those_of_the_layout():
         ({"joint__shape": np.array([2])}, r"joint.shape is int64 \(1,\)"),
     ],
 )
-def test_what_is_not_as_the_layout_says_is_refused(arrays, message):
+def test_values_that_violate_the_layout_are_refused(arrays, message):
     with pytest.raises(ValueError, match=message):
         changed(**arrays).take(**LAYOUT)
 
@@ -101,12 +102,12 @@ def test_unsorted_indices_are_sorted():
         "joint__indices": np.array([1, 2, 0], np.int32),
         "joint__data": np.array([2.0, 3, 1]),
     }
-    found = changed(**swapped).take(**LAYOUT)["joint"]
-    assert found.has_sorted_indices
-    np.testing.assert_array_equal(found.toarray(), MATRIX.toarray())
+    matrix = changed(**swapped).take(**LAYOUT)["joint"]
+    assert matrix.has_sorted_indices
+    np.testing.assert_array_equal(matrix.toarray(), MATRIX.toarray())
 
 
-def test_infinities_are_allowed_where_the_layout_says_so():
+def test_infinite_values_are_accepted_if_the_layout_permits_them():
     bounds = np.array([-np.inf, np.inf])
     assert changed(bounds=bounds).take(**LAYOUT)["bounds"] is bounds
 
@@ -140,18 +141,18 @@ def test_strings_may_have_to_be_distinct_or_sorted():
         b"\xff",
     ],
 )
-def test_json_that_no_file_of_ours_holds_is_refused(text):
+def test_json_with_invalid_numbers_or_deep_nesting_is_refused(text):
     with pytest.raises((ValueError, RecursionError), match=r"finite|Expecting|codec|recursion"):
         parse_json(text)
 
 
-def test_other_json_is_parsed():
+def test_valid_json_is_parsed():
     text = '{"a": [1, -2, 0.5, -1e3, null, true], "b": 18446744073709551616}'
     assert parse_json(text) == {"a": [1, -2, 0.5, -1000.0, None, True], "b": 2**64}
-    assert [type(each) for each in parse_json(text)["a"][:4]] == [int, int, float, float]
+    assert [type(value) for value in parse_json(text)["a"][:4]] == [int, int, float, float]
 
 
-def test_a_size_may_be_a_number_or_known_before():
+def test_a_size_may_be_a_number_or_already_known():
     parts = ModelState.of(calibration=np.ones((3, 2)))
     assert parts.take(calibration="float64 classes 2")["calibration"].shape == (3, 2)
     with pytest.raises(ValueError, match=r"\(3, 3\)"):
@@ -160,13 +161,13 @@ def test_a_size_may_be_a_number_or_known_before():
         ModelState({}, parts.arrays, {"classes": 4}).take(calibration="float64 classes 2")
 
 
-def test_a_file_holds_the_same_and_is_the_same_every_time(tmp_path):
+def test_a_file_restores_the_state_and_its_bytes_are_reproducible(tmp_path):
     path = tmp_path / "x"
-    PARTS.write(path, "kind")
+    STATE.write(path, "kind")
     again = ModelState.read(path, "kind")
-    assert again.metadata == PARTS.metadata
-    assert again.arrays.keys() == PARTS.arrays.keys()
-    for name, array in PARTS.arrays.items():
+    assert again.metadata == STATE.metadata
+    assert again.arrays.keys() == STATE.arrays.keys()
+    for name, array in STATE.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
         assert again.arrays[name].flags.writeable
     shuffled = ModelState(again.metadata, dict(reversed(again.arrays.items())))
@@ -208,24 +209,24 @@ def test_numbers_of_either_byte_order_are_the_same_file():
     assert tails[0] == tails[1] == np.arange(5, dtype="<i4").tobytes()
 
 
-def test_the_file_that_is_there_is_written_to_so_that_its_lock_holds(tmp_path):
+def test_the_existing_file_is_written_to_so_that_its_lock_holds(tmp_path):
     path = tmp_path / "x"
     path.touch()
     path.chmod(0o640)
     before = path.stat()
-    PARTS.save(path, "kind")
+    STATE.save(path, "kind")
     after = path.stat()
     assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
 
 
-def test_what_cannot_be_written_is_told_in_one_line(tmp_path):
+def test_an_error_while_writing_is_one_line(tmp_path):
     with pytest.raises(StorageError, match="cannot be written") as raised:
-        PARTS.save(tmp_path / "missing" / "x", "kind")
+        STATE.save(tmp_path / "missing" / "x", "kind")
     assert "\n" not in str(raised.value)
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
-    PARTS.write(tmp_path / "x", "kind")
+    STATE.write(tmp_path / "x", "kind")
     with pytest.raises(FormatError, match="holds 'kind'; expected 'other'"):
         ModelState.read(tmp_path / "x", "other")
 
@@ -235,7 +236,11 @@ def test_a_checksum_is_of_content_types_and_shapes():
     same = digest("a", b"b", array)
     assert same == digest(b"ab", array.copy()) == digest("ab", np.asfortranarray(array))
     assert digest(array[::2]) == digest(array[::2].copy())
-    others = (digest(array), digest("ab", array.reshape(2, 3)), digest("ab", array.view(np.uint64)))
-    assert len({same, *others}) == 4
+    different = (
+        digest(array),
+        digest("ab", array.reshape(2, 3)),
+        digest("ab", array.view(np.uint64)),
+    )
+    assert len({same, *different}) == 4
     assert digest(np.zeros((0, 3))) != digest(np.zeros((3, 0)))
     assert len(digest("\ud800", size=32)) == 64

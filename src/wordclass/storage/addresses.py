@@ -1,4 +1,4 @@
-"""Files that are reached through fsspec: s3://, gs://, hdfs://, http://, memory:// and others."""
+"""Remote files that are read with fsspec: s3://, gs://, hdfs://, http://, memory:// and others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,24 +11,24 @@ from wordclass.errors import MissingDataError, MissingExtraError, StorageError, 
 
 FileIdentity = tuple[Any, ...]
 
-_MAX_SILENCE_SECONDS = 25.0  # of a server; fsspec asks it twice what a file is
-_TOLD = ("size", "ETag", "etag", "mtime", "LastModified", "last_modified", "created")
+_MAX_SILENCE_SECONDS = 25.0  # of a server; fsspec asks it twice for the metadata of a file
+_IDENTITY_FIELDS = ("size", "ETag", "etag", "mtime", "LastModified", "last_modified", "created")
 
 
 @dataclass(frozen=True)
 class Address:
-    """The address of one file; as far as readers ask, it looks like a `Path`."""
+    """The address of a remote file. Readers use it like a `Path`."""
 
     url: str
 
     @classmethod
-    def matches(cls, given: str) -> bool:
-        """Whether a name is an address, not a path."""
-        return "://" in given
+    def matches(cls, name: str) -> bool:
+        """Return True if a name is an address rather than a path."""
+        return "://" in name
 
     @property
     def name(self) -> str:
-        """The last part of it."""
+        """The last component of the address."""
         return PurePosixPath(self.url.partition("://")[2]).name
 
     @property
@@ -48,30 +48,30 @@ class Address:
         return self.url
 
     def is_file(self) -> bool:
-        """Tell whether there is a file; a folder is none."""
-        with self._asking() as (system, path):
+        """Return True if the address is that of an existing file."""
+        with self._connection() as (system, path):
             return (_info_of(system, path) or {}).get("type") == "file"
 
     def is_dir(self) -> bool:
-        """Tell whether it is a folder."""
-        with self._asking() as (system, path):
+        """Return True if the address is that of an existing folder."""
+        with self._connection() as (system, path):
             return bool(system.isdir(path))
 
     def exists(self) -> bool:
-        """Tell whether anything is there."""
-        with self._asking() as (system, path):
+        """Return True if a file or folder exists at the address."""
+        with self._connection() as (system, path):
             return _info_of(system, path) is not None
 
     def identity(self) -> FileIdentity | None:
-        """Return what tells whether the file changed; None where there is none."""
-        with self._asking() as (system, path):
+        """Return values that differ once the file has changed, or None if there is no file."""
+        with self._connection() as (system, path):
             info = _info_of(system, path)
-            return None if info is None else tuple(str(info.get(name)) for name in _TOLD)
+            return None if info is None else tuple(str(info.get(key)) for key in _IDENTITY_FIELDS)
 
     @property
     def size(self) -> int | None:
-        """Number of bytes; None where nobody knows."""
-        with self._asking() as (system, path):
+        """The number of bytes, or None if the server does not tell it."""
+        with self._connection() as (system, path):
             info = _info_of(system, path)
             if info is None:
                 raise MissingDataError(f"{self}: no such file")
@@ -79,17 +79,17 @@ class Address:
             return size
 
     def files(self) -> list["Address"]:
-        """List the files of a folder, or those that a pattern with * matches, sorted by name."""
-        with self._asking() as (system, path):
+        """List the files of a folder, or the files that match a pattern with *, sorted by name."""
+        with self._connection() as (system, path):
             is_pattern = any(sign in path for sign in "*?[")
-            found = system.glob(path) if is_pattern else system.ls(path, detail=False)
-            urls = sorted(system.unstrip_protocol(each) for each in found)
+            paths = system.glob(path) if is_pattern else system.ls(path, detail=False)
+            urls = sorted(system.unstrip_protocol(path) for path in paths)
         return [Address(url) for url in urls]
 
     @contextmanager
     def open(self) -> Iterator[Any]:
-        """Open the file for reading bytes, a block at a time."""
-        with self._asking() as (system, path):
+        """Open the file for reading bytes. Its content is fetched in blocks."""
+        with self._connection() as (system, path):
             try:
                 stream = system.open(path, "rb")
             except FileNotFoundError as error:
@@ -98,20 +98,22 @@ class Address:
                 yield stream
 
     @contextmanager
-    def _asking(self) -> Iterator[tuple[Any, str]]:
-        """Give the file system and the path in it; what goes wrong there is told in one line."""
+    def _connection(self) -> Iterator[tuple[Any, str]]:
+        """Yield the file system and the path in it. Errors become one line with the address."""
         fsspec = catalogue.import_extra("fsspec.core", f"to read {self}")
         try:
             yield fsspec.url_to_fs(self.url, **self._options())
-        except (WordClassError, MissingDataError):
+        except WordClassError:
             raise
-        except ImportError as error:  # of s3fs, gcsfs, aiohttp and their like
+        except ImportError as error:  # of s3fs, gcsfs, aiohttp and similar packages
             raise MissingExtraError(f"{self}: {error}") from error
         except Exception as error:  # each file system has errors of its own
             reason = " ".join(str(error).split()) or type(error).__name__
+            hint = None
             if isinstance(error, TimeoutError):
-                reason = f"no answer within {_MAX_SILENCE_SECONDS:g} seconds; try again later"
-            raise StorageError(f"{self}: cannot be read: {reason:.200}") from error
+                reason = f"no answer within {_MAX_SILENCE_SECONDS:g} seconds"
+                hint = "try again later"
+            raise StorageError(f"{self}: cannot be read: {reason:.200}", hint=hint) from error
 
     def _options(self) -> dict[str, Any]:
         """Return options of the file system that limit how long a web server may be silent.
@@ -132,7 +134,7 @@ def _info_of(system: Any, path: str) -> dict[str, Any] | None:  # noqa: ANN401 -
     try:
         info: dict[str, Any] = system.info(path)
     except FileNotFoundError as error:
-        # a server that is not reached, or does not answer, is no missing file
+        # an unreachable or silent server does not mean that the file is missing
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from error
         return None

@@ -1,4 +1,4 @@
-"""Streams that compress and decompress files, and the limit on how far a file may expand."""
+"""Streams that compress and decompress files, and the limit on their expansion."""
 
 import gzip
 import io
@@ -14,35 +14,37 @@ from wordclass import catalogue
 from wordclass.errors import FormatError
 from wordclass.storage.addresses import Address
 
-# what zipfile and numpy raise for a damaged archive: RuntimeError if a wrong bit asks for a
-# password or a version, MemoryError if a header asks for more than there can be
+# zipfile and numpy raise these for a damaged archive: RuntimeError if a wrong bit demands a
+# password or a version, MemoryError if a header announces an impossible size
 ARCHIVE_ERRORS = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, MemoryError
 )  # fmt: skip
 
 # Real corpora compress 3 to 10 times, repetitive JSON about 100 times. A file that expands
-# further is made to fill the memory, unless the result is small.
+# further is probably an attack on the memory, unless the result is small.
 MAX_GROWTH = 200
 MAX_FREE_BYTES = 64 << 20
 
 _BUFFER_BYTES = 1 << 20
-_GZIP_CHUNK_BYTES = 1 << 14  # which may become 16 MB
-_ZSTD_CHUNK_BYTES = 1 << 10  # which may become 32 MB
+_GZIP_CHUNK_BYTES = 1 << 14  # expands to 16 MB at most
+_ZSTD_CHUNK_BYTES = 1 << 10  # expands to 32 MB at most
 _GZIP_WINDOW_BITS = 31  # of zlib: with the header and the checksum of gzip
 
 
 @dataclass
 class Growth:
-    """Counts how far a file expands while it is read, and refuses one that expands too far.
+    """A counter that refuses a file whose content is far larger than the file.
 
     Parameters
     ----------
     path : Path or Address
         The file, for the message.
     n_stored : int, default=0
-        Bytes of the file, as far as they are known.
+        Number of bytes of the file that are known so far.
     remedy : str
-        What to do with a file that is meant to be so, for the message.
+        Advice for users whose file is legitimate, for the message.
+    n_expanded : int, default=0
+        Number of bytes of the content so far.
     """
 
     path: Path | Address
@@ -51,7 +53,7 @@ class Growth:
     n_expanded: int = 0
 
     def add(self, n_expanded: int, n_stored: int = 0) -> None:
-        """Count bytes of the content, and bytes of the file that were not known before.
+        """Count bytes of the content, and bytes of the file that were not counted before.
 
         Raises
         ------
@@ -70,16 +72,17 @@ class Growth:
     def error(self) -> FormatError:
         """Return the error for a file that expands too far."""
         problem = f"expands to more than {MAX_GROWTH:,} times its size"
-        return FormatError(self.path, None, f"{problem}; if it is meant to, {self.remedy}")
+        return FormatError(self.path, None, problem, hint=f"if you trust the file, {self.remedy}")
 
 
-def decompressing(raw: BinaryIO, path: Path | Address, ending: str) -> BinaryIO:
+def decompress_stream(raw: BinaryIO, path: Path | Address, ending: str) -> BinaryIO:
     """Return a stream of the decompressed content of a .gz or .zst file."""
     codec = _gzip_codec() if ending == ".gz" else _zstd_codec(path)
-    return cast("BinaryIO", io.BufferedReader(_Pieces(_pieces(raw, path, codec)), _BUFFER_BYTES))
+    stream = _ChunkReader(_decompress_chunks(raw, path, codec))
+    return cast("BinaryIO", io.BufferedReader(stream, _BUFFER_BYTES))
 
 
-def compressing(raw: BinaryIO, path: Path | Address, ending: str) -> BinaryIO:
+def compress_stream(raw: BinaryIO, path: Path | Address, ending: str) -> BinaryIO:
     """Return a stream that compresses into a .gz or .zst file.
 
     The same bytes give the same file. Closing the stream completes the compressed data and leaves
@@ -96,13 +99,13 @@ def compressing(raw: BinaryIO, path: Path | Address, ending: str) -> BinaryIO:
 
 
 class _Codec(NamedTuple):
-    """A format of compressed data: a file is a sequence of frames."""
+    """A format of compressed data. A file is a sequence of frames."""
 
     name: str
     chunk_bytes: int
     start_frame: Callable[[], Any]  # returns an object with decompress, eof and unused_data
     error: type[Exception]
-    padding: bytes  # may follow a frame
+    padding: bytes  # bytes that may follow a frame
 
 
 def _gzip_codec() -> _Codec:
@@ -121,10 +124,10 @@ def _zstd_codec(path: Path | Address) -> _Codec:
     return _Codec("zstd", _ZSTD_CHUNK_BYTES, start_frame, zstandard.ZstdError, b"")
 
 
-def _pieces(raw: BinaryIO, path: Path | Address, codec: _Codec) -> Iterator[bytes]:
-    """Decompress a file piece by piece.
+def _decompress_chunks(raw: BinaryIO, path: Path | Address, codec: _Codec) -> Iterator[bytes]:
+    """Decompress a file chunk by chunk.
 
-    A file cut short is an error; `zstandard.stream_reader` would end without one.
+    A truncated file is an error. `zstandard.stream_reader` would end without one.
     """
     frame = None
     growth = Growth(path)
@@ -135,11 +138,11 @@ def _pieces(raw: BinaryIO, path: Path | Address, codec: _Codec) -> Iterator[byte
         while chunk:
             frame = frame or codec.start_frame()
             try:
-                piece = frame.decompress(chunk)
+                content = frame.decompress(chunk)
             except codec.error as error:
                 raise FormatError(path, None, f"damaged {codec.name} data: {error}") from error
-            yield piece
-            growth.add(len(piece))
+            yield content
+            growth.add(len(content))
             chunk = b""
             if frame.eof:
                 chunk = frame.unused_data.lstrip(codec.padding)
@@ -148,29 +151,29 @@ def _pieces(raw: BinaryIO, path: Path | Address, codec: _Codec) -> Iterator[byte
         raise FormatError(path, None, f"damaged or cut short: a {codec.name} frame has no end")
 
 
-class _Pieces(io.RawIOBase):
-    """A stream of bytes that come piece by piece."""
+class _ChunkReader(io.RawIOBase):
+    """A stream over an iterator of bytes."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = filter(None, pieces)
-        self._ready = memoryview(b"")
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = filter(None, chunks)
+        self._unread = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
         target = memoryview(cast("bytearray", buffer)).cast("B")
-        self._ready = self._ready or memoryview(next(self._pieces, b""))
-        n_bytes = min(len(target), len(self._ready))
-        target[:n_bytes] = self._ready[:n_bytes]
-        self._ready = self._ready[n_bytes:]
+        self._unread = self._unread or memoryview(next(self._chunks, b""))
+        n_bytes = min(len(target), len(self._unread))
+        target[:n_bytes] = self._unread[:n_bytes]
+        self._unread = self._unread[n_bytes:]
         return n_bytes
 
 
 class _Compressor(io.RawIOBase):
     """A stream of the standard library around a compressor, which lacks some of its methods.
 
-    It has no `fileno`: numpy and polars would write past the compressor, into the file itself.
+    It has no `fileno`, because numpy and polars would bypass the compressor and write to the file.
     """
 
     def __init__(self, target: Any) -> None:  # noqa: ANN401 - of gzip or zstandard

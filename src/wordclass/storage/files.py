@@ -1,4 +1,4 @@
-"""How files and folders are opened and replaced: none is left half-written."""
+"""Open files, and replace files and folders atomically: none is ever half-written."""
 
 import glob
 import io
@@ -26,25 +26,22 @@ from wordclass.storage.compression import Growth as Growth
 File = Path | Address
 
 COMPRESSIONS = (".gz", ".zst")
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # also where nobody writes to a pipe
-# what content that is not as it should be leads to
+# these follow from untrusted content of an unexpected form
 CONTENT_ERRORS = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"  # others have processes of their own
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
-_PATIENCE = 1.0  # seconds that whoever writes to a pipe has to open it
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+)  # fmt: skip
+_O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # opens a pipe even if nobody writes to it
+# part of temporary names: locks of processes on other machines cannot be checked
+_MACHINE_ID = f"{zlib.crc32(platform.node().encode()):08x}"
+_AT_FDCWD = -100  # of Linux
+_RENAME_EXCHANGE = 2  # of Linux
+_PIPE_WAIT_SECONDS = 1.0  # for a process to open a pipe for writing
 
 
 def data_home() -> Path:
-    """Return the folder for downloads and caches: `WORDCLASS_HOME`, or the platform's own."""
-    if chosen := os.environ.get("WORDCLASS_HOME"):
-        return Path(chosen).expanduser()
+    """Return the folder for downloads and caches: `WORDCLASS_HOME`, or that of the platform."""
+    if folder := os.environ.get("WORDCLASS_HOME"):
+        return Path(folder).expanduser()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "wordclass"
     if sys.platform == "darwin":
@@ -53,7 +50,7 @@ def data_home() -> Path:
 
 
 def uncompressed_name(path: File) -> str:
-    """Return the file's name without .gz or .zst: the name whose ending tells the format.
+    """Return the file's name without .gz or .zst, so that its ending is that of the format.
 
     Examples
     --------
@@ -64,23 +61,33 @@ def uncompressed_name(path: File) -> str:
 
 
 @contextmanager
-def as_storage_error(path: File, done: str = "read", rest: str = "") -> Iterator[None]:
-    """Turn what the system refuses inside the block into a `StorageError` that names the path."""
+def as_storage_error(path: File, action: str = "read", suffix: str = "") -> Iterator[None]:
+    """Turn an OSError inside the block into a `StorageError` that names the path.
+
+    Parameters
+    ----------
+    path : Path or Address
+        The path to name.
+    action : str, default="read"
+        A participle that follows "cannot be" in the message.
+    suffix : str, default=""
+        The end of the message.
+    """
     try:
         yield
     except WordClassError:
         raise
-    except OSError as error:  # a full disk, a name too long, a folder that may not be entered
+    except OSError as error:  # a full disk, a name too long, a folder without permission
         reason = error.strerror or str(error)
-        raise StorageError(f"{path}: cannot be {done}: {reason}{rest}") from error
+        raise StorageError(f"{path}: cannot be {action}: {reason}{suffix}") from error
 
 
 @contextmanager
-def as_format_error(path: Path, problem: str, *others: type[Exception]) -> Iterator[None]:
-    """Turn errors over strange content, and others, into a `FormatError` with the path."""
+def as_format_error(path: Path, problem: str, *error_types: type[Exception]) -> Iterator[None]:
+    """Turn `CONTENT_ERRORS` and errors of the given types into a `FormatError` with the path."""
     try:
         yield
-    except CONTENT_ERRORS + others as error:
+    except CONTENT_ERRORS + error_types as error:
         if isinstance(error, WordClassError) and type(error) is not InputError:
             raise
         reason = str(error).partition("\n")[0]
@@ -89,13 +96,13 @@ def as_format_error(path: Path, problem: str, *others: type[Exception]) -> Itera
 
 @contextmanager
 def wrap_foreign_errors(path: File, problem: str = "damaged or cut short") -> Iterator[None]:
-    """Turn whatever another package raises over a file, or a folder, into a `FormatError`."""
+    """Turn any error that another package raises about a file or folder into a `FormatError`."""
     try:
         yield
     except (WordClassError, MemoryError):
         raise
     except BaseException as error:
-        is_panic = type(error).__name__ == "PanicException"  # where Rust gives up
+        is_panic = type(error).__name__ == "PanicException"  # of packages written in Rust
         if not isinstance(error, Exception) and not is_panic:
             raise
         reason = " ".join(str(error).strip().partition("\n")[0].split())
@@ -103,7 +110,13 @@ def wrap_foreign_errors(path: File, problem: str = "damaged or cut short") -> It
 
 
 def path_exists(path: File) -> bool:
-    """Return whether a file or folder has this name; a name that cannot be is refused."""
+    """Return True if a file or folder has this name.
+
+    Raises
+    ------
+    StorageError
+        The name is too long, or a folder in it may not be entered.
+    """
     if isinstance(path, Address):
         return path.exists()
     with as_storage_error(path):
@@ -115,94 +128,93 @@ def path_exists(path: File) -> bool:
 
 
 def require_existing(path: File) -> None:
-    """Refuse a path that is not there, or may not be looked at."""
+    """Raise a MissingDataError unless the path exists."""
     if not path_exists(path):
         raise MissingDataError(f"{path}: no such file or folder")
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether something is there that is neither file nor folder: a pipe, a device."""
+    """Return True if the path is a pipe or a device: neither a file nor a folder."""
     return path_exists(path) and not path.is_file() and not path.is_dir()
 
 
 @contextmanager
 def open_raw(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for reading its bytes as they are; see `open_for_reading`."""
+    """Open a file for reading bytes without decompression. See `open_for_reading`."""
     if isinstance(path, Address):
         with path.open() as remote:
             yield remote
         return
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _O_NONBLOCK)) as file:
         mode = os.fstat(file.fileno()).st_mode
         if not stat.S_ISREG(mode):
             if not stream:
-                raise FormatError(path, None, "a pipe or a device; expected a regular file")
+                raise FormatError(path, None, "a pipe or a device", expected="a regular file")
             if stat.S_ISFIFO(mode):
-                select.select([file], [], [], _PATIENCE)
+                select.select([file], [], [], _PIPE_WAIT_SECONDS)
             os.set_blocking(file.fileno(), True)
         yield file
 
 
 @contextmanager
 def open_for_reading(path: File, *, stream: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes; one that ends in .gz or .zst is decompressed on the way.
+    """Open a file for reading bytes. A file that ends in .gz or .zst is decompressed.
 
     Parameters
     ----------
-    path : Path
+    path : Path or Address
+        The file.
     stream : bool, default=False
-        Whether it may be a pipe or a device; else these are refused. A named pipe that nobody
-        writes to is empty, and not waited for.
+        Whether the file may be a pipe or a device. A named pipe that nobody writes to counts as
+        empty after a second.
 
     Raises
     ------
     MissingDataError, StorageError
-        There is no such file; it cannot be read.
+        The file does not exist or cannot be read.
     FormatError
-        It is no regular file; or the compressed data is damaged or cut short.
+        The file is not a regular file, or its compressed data is damaged or cut short.
     """
     require_existing(path)
     with as_storage_error(path):
         try:
-            with open_raw(path, stream=stream) as raw, _through(raw, path, "rb") as plain:
+            with open_raw(path, stream=stream) as raw, _apply_codec(raw, path, "rb") as plain:
                 yield plain
         except EOFError as error:
             raise FormatError(path, None, f"damaged or cut short: {error}") from error
 
 
 def read_content(path: File) -> bytes:
-    """Return all that `open_for_reading` reads."""
+    """Return the whole content of a file, decompressed if its name ends in .gz or .zst."""
     with open_for_reading(path) as stream:
         return stream.read()
 
 
 @contextmanager
 def require_unchanged(*paths: File) -> Iterator[None]:
-    """See to it that nobody changes files while the block reads them.
+    """Raise a StorageError if a file changes while the block reads it.
 
-    Raises
-    ------
-    StorageError
-        A file is not what it was; also where the block already stumbled over it.
+    This error replaces one that the block raised because of the change.
     """
-    before = [file_identity(path) for path in paths]
+    identities = [file_identity(path) for path in paths]
     try:
         yield
     finally:
-        for path, state in zip(paths, before, strict=True):
-            check_identity(path, state)
+        for path, identity in zip(paths, identities, strict=True):
+            check_identity(path, identity)
 
 
-def check_identity(path: File, state: FileIdentity | None) -> None:
-    """Refuse a file whose state is no longer this one."""
-    if file_identity(path) != state:
-        raise StorageError(f"{path}: changed while it was read; read it again once it is complete")
+def check_identity(path: File, identity: FileIdentity | None) -> None:
+    """Raise a StorageError unless the file still has this identity."""
+    if file_identity(path) != identity:
+        problem = f"{path}: changed while it was read"
+        raise StorageError(problem, hint="read it again once it is complete")
 
 
 def file_identity(path: File) -> FileIdentity | None:
-    """Return size, time and number of a file or folder, which tell whether it changed.
+    """Return size, time and inode of a file or folder, which differ once it has changed.
 
-    None of a pipe, and where there is nothing.
+    A pipe or a missing file has the identity None.
     """
     if isinstance(path, Address):
         return path.identity()
@@ -215,26 +227,26 @@ def file_identity(path: File) -> FileIdentity | None:
 
 
 def size_of(path: File) -> int | None:
-    """Return the number of bytes of a file; None of what has none, such as a pipe."""
+    """Return the number of bytes of a file, or None if it has no size, such as a pipe."""
     if isinstance(path, Address):
         return path.size
     with as_storage_error(path):
         return path.stat().st_size if path.is_file() else None
 
 
-def _through(raw: BinaryIO, path: File, mode: Literal["rb", "wb"]) -> BinaryIO:
-    """Return a stream that compresses or decompresses if the name of the file ends so."""
+def _apply_codec(raw: BinaryIO, path: File, mode: Literal["rb", "wb"]) -> BinaryIO:
+    """Return a stream that compresses or decompresses if the file name ends in .gz or .zst."""
     ending = path.suffix.lower()
     if ending not in COMPRESSIONS:
         return raw
-    convert = compression.decompressing if mode == "rb" else compression.compressing
-    return convert(raw, path, ending)
+    apply = compression.decompress_stream if mode == "rb" else compression.compress_stream
+    return apply(raw, path, ending)
 
 
 def growth_of(path: File, n_read: int = 0) -> Growth:
-    """Return a counter for a file of a format that compresses on its own, such as .xlsx.
+    """Return a counter for a file of a format with internal compression, such as .xlsx.
 
-    `n_read` is the size of a file that does not tell its size.
+    `n_read` is used as the size of a file that does not tell its size.
     """
     size = size_of(path)
     remedy = "write it in another format first, such as .jsonl or .vec"
@@ -242,16 +254,16 @@ def growth_of(path: File, n_read: int = 0) -> Growth:
 
 
 def check_archive(path: File, content: BinaryIO) -> None:
-    """Refuse a zip archive whose members together take far more bytes than the file.
+    """Refuse a zip archive whose members together are far larger than the file.
 
     Raises
     ------
     FormatError
         The members are too large.
     zipfile.BadZipFile
-        It is no archive.
+        The content is not a zip archive.
     """
-    import zipfile  # not needed by most who import this module
+    import zipfile  # rarely needed, so not imported with this module
 
     n_read = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
@@ -265,119 +277,120 @@ def check_archive(path: File, content: BinaryIO) -> None:
 
 @contextmanager
 def replace_atomically(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to; it takes the place of `path` when the block ends well.
+    """Yield a temporary path that replaces `path` when the block succeeds.
 
-    Where the block fails, `path` is as it was and the temporary file is gone. A link stays, and
-    what it points to is replaced; the new file has the permissions of the one it replaces. To a
-    pipe or a device all is copied in the end.
+    If the block fails, `path` is unchanged and the temporary file is removed. A symbolic link
+    stays, and its target is replaced. The new file has the permissions of the replaced file. The
+    content for a pipe or a device is copied at the end.
 
     Raises
     ------
     StorageError
-        The disk is full, the folder is missing, or the like.
+        The file cannot be written, for example because the disk is full.
     """
-    goes_through = is_stream(path)
-    place = Path(tempfile.gettempdir(), path.name) if goes_through else _real(path)
-    with _unfinished(path, place, Path.touch, 0o666) as temporary:
+    is_pipe_or_device = is_stream(path)
+    target = Path(tempfile.gettempdir(), path.name) if is_pipe_or_device else _resolve(path)
+    with _temporary_path(path, target, Path.touch, 0o666) as temporary:
         yield temporary
-        if goes_through:
-            with temporary.open("rb") as made, path.open("wb") as out:
-                shutil.copyfileobj(made, out)
+        if is_pipe_or_device:
+            with temporary.open("rb") as source, path.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
         else:
-            _complete(temporary, place)
-            os.replace(temporary, place)
+            _finish(temporary, target)
+            os.replace(temporary, target)
 
 
 @contextmanager
 def replace_folder_atomically(folder: Path, check: Callable[[set[str]], None]) -> Iterator[Path]:
-    """Give a temporary folder to write to; it takes the place of `folder` when all went well.
+    """Yield a temporary folder that replaces `folder` when the block succeeds.
 
-    Where the block fails, `folder` is as it was and the temporary one is gone.
+    If the block fails, `folder` is unchanged and the temporary folder is removed.
 
     Parameters
     ----------
-    folder
-        Its parents are made where they are missing.
-    check
-        Is given the names that a folder of this name holds already, if there are any, and refuses
-        what is not to be replaced: replacing deletes what was there.
+    folder : Path
+        The folder to create or replace. Missing parents are created.
+    check : callable
+        A function of the names in an existing folder. It raises an InputError if the folder must
+        not be replaced, because replacing deletes its content.
 
     Raises
     ------
     InputError
-        A file has that name; or the check refused.
+        The path is a file, or `check` refused.
     StorageError
-        The disk is full, or the like.
+        The folder cannot be written, for example because the disk is full.
     """
-    place = _real(folder)
-    check_folder(place, check)
-    with _unfinished(folder, place, partial(Path.mkdir, parents=True), 0o777) as temporary:
+    target = _resolve(folder)
+    check_folder(target, check)
+    with _temporary_path(folder, target, partial(Path.mkdir, parents=True), 0o777) as temporary:
         yield temporary
-        _complete(temporary, place)
-        check_folder(place, check)  # again: the work took a while
-        _swap(temporary, place)
+        _finish(temporary, target)
+        check_folder(target, check)  # the folder may have changed during the block
+        _replace_folder(temporary, target)
 
 
 def check_folder(folder: Path, check: Callable[[set[str]], None]) -> None:
-    """Refuse a place for a folder where something is that is read-only, or `check` refuses."""
+    """Raise an error if the folder exists and is read-only or refused by `check`."""
     if not path_exists(folder):
         return
     if not folder.is_dir():
-        raise InputError(f"{folder} is a file; expected a folder, or a new name")
-    if not os.access(folder, os.W_OK):  # what cannot be emptied cannot be replaced
+        raise InputError(f"{folder} is a file", expected="a folder, or a new name")
+    if not os.access(folder, os.W_OK):  # a folder that cannot be emptied cannot be replaced
         raise StorageError(f"{folder}: cannot be written: it is read-only")
     with as_storage_error(folder):
-        found = {path.name for path in folder.iterdir()}
-    if found:
-        check(found)
+        names = {path.name for path in folder.iterdir()}
+    if names:
+        check(names)
 
 
 def check_writable(path: Path, *, is_folder: bool = False) -> None:
-    """Refuse a place that cannot be written to, before there is anything to write.
+    """Raise an error if a path cannot be written to. Call this before long computations.
 
     Parameters
     ----------
     path : Path
+        The path of the output.
     is_folder : bool, default=False
-        Whether a folder is to be written, whose parents are made where they are missing.
+        Whether the output is a folder, whose missing parents are created.
 
     Raises
     ------
     InputError
-        A folder is there, and a file is to be written.
+        The path is a folder, and the output is a file.
     StorageError
-        Nothing may be written there.
+        The path cannot be written.
     """
-    place = _real(path)
+    target = _resolve(path)
     if is_stream(path) and os.access(path, os.W_OK):
         return
-    if place.is_dir() and not is_folder:
-        raise InputError(f"{path} is a folder; expected a file, or a new name")
-    while is_folder and not place.parent.exists():
-        place = place.parent
-    with _unfinished(path, place, Path.touch, 0o666):
+    if target.is_dir() and not is_folder:
+        raise InputError(f"{path} is a folder", expected="a file, or a new name")
+    while is_folder and not target.parent.exists():
+        target = target.parent
+    with _temporary_path(path, target, Path.touch, 0o666):
         pass
 
 
 @contextmanager
-def _unfinished(
-    path: Path, place: Path, make: Callable[[Path, int], object], mode: int
+def _temporary_path(
+    path: Path, target: Path, create: Callable[[Path, int], object], mode: int
 ) -> Iterator[Path]:
-    """Make a file or folder of another name beside a place; what is left of it is removed.
+    """Create a temporary file or folder beside the target, and remove it at the end.
 
-    It is locked as long as this process lives, whatever ends it: whoever writes to it keeps the
-    file, and does not rename another one over it. What is to replace something is private until it
-    is complete. Errors name `path`.
+    It is locked until this process ends, so that other processes do not remove it as a leftover.
+    The block must write into it and not rename another file over it. If it replaces something, it
+    is private until it is complete. Errors name `path`.
     """
-    remove_leftovers(place)
+    remove_leftovers(target)
     with as_storage_error(path, "written", "; nothing was changed"), ExitStack() as stack:
-        is_ours = False
-        while not is_ours:
-            temporary = place.parent / f".{place.name}.{_MACHINE}-{uuid4().hex[:16]}.tmp"
-            make(temporary, mode & 0o700 if place.exists() else mode)
-            with suppress(ImportError, OSError):  # where nothing can be locked, nothing is swept
-                stack.enter_context(_locked(temporary))
-            is_ours = temporary.exists()  # else it was swept before it was locked
+        is_locked = False
+        while not is_locked:
+            temporary = target.parent / f".{target.name}.{_MACHINE_ID}-{uuid4().hex[:16]}.tmp"
+            create(temporary, mode & 0o700 if target.exists() else mode)
+            with suppress(ImportError, OSError):  # without locks, leftovers are not removed
+                stack.enter_context(_lock(temporary))
+            is_locked = temporary.exists()  # else it was removed before it was locked
         stack.callback(_remove, temporary)
         try:
             yield temporary
@@ -387,145 +400,147 @@ def _unfinished(
 
 
 def _rename_in_message(error: WordClassError | OSError, temporary: Path, path: Path) -> None:
-    """Let an error name the path that the user gave wherever it names a temporary one."""
+    """Replace the temporary path in an error by the path that the user gave."""
 
-    def renamed(value: object) -> object:
+    def rename(value: object) -> object:
         if isinstance(value, str):
             return value.replace(str(temporary), str(path))
         if isinstance(value, Path) and value.is_relative_to(temporary):
             return path / value.relative_to(temporary)
         return value
 
-    error.args = tuple(map(renamed, error.args))
+    error.args = tuple(map(rename, error.args))
     if isinstance(error, FormatError):
         error.path, error.line, error.reason = error.args
     elif isinstance(error, OSError) and isinstance(error.strerror, str):
-        error.strerror = str(renamed(error.strerror))
+        error.strerror = str(rename(error.strerror))
 
 
 @contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
-    """Give a new folder inside another, for what is needed while the block runs.
+    """Yield a new folder inside another one, and remove it when the block ends.
 
-    It is removed in the end; what a process left that was killed is removed by the next one.
+    The next call removes the folders of processes that were killed.
     """
-    place = _real(folder) / "wordclass-scratch"
-    with _unfinished(folder, place, partial(Path.mkdir, parents=True), 0o700) as temporary:
+    target = _resolve(folder) / "wordclass-scratch"
+    with _temporary_path(folder, target, partial(Path.mkdir, parents=True), 0o700) as temporary:
         yield temporary
 
 
-def remove_leftovers(place: Path) -> None:
-    """Remove unfinished files and folders that killed processes left beside a place.
+def remove_leftovers(target: Path) -> None:
+    """Remove temporary files and folders that killed processes left beside a target.
 
-    Links, pipes, sockets and devices of such a name are not ours: they are neither opened nor
-    removed.
+    Links, pipes, sockets and devices of such a name are neither opened nor removed, because this
+    package does not create them.
     """
-    for unfinished in list(place.parent.glob(f".{glob.escape(place.name)}.{_MACHINE}-*.tmp")):
+    pattern = f".{glob.escape(target.name)}.{_MACHINE_ID}-*.tmp"
+    for temporary in list(target.parent.glob(pattern)):
         with suppress(ImportError, OSError):
-            mode = unfinished.lstat().st_mode
+            mode = temporary.lstat().st_mode
             if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-                with _locked(unfinished, waits=False):
-                    _remove(unfinished)
+                with _lock(temporary, is_blocking=False):
+                    _remove(temporary)
 
 
 @contextmanager
-def _locked(path: Path, *, waits: bool = True) -> Iterator[None]:
-    """Keep other processes from locking the same; the system ends it with the process.
+def _lock(path: Path, *, is_blocking: bool = True) -> Iterator[None]:
+    """Lock a path against other processes. The system releases the lock when the process ends.
 
     Raises
     ------
     ImportError, OSError
-        Nothing can be locked there; or another process has locked it, and is not waited for.
+        The path cannot be locked, or another process holds the lock and `is_blocking` is False.
     """
     import fcntl  # not on Windows
 
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if is_blocking else fcntl.LOCK_NB))
         yield
     finally:
         os.close(descriptor)
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it; what cannot be removed stays."""
+    """Remove a file, or a folder with its content. Errors are ignored."""
     with suppress(OSError):
         if stat.S_ISDIR(path.lstat().st_mode):
-            shutil.rmtree(path, ignore_errors=True)  # of a pipe it would wait for a writer
+            shutil.rmtree(path, ignore_errors=True)  # would block on a pipe without a writer
         else:
             path.unlink()
 
 
-def _real(path: Path) -> Path:
-    """Return the file or folder that a link points to."""
+def _resolve(path: Path) -> Path:
+    """Return the target of a symbolic link, or the path itself."""
     return Path(os.path.realpath(path))
 
 
-def _complete(new: Path, place: Path) -> None:
-    """See to it that a file, or all of a folder, is on disk before it gets its name.
+def _finish(temporary: Path, target: Path) -> None:
+    """Flush a file, or all files of a folder, to disk before it replaces the target.
 
-    It gets the owner, where that is allowed, and the permissions of what it replaces.
+    It gets the permissions of the target and, if the system allows, its owner.
     """
-    for each in (new, *new.rglob("*")):
-        if not each.is_dir():
-            with each.open("rb+") as written:
-                os.fsync(written.fileno())
+    for path in (temporary, *temporary.rglob("*")):
+        if not path.is_dir():
+            with path.open("rb+") as stream:
+                os.fsync(stream.fileno())
         with suppress(FileNotFoundError):
-            before = (place / each.relative_to(new)).stat()
+            status = (target / path.relative_to(temporary)).stat()
             with suppress(AttributeError, PermissionError):
-                os.chown(each, before.st_uid, before.st_gid)
-            each.chmod(stat.S_IMODE(before.st_mode))
+                os.chown(path, status.st_uid, status.st_gid)
+            path.chmod(stat.S_IMODE(status.st_mode))
 
 
-def _swap(new: Path, place: Path) -> None:
-    """Give a folder its place, in one step where the system can; what was there is removed.
+def _replace_folder(temporary: Path, target: Path) -> None:
+    """Replace a folder by another one, in a single step if the system supports it.
 
-    Elsewhere it takes two, and `locate_folder` finds what was there should the second never come.
+    Otherwise it takes two steps. If the process is killed between them, `locate_folder` finds the
+    old folder.
     """
-    if _exchange(new, place):
+    if _exchange(temporary, target):
         return
-    aside = _aside(place)
-    if place.exists():
-        _remove(aside)
-        os.replace(place, aside)
+    backup = _backup_of(target)
+    if target.exists():
+        _remove(backup)
+        os.replace(target, backup)
     try:
-        os.replace(new, place)
+        os.replace(temporary, target)
     except OSError:
         with suppress(OSError):
-            os.replace(aside, place)
+            os.replace(backup, target)
         raise
-    _remove(aside)
+    _remove(backup)
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders trade places; return whether they did."""
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange the names of two folders. Return True if the system supports it."""
     import ctypes
 
-    places = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
+    paths = (_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second))
     with suppress(AttributeError, OSError, TypeError):  # not Linux
-        return bool(ctypes.CDLL(None).renameat2(*places, _RENAME_EXCHANGE) == 0)
+        return bool(ctypes.CDLL(None).renameat2(*paths, _RENAME_EXCHANGE) == 0)
     return False
 
 
-def _aside(place: Path) -> Path:
-    return place.parent / f".{place.name}.replaced-by-wordclass"
+def _backup_of(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.replaced-by-wordclass"
 
 
 def locate_folder(folder: Path) -> Path:
-    """Return the place of a folder, also if `replace_folder_atomically` was killed halfway."""
-    aside = _aside(_real(folder))
-    return aside if not path_exists(folder) and path_exists(aside) else folder
+    """Return the path of a folder, also if `replace_folder_atomically` was killed halfway."""
+    backup = _backup_of(_resolve(folder))
+    return backup if not path_exists(folder) and path_exists(backup) else folder
 
 
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes that replaces `path` when the block ends well.
+    """Open a file for writing bytes. It replaces `path` when the block succeeds.
 
-    One that ends in .gz or .zst is compressed on the way; the same bytes give the same file.
+    A file that ends in .gz or .zst is compressed. The same bytes give the same file.
     """
     with (
-        replace_atomically(path) as place,
-        place.open("wb") as raw,
-        _through(raw, path, "wb") as stream,
+        replace_atomically(path) as temporary,
+        temporary.open("wb") as raw,
+        _apply_codec(raw, path, "wb") as stream,
     ):
         yield stream

@@ -1,20 +1,20 @@
-"""How files of older versions are read: what they name that this version does not have."""
+"""Migrate the options and names that older versions stored."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wordclass.options import check_int
 
-# options that no longer exist, with the last version that had them; what was learned with them is
-# in the weights and vectors of a file, so they are dropped
+# Options that no longer exist, with the last version that had them. They are dropped, because
+# their effect is part of the stored weights and vectors.
 REMOVED_OPTIONS: Mapping[str, str] = {
     "structural_problems": "0.1",
     "structural_weight": "0.1",
     "over_classes": "0.1",
     "cross_fit_weights": "0.1",
 }
-# values that no longer exist, with those that read a file in the same way: the factors of a
-# weighting that saw labels are stored with the terms, and tf-idf takes them in the place of idf
+# Values that no longer exist, with their replacements. The factors of a supervised weighting are
+# stored with the terms, and tf-idf uses them in place of idf.
 RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {
     "weighting": dict.fromkeys(("tf_ig", "tf_chi", "tf_rf", "tf_conf_weight"), "tfidf"),
 }
@@ -26,7 +26,7 @@ def migrate_options(stored: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     stored : mapping
-        What `storage.facts.storable` returned, in this version or an older one.
+        The result of `storage.metadata.to_json_options`, in this version or an older one.
     """
     options = {name: value for name, value in stored.items() if name not in REMOVED_OPTIONS}
     for name, renamed in RENAMED_VALUES.items():
@@ -43,7 +43,7 @@ def migrate_options(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _migrate_svm(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an `svm` of version 0.1.0, where `target` was `scoring`."""
+    """Return the options of an `svm` of version 0.1.0, which called `target` `scoring`."""
     options = {**stored}
     is_f1 = options.pop("scoring") == "f1"
     options["target"] = "macro_f1" if is_f1 else "accuracy"
@@ -55,20 +55,20 @@ def _migrate_svm(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def migrate_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that a search chose or tried, without those that no longer exist."""
+    """Return the settings of a search without options that no longer exist."""
     return {name: value for name, value in stored.items() if name not in REMOVED_OPTIONS}
 
 
-def extra_columns(facts: Mapping[str, Any], terms: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns of stored embeddings that are no classes.
+def extra_columns(metadata: Mapping[str, Any], terms: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the columns of stored embeddings that are not classes.
 
-    Until version 0.1 these were structural columns, stored as the indexes of their terms.
+    Version 0.1 stored structural columns as the indexes of their terms.
     """
-    if "structural" not in facts:
-        names = facts["extra_columns"]
+    if "structural" not in metadata:
+        names = metadata["extra_columns"]
         if not all(isinstance(name, str) for name in names):
             raise ValueError("the names of its extra columns are not str")
         return tuple(names)
-    for index in facts["structural"]:
+    for index in metadata["structural"]:
         check_int("structural", index, 0, len(terms) - 1)
-    return tuple(f"has {terms[index]}" for index in facts["structural"])
+    return tuple(f"has {terms[index]}" for index in metadata["structural"])

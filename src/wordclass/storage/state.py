@@ -288,8 +288,8 @@ class ModelState:
         stream.write(len(encoded).to_bytes(8, "little") + encoded)
         for name in names:
             array = self.arrays[name]
-            little_endian = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
-            content = little_endian.reshape(-1).view(np.uint8).data
+            array_in_byte_order = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
+            content = array_in_byte_order.reshape(-1).view(np.uint8).data
             for first in range(0, len(content), _CHUNK_BYTES):
                 stream.write(content[first : first + _CHUNK_BYTES])
 

@@ -125,7 +125,9 @@ def test_a_saved_model_needs_the_fitted_weights_again(tmp_path):
     options = {"weighting": SupervisedWeighting("tf_rf"), "C": 1.0, "min_docs": 2}
     model = wc.classifier("svm", **options).fit(TEXTS, LABELS)
     model.save(tmp_path / "model")
-    with pytest.raises(wc.InputError, match=r"SupervisedWeighting, which is not in the file"):
+    with pytest.raises(
+        wc.InputError, match=r"SupervisedWeighting, a function that the file does not hold"
+    ):
         wc.load(tmp_path / "model")
     with pytest.raises(wc.WordClassError, match="learns from labels, which is not possible here"):
         wc.load(tmp_path / "model", weighting=options["weighting"])
