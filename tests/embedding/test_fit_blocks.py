@@ -60,7 +60,7 @@ def test_the_vocabulary_of_blocks_is_that_of_the_whole_with_all_bounds(monkeypat
 def test_a_counter_that_is_finished_takes_no_more():
     counter = counting.term_counter(wc.DocumentVectorizer().build_analyzer(), None)
     counter.add(["aa bb"])
-    counter.finished()
+    counter.finish()
     with pytest.raises(wc.InputError, match="finished"):
         counter.add(["cc"])
 

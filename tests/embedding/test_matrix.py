@@ -177,7 +177,7 @@ def test_texts_are_cut_as_the_embeddings_cut_them():
 
 def test_what_was_stored_or_pickled_is_the_same_matrix(E):
     for again in (
-        wc.EmbeddingMatrix.from_parts(E.analyze, E.to_parts()),
+        wc.EmbeddingMatrix.from_state(E.analyze, E.to_state()),
         pickle.loads(pickle.dumps(E)),
     ):
         np.testing.assert_array_equal(again.matrix, E.matrix)
@@ -351,7 +351,7 @@ def test_projected_embeddings_of_another_task_have_the_columns_they_were_project
 def test_all_blocks_are_stored_and_pickled(wce, news, shop):
     E = wc.EmbeddingMatrix.of(U, wce, other={"news": news, "a.shop": shop}, random_dims=2)
     for again in (
-        wc.EmbeddingMatrix.from_parts(E.analyze, E.to_parts()),
+        wc.EmbeddingMatrix.from_state(E.analyze, E.to_state()),
         pickle.loads(pickle.dumps(E)),
     ):
         np.testing.assert_array_equal(again.matrix, E.matrix)
@@ -369,10 +369,10 @@ def test_all_blocks_are_stored_and_pickled(wce, news, shop):
     ],
 )
 def test_a_stored_block_of_another_dimension_is_refused(wce, news, change, message):
-    parts = wc.EmbeddingMatrix.of(wce=wce, other={"news": news}).to_parts()
+    parts = wc.EmbeddingMatrix.of(wce=wce, other={"news": news}).to_state()
     parts.metadata["row_blocks"] = change(parts.metadata["row_blocks"])
     with pytest.raises(ValueError, match=message):
-        wc.EmbeddingMatrix.from_parts(Analyzer(), parts)
+        wc.EmbeddingMatrix.from_state(Analyzer(), parts)
 
 
 def test_a_task_that_shares_no_term_is_told(wce, news):

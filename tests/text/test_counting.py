@@ -9,7 +9,7 @@ DOCUMENTS = st.lists(st.lists(st.sampled_from(["b", "a", "ß", "Z", "\ud800"]), 
 
 
 @given(documents=DOCUMENTS)
-def test_counts_are_what_loops_count(documents):
+def test_counts_equal_those_of_loops(documents):
     texts = [" ".join(words) for words in documents]
     counted = counting.count(texts, str.split)
     terms, occurrences = counted.terms, counted.occurrences
@@ -20,17 +20,17 @@ def test_counts_are_what_loops_count(documents):
 
 
 @given(documents=DOCUMENTS)
-def test_known_terms_are_counted_and_others_passed_over(documents):
+def test_only_known_terms_are_counted(documents):
     texts = [" ".join(words) for words in documents]
     occurrences = counting.count_known_in_python(texts, str.split, {"Z": 1, "a": 0})
     expected = [[words.count("a"), words.count("Z")] for words in documents]
     assert occurrences.toarray().tolist() == expected
 
 
-def test_blocks_and_processes_change_nothing(monkeypatch):
+def test_counts_do_not_depend_on_blocks_and_processes(monkeypatch):
     texts = [f"common w{k} w{k % 7} w{k}" for k in range(50)]
     counted = counting.count(texts, str.split)
-    monkeypatch.setattr(counting, "_BLOCK", 8)
+    monkeypatch.setattr(counting, "_BLOCK_DOCS", 8)
     for n_jobs in (1, 2):
         again = counting.count(texts, str.split, n_jobs)
         assert again.terms == counted.terms
@@ -40,15 +40,15 @@ def test_blocks_and_processes_change_nothing(monkeypatch):
         assert known.sum(axis=0).tolist() == [[50, 9]]
 
 
-def test_progress_is_told_block_by_block(monkeypatch):
-    monkeypatch.setattr(counting, "_BLOCK", 2)
-    heard = []
-    with progress.on_progress(lambda *told: heard.append(told)):
+def test_progress_is_reported_after_each_block(monkeypatch):
+    monkeypatch.setattr(counting, "_BLOCK_DOCS", 2)
+    reports = []
+    with progress.on_progress(lambda *report: reports.append(report)):
         counting.count(["a"] * 5, str.split)
-    assert heard == [("counting words", done, 3) for done in range(4)]
+    assert reports == [("counting words", done, 3) for done in range(4)]
 
 
-@pytest.mark.parametrize("wrong", [lambda _: None, lambda _: [["a"]], lambda _: 5])
-def test_an_analyzer_that_returns_no_terms_is_named(wrong):
-    with pytest.raises(InputError, match="for text 0 it did not"):
-        counting.count(["a b"], wrong)
+@pytest.mark.parametrize("analyze", [lambda _: None, lambda _: [["a"]], lambda _: 5])
+def test_the_error_of_an_invalid_analyzer_names_the_text(analyze):
+    with pytest.raises(InputError, match="did not return terms for text 0"):
+        counting.count(["a b"], analyze)

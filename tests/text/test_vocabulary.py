@@ -18,14 +18,14 @@ def counts_of(documents):
     return counting.count([" ".join(words) for words in documents], str.split)
 
 
-def counts_of_parts(*parts):
+def counts_of_blocks(*blocks):
     counter = counting.PythonTermCounter(str.split)
-    for documents in parts:
+    for documents in blocks:
         counter.add([" ".join(words) for words in documents])
-    return counter.finished()
+    return counter.finish()
 
 
-def same(one, other):
+def have_equal_counts(one, other):
     return (
         one.n_docs == other.n_docs
         and one.terms == other.terms
@@ -34,31 +34,32 @@ def same(one, other):
     )
 
 
-def small():
+def small_counts():
     return counts_of(["aaabd", "bd", "cd"])
 
 
 def vocabulary_of(counts, **options):
-    vocabulary, places = Vocabulary.of(counts, **options)
-    assert [counts.terms[j] for j in places] == vocabulary.terms
+    vocabulary, positions = Vocabulary.of(counts, **options)
+    assert [counts.terms[j] for j in positions] == vocabulary.terms
     return vocabulary
 
 
 @given(documents=TEXTS, cut=st.integers(0, 8))
-def test_the_counts_of_the_parts_add_up_to_the_counts_of_the_whole(documents, cut):
-    first, second = documents[:cut], documents[cut:]
-    assert same(counts_of_parts(first, second), counts_of(documents))
-    assert same(counts_of_parts(second, first), counts_of(documents))
+def test_counts_do_not_depend_on_the_order_of_blocks(documents, cut):
+    first = documents[:cut]
+    second = documents[cut:]
+    assert have_equal_counts(counts_of_blocks(first, second), counts_of(documents))
+    assert have_equal_counts(counts_of_blocks(second, first), counts_of(documents))
 
 
 def test_frequencies_count_documents_and_occurrences():
-    counts = small()
+    counts = small_counts()
     assert counts.doc_freq.tolist() == [1, 2, 1, 3]
     assert counts.term_freq.tolist() == [3, 2, 1, 3]
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
+    ("options", "expected"),
     [
         ({}, "abcd"),
         ({"min_docs": 2}, "bd"),
@@ -70,24 +71,24 @@ def test_frequencies_count_documents_and_occurrences():
         ({"max_terms": 99}, "abcd"),
     ],
 )
-def test_terms_are_kept_by_their_frequencies(options, kept):
-    assert "".join(vocabulary_of(small(), **options).terms) == kept
+def test_terms_are_selected_by_their_frequencies(options, expected):
+    assert "".join(vocabulary_of(small_counts(), **options).terms) == expected
 
 
 def test_a_vocabulary_maps_terms_to_columns():
-    vocabulary = vocabulary_of(small(), min_docs=2)
+    vocabulary = vocabulary_of(small_counts(), min_docs=2)
     assert dict(vocabulary) == {"b": 0, "d": 1}
     assert "a" not in vocabulary
-    assert vocabulary.agrees_with(vocabulary_of(small(), min_docs=2))
-    assert not vocabulary.agrees_with(vocabulary_of(small()))
+    assert vocabulary.agrees_with(vocabulary_of(small_counts(), min_docs=2))
+    assert not vocabulary.agrees_with(vocabulary_of(small_counts()))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"min_docs": 4}, "no term is left of 4"),
-        ({"min_docs": 0}, "at least one document"),
-        ({"min_docs": 1.5}, "share of all documents"),
+        ({"min_docs": 0}, "expected at least one document"),
+        ({"min_docs": 1.5}, "expected a share of all documents"),
         ({"min_docs": "many"}, "min_docs is 'many'"),
         ({"min_docs": True}, "min_docs is True"),
         ({"max_df": -0.1}, "max_df is -0.1"),
@@ -95,50 +96,49 @@ def test_a_vocabulary_maps_terms_to_columns():
         ({"max_terms": 1.5}, "max_terms is 1.5"),
     ],
 )
-def test_a_bound_that_makes_no_sense_is_refused(options, message):
+def test_an_invalid_bound_is_refused(options, message):
     with pytest.raises(InputError, match=message):
-        vocabulary_of(small(), **options)
+        vocabulary_of(small_counts(), **options)
 
 
-def test_no_documents_and_no_tokens_are_told_apart():
+def test_no_documents_and_no_tokens_give_different_errors():
     with pytest.raises(InputError, match="corpus is empty"):
         vocabulary_of(counts_of([]))
     with pytest.raises(InputError, match="all 2 documents are empty"):
         vocabulary_of(counts_of([[], []]))
 
 
-WORDS_OF_PARTS = st.lists(
+TERMS_OF_SHARDS = st.lists(
     st.lists(st.lists(st.sampled_from(["a", "b", "c", "é", "z z"]), max_size=4), max_size=4),
     min_size=1,
     max_size=5,
 )
 
 
-def counted_terms(documents):
+def count_terms(documents):
     counter = counting.PythonTermCounter(lambda document: document)
     counter.add(documents)
-    return counter.finished()
+    return counter.finish()
 
 
-@given(parts=WORDS_OF_PARTS)
-def test_the_terms_of_parts_add_up_to_those_of_the_whole(parts):
-    whole = counted_terms([document for part in parts for document in part])
-    found = functools.reduce(operator.add, map(counted_terms, parts))
-    assert (found.terms, found.n_docs) == (whole.terms, whole.n_docs)
-    np.testing.assert_array_equal(found.doc_freq, whole.doc_freq)
-    np.testing.assert_array_equal(found.term_freq, whole.term_freq)
-    assert found.doc_freq.dtype == found.term_freq.dtype == np.int64
+@given(shards=TERMS_OF_SHARDS)
+def test_counts_of_shards_add_up(shards):
+    whole = count_terms([document for shard in shards for document in shard])
+    total = functools.reduce(operator.add, map(count_terms, shards))
+    assert (total.terms, total.n_docs) == (whole.terms, whole.n_docs)
+    np.testing.assert_array_equal(total.doc_freq, whole.doc_freq)
+    np.testing.assert_array_equal(total.term_freq, whole.term_freq)
+    assert total.doc_freq.dtype == total.term_freq.dtype == np.int64
 
 
-def test_terms_that_the_engine_counted_are_taken_out_of_it():
+def test_counts_of_the_engine_can_be_converted():
     analyze = wc.DocumentVectorizer().build_analyzer()
     texts = ["moon and orbit", "", "moon moon"]
-    both = []
-    for make in (counting.NativeTermCounter, lambda *given: counting.PythonTermCounter(given[0])):
-        counter = make(analyze, None)
+    results = []
+    for counter in (counting.NativeTermCounter(analyze, None), counting.PythonTermCounter(analyze)):
         counter.add(texts)
-        both.append(TermCounts.of(counter.finished()))
-    one, other = both
+        results.append(TermCounts.of(counter.finish()))
+    one, other = results
     assert (one.terms, one.n_docs) == (other.terms, other.n_docs) == (["and", "moon", "orbit"], 3)
     np.testing.assert_array_equal(one.doc_freq, other.doc_freq)
     np.testing.assert_array_equal(one.term_freq, other.term_freq)

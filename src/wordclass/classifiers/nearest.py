@@ -164,12 +164,12 @@ class NearestClassifier(TextClassifier):
         return SumScorer.of(words, None, encoder)
 
     def _to_parts(self) -> ModelState:
-        parts = self.embeddings_.to_parts()
+        parts = self.embeddings_.to_state()
         encoder = self.scorer_.encoder
         return parts if encoder is None else parts | encoder.to_state().add_prefix("encoder")
 
     def _from_parts(self, parts: ModelState) -> None:
-        self.embeddings_ = self._embeddings().from_parts(self.codeframe_, parts)
+        self.embeddings_ = self._embeddings().from_state(self.codeframe_, parts)
         encoder = None
         if "encoder.name" in parts.metadata:
             encoder = EncoderScorer.from_state(

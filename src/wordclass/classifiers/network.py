@@ -578,7 +578,7 @@ class NetworkClassifier(TextClassifier):
             list(parts.metadata["history"]),
             parts.metadata["best_epoch"],
         )
-        E = EmbeddingMatrix.from_parts(self._new_analyzer(), parts)
+        E = EmbeddingMatrix.from_state(self._new_analyzer(), parts)
         encoder = None if self.context is None else self._found_again(parts.metadata["context"])
         n_classes, n_dims = len(self.classes_), E.n_dims + n_dims_of(encoder)
         n_weights, _ = self._numbers(getattr(self, self._SIZE), n_dims, n_classes)

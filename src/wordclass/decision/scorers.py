@@ -207,12 +207,12 @@ class LinearScorer(Scorer):
 
     def to_state(self) -> ModelState:
         """Return the vocabulary and the weights."""
-        return self.vectorizer.vocabulary_.to_parts() | ModelState.of_fields(self, _LINEAR_LAYOUT)
+        return self.vectorizer.vocabulary_.to_state() | ModelState.of_fields(self, _LINEAR_LAYOUT)
 
     @classmethod
     def from_state(cls, vectorizer: DocumentVectorizer, state: ModelState) -> Self:
         """Return the stored scorer with the options of a vectorizer."""
-        fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(state))
+        fitted = vectorizer.with_vocabulary(Vocabulary.from_state(state))
         return cls(fitted, **state.take(**_LINEAR_LAYOUT))
 
 

@@ -357,14 +357,14 @@ class TreeScorer(Scorer):
         tree = ModelState.of_fields(self.model.tree, _TREE) | ModelState.of_fields(
             self.model, _MODEL
         )
-        return self.vectorizer.vocabulary_.to_parts() | tree.add_prefix("tree")
+        return self.vectorizer.vocabulary_.to_state() | tree.add_prefix("tree")
 
     @classmethod
     def from_state(
         cls, vectorizer: DocumentVectorizer, state: ModelState, *, is_single_label: bool
     ) -> Self:
         """Return the stored scorer with the options of a vectorizer."""
-        fitted = vectorizer.with_vocabulary(Vocabulary.from_parts(state))
+        fitted = vectorizer.with_vocabulary(Vocabulary.from_state(state))
         stored = state.strip_prefix("tree")
         stored.sizes["terms"] = len(fitted.vocabulary_)
         tree = ClassTree(**stored.take(**_TREE))

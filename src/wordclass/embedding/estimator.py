@@ -479,7 +479,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file with everything inside; it appears when it is complete."""
-        parts = self.to_parts()
+        parts = self.to_state()
         codeframe = self.learned_.codeframe
         told = {
             "options": to_json_options(self.get_params()),
@@ -503,19 +503,19 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
             told = parts.metadata
             options = restore_options(place, told["options"], functions)
             codeframe = restore_codeframe(told["classes"], told["kind"], told["matrix_columns"])
-            return cls(**options).from_parts(codeframe, parts)
+            return cls(**options).from_state(codeframe, parts)
 
-    def to_parts(self) -> ModelState:
+    def to_state(self) -> ModelState:
         """Return what is stored of these embeddings beside options and codeframe."""
         check_is_fitted(self)
         vectors = self.vectors_ if self._is_projected else None
         own = ModelState.of(class_vectors=self.class_vectors_, vectors=vectors)
-        return self.learned_.to_parts() | own
+        return self.learned_.to_state() | own
 
-    def from_parts(self, codeframe: Codeframe, parts: ModelState) -> Self:
-        """Become fitted by what `to_parts` returned; the options are checked as by `fit`."""
+    def from_state(self, codeframe: Codeframe, parts: ModelState) -> Self:
+        """Become fitted by what `to_state` returned; the options are checked as by `fit`."""
         self._learner()
-        learned = EmbeddingState.from_parts(codeframe, parts)
+        learned = EmbeddingState.from_state(codeframe, parts)
         class_vectors, vectors = parts.take(
             class_vectors="float32? terms columns", vectors="float32? terms dimensions"
         ).values()

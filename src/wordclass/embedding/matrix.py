@@ -213,7 +213,7 @@ class EmbeddingMatrix:
         """Return the rows of the tokens of texts, one text after the other."""
         columns, ends = index_texts(list_texts(texts), self.analyze, self._columns, n_jobs)
         # -1, a token outside, is the last entry
-        return Sequences(self._row_of[columns], ends).cut(max_length)
+        return Sequences(self._row_of[columns], ends).truncate(max_length)
 
     def restricted(self, rows: Ints) -> tuple[Self, Ints]:
         """Leave out the unseen terms whose rows are not given; return where each row went (rows,).
@@ -253,7 +253,7 @@ class EmbeddingMatrix:
     def _name(self, row: int) -> str:
         return [*self.terms, "unknown", "padding", *self.unseen_terms][row]
 
-    def to_parts(self) -> ModelState:
+    def to_state(self) -> ModelState:
         """Return what is stored of it: everything but the analyzer."""
         blocks = [[name, place.start, place.stop] for name, place in self.blocks.items()]
         return ModelState.of(
@@ -263,7 +263,7 @@ class EmbeddingMatrix:
         )
 
     @classmethod
-    def from_parts(cls, analyze: Analyze, parts: ModelState) -> Self:
+    def from_state(cls, analyze: Analyze, parts: ModelState) -> Self:
         """Return the matrix that was stored; the analyzer comes from elsewhere."""
         terms = parts.take(row_terms="distinct:str row_terms")["row_terms"]
         rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]

@@ -124,7 +124,7 @@ class CountTerms:
             for texts, labels in self.corpus.blocks(number, item, seen):
                 counter.add(texts)
                 codeframe = _joined(codeframe, labels.codeframe)
-        return FirstSums(counter.finished(), codeframe, seen)
+        return FirstSums(counter.finish(), codeframe, seen)
 
 
 # --- the second pass --------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class CountedDocuments:
             given = Y.indices[Y.indptr[k] : Y.indptr[k + 1]]
             yield fingerprint, tuple(classes[j] for j in sorted(given))
 
-    def to_parts(self) -> ModelState:
+    def to_state(self) -> ModelState:
         """Return what is stored of them: everything but the codeframe."""
         return ModelState.of(
             document_terms=self.counted.terms,
@@ -96,7 +96,7 @@ class CountedDocuments:
         )
 
     @classmethod
-    def from_parts(cls, codeframe: Codeframe, parts: ModelState) -> "CountedDocuments":
+    def from_state(cls, codeframe: Codeframe, parts: ModelState) -> "CountedDocuments":
         """Return the documents that were stored."""
         terms, occurrences, Y, fingerprints = parts.take(
             document_terms="sorted:str document_terms",
@@ -163,7 +163,7 @@ class EmbeddingState:
                 "version reads but cannot update; fit new embeddings on all documents"
             )
 
-    def to_parts(self) -> ModelState:
+    def to_state(self) -> ModelState:
         """Return what is stored of it: everything but the codeframe."""
         facts = {
             "extra_columns": self.extra_columns,
@@ -173,14 +173,14 @@ class EmbeddingState:
         }
         joints = {name: to_sparse(joint) for name, joint in self.counts.joints.items()}
         sums = ModelState.of(facts, **joints) | ModelState.of_fields(self.counts, _SUMS)
-        parts = self.vocabulary.to_parts() | sums
-        return parts if self.documents is None else parts | self.documents.to_parts()
+        parts = self.vocabulary.to_state() | sums
+        return parts if self.documents is None else parts | self.documents.to_state()
 
     @classmethod
-    def from_parts(cls, codeframe: Codeframe, parts: ModelState) -> "EmbeddingState":
+    def from_state(cls, codeframe: Codeframe, parts: ModelState) -> "EmbeddingState":
         """Return what was learned and stored."""
         facts = parts.metadata
-        vocabulary = Vocabulary.from_parts(parts)
+        vocabulary = Vocabulary.from_state(parts)
         extra_columns = migrations.extra_columns(facts, vocabulary.terms)
         n_docs = check_number("n_docs", facts["n_docs"])
         parts.sizes["columns"] = len(codeframe.classes) + len(extra_columns)
@@ -188,7 +188,7 @@ class EmbeddingState:
         joints = parts.take(**dict.fromkeys(facts["joints"], "csr:float64 terms columns"))
         counts = WordClassCounts(n_docs, **parts.take(**_SUMS), joints=joints)
         keeps = facts["keeps_documents"]
-        documents = CountedDocuments.from_parts(codeframe, parts) if keeps else None
+        documents = CountedDocuments.from_state(codeframe, parts) if keeps else None
         return cls(vocabulary, codeframe, counts, documents, extra_columns)
 
 

@@ -131,4 +131,4 @@ class NetworkScorer(Scorer):
     def to_state(self) -> ModelState:
         """Return the vectors, the weights and the identity of the encoder."""
         metadata = {} if self.context is None else {"context": self.context.to_metadata()}
-        return self.embedding.to_parts() | ModelState.of(metadata, **self.network.to_arrays())
+        return self.embedding.to_state() | ModelState.of(metadata, **self.network.to_arrays())

@@ -1,4 +1,4 @@
-"""From texts to the numbers of their tokens, in order: what networks read."""
+"""Texts as sequences of token ids, which are the input of networks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,30 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True, eq=False)
 class IdBatch:
-    """Texts as rows of ids, padded to the longest of them.
+    """Texts as rows of token ids that are padded to the length of the longest text.
+
+    `EmbeddingMatrix.index` makes such batches.
 
     Parameters
     ----------
     ids : int64 array of shape (b, l)
-        l is at least 1, so that a batch of empty texts is a matrix too.
+        Ids of the tokens. There is at least one column, even if all texts are empty.
     lengths : int64 array of shape (b,)
-        How many ids of each row stand for tokens; 0 for an empty text.
+        Number of tokens of each text, without padding. It is 0 for an empty text.
+
+    See Also
+    --------
+    EmbeddingMatrix.index : Make a batch from texts.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> U = wc.WordVectors.of(["moon", "tax"], [[1, 2], [3, 4]])
+    >>> batch = wc.EmbeddingMatrix.of(U).index(["moon tax moon", "tax"])
+    >>> batch.ids.tolist(), batch.lengths.tolist()
+    ([[0, 1, 0], [1, 3, 3]], [3, 1])
+    >>> len(batch)
+    2
     """
 
     ids: Ints
@@ -31,8 +47,44 @@ class IdBatch:
     def of(
         cls, flat: Ints, ends: Ints, *, padding: int, max_length: int, pad: Side = "right"
     ) -> "IdBatch":
-        """Put the ids of texts that follow each other below each other; see `Sequences`."""
-        return Sequences(flat, ends).cut(max_length).padded(padding, pad)
+        """Make a batch from the concatenated ids of several texts.
+
+        Parameters
+        ----------
+        flat : int64 array
+            Ids of all tokens, text after text.
+        ends : int64 array of shape (b + 1,)
+            Position after the last token of each text. The first number is 0.
+        padding : int
+            Id that fills up short texts.
+        max_length : int
+            Maximum number of tokens per text. Later tokens are dropped.
+        pad : {"right", "left"}, default="right"
+            Side of the text on which padding is added.
+
+        Returns
+        -------
+        IdBatch
+            The batch.
+
+        Raises
+        ------
+        InputError
+            `max_length` is not a positive integer, or `pad` is unknown.
+
+        See Also
+        --------
+        EmbeddingMatrix.index : Make a batch from texts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> flat = np.array([7, 8, 9, 7])
+        >>> ends = np.array([0, 3, 4])
+        >>> IdBatch.of(flat, ends, padding=0, max_length=2).ids.tolist()
+        [[7, 8], [7, 0]]
+        """
+        return Sequences(flat, ends).truncate(max_length).padded(padding, pad)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -40,21 +92,21 @@ class IdBatch:
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Texts as ids one after the other, without padding.
+    """Token ids of several texts in one array, without padding.
 
     Parameters
     ----------
     ids : int64 array
-        Of all tokens, text after text.
+        Ids of all tokens, text after text.
     ends : int64 array of shape (n + 1,)
-        Where each text ends; the first is 0.
+        Position after the last token of each text. The first number is 0.
 
     Examples
     --------
     >>> texts = Sequences(np.array([7, 8, 9, 7]), np.array([0, 3, 3, 4]))
-    >>> texts.cut(2).part([2, 0]).ids.tolist()
+    >>> texts.truncate(2).part([2, 0]).ids.tolist()
     [7, 7, 8]
-    >>> batch = texts.cut(2).padded(1)
+    >>> batch = texts.truncate(2).padded(1)
     >>> batch.ids.tolist(), batch.lengths.tolist()
     ([[7, 8], [1, 1], [7, 1]], [2, 0, 1])
     """
@@ -64,39 +116,39 @@ class Sequences:
 
     @property
     def lengths(self) -> Ints:
-        """How many tokens each text has (n,)."""
+        """Number of tokens of each text (n,)."""
         return np.diff(self.ends)
 
-    def cut(self, max_length: int) -> "Sequences":
-        """Keep the first so many tokens of each text."""
+    def truncate(self, max_length: int) -> "Sequences":
+        """Return the first `max_length` tokens of each text."""
         check_int("max_length", max_length, 1)
-        return self._taken(self.ends[:-1], np.minimum(self.lengths, max_length))
+        return self._slice(self.ends[:-1], np.minimum(self.lengths, max_length))
 
     def part(self, rows: Ints | Sequence[int]) -> "Sequences":
-        """Return some of the texts, in the order given."""
-        chosen = np.asarray(rows, np.int64)
-        return self._taken(self.ends[:-1][chosen], self.lengths[chosen])
+        """Return the texts with these row numbers, in this order."""
+        selected = np.asarray(rows, np.int64)
+        return self._slice(self.ends[:-1][selected], self.lengths[selected])
 
-    def _taken(self, starts: Ints, lengths: Ints) -> "Sequences":
+    def _slice(self, starts: Ints, lengths: Ints) -> "Sequences":
         ends = np.concatenate(([0], np.cumsum(lengths)))
-        places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
-        return Sequences(self.ids[places], ends)
+        positions = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
+        return Sequences(self.ids[positions], ends)
 
     def padded(self, padding: int, pad: Side = "right") -> IdBatch:
-        """Return the texts below each other.
+        """Return the texts as rows of equal length.
 
         Parameters
         ----------
         padding : int
-            The id that fills up short texts.
-        pad : "right" or "left", default="right"
-            Where the padding goes: behind the text, or before it as in the paper's runs.
+            Id that fills up short texts.
+        pad : {"right", "left"}, default="right"
+            Side of the text on which padding is added. The paper's experiments used "left".
         """
         check_one_of("pad", pad, ("left", "right"))
         lengths = self.lengths
-        places = np.arange(max(1, int(lengths.max(initial=0))))
-        # True where a token stands; tokens and places are both in the order of the texts
-        is_token = (places if pad == "right" else places[::-1]) < lengths[:, None]
+        positions = np.arange(max(1, int(lengths.max(initial=0))))
+        # tokens and the true values of the mask are both in the order of the texts
+        is_token = (positions if pad == "right" else positions[::-1]) < lengths[:, None]
         ids = np.full(is_token.shape, padding, np.int64)
         ids[is_token] = self.ids
         return IdBatch(ids, lengths)

@@ -253,7 +253,7 @@ class CountSpooled:
         for _, part in items:
             for texts in part.blocks():
                 counter.add(texts)
-        return CountedParts(counter.finished())
+        return CountedParts(counter.finish())
 
 
 @dataclass

@@ -248,7 +248,7 @@ class DocumentVectorizer(TextEstimator, TransformerMixin, BaseEstimator):
         counter = counting.term_counter(self.checked().build_analyzer(), self.n_jobs)
         for texts in blocks:
             counter.add(list_texts(texts))
-        self.choose_terms(counter.finished())
+        self.choose_terms(counter.finish())
         return self
 
     def count(self, texts: list[str]) -> Counted:

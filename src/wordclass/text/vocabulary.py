@@ -1,4 +1,4 @@
-"""Terms, in how many documents each occurs, and which of them are kept."""
+"""Terms with their document frequencies, and the choice of the terms that a fit keeps."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,19 +19,32 @@ _LAYOUT = {
     "term_freq": "int64 terms >=0",
     "factors": "float64? terms >=0",
 }
+_MAX_STORED_DOCS = 1 << 53  # all smaller numbers are exact as floats, too
+_MAX_TABULATED_COUNT = 255
 
 
 @dataclass(frozen=True, eq=False)
 class TermCounts:
-    """All terms of some documents, with their frequencies; those of parts add up.
+    """All terms of some documents with their frequencies. Counts of several shards add up.
 
     Parameters
     ----------
     terms : list of str
-        Sorted by code point.
-    doc_freq, term_freq : int64 arrays of shape (terms,)
-        In how many documents each occurs, and how often in all.
+        The terms, sorted by code point.
+    doc_freq : int64 array of shape (terms,)
+        Number of documents in which each term occurs.
+    term_freq : int64 array of shape (terms,)
+        Number of occurrences of each term in all documents.
     n_docs : int
+        Number of documents.
+
+    Examples
+    --------
+    >>> one = TermCounts(["moon", "star"], np.array([1, 2]), np.array([1, 5]), 2)
+    >>> two = TermCounts(["star", "sun"], np.array([1, 1]), np.array([2, 1]), 1)
+    >>> total = one + two
+    >>> total.terms, total.doc_freq.tolist(), total.n_docs
+    (['moon', 'star', 'sun'], [1, 3, 1], 3)
     """
 
     terms: list[str]
@@ -40,96 +53,128 @@ class TermCounts:
     n_docs: int
 
     @classmethod
-    def of(cls, counted: Any) -> "TermCounts":  # noqa: ANN401 - as `Vocabulary.of` has it
-        """Take the terms out of what counted them."""
+    def of(cls, counted: Any) -> "TermCounts":  # noqa: ANN401 - see `Vocabulary.of`
+        """Return the counts of an object that has counted texts or terms."""
         if isinstance(counted, TermCounts):
             return counted
-        terms, places = counted.sorted_terms(np.ones(len(counted.doc_freq), np.bool_))
-        return cls(terms, counted.doc_freq[places], counted.term_freq[places], counted.n_docs)
+        terms, positions = counted.sorted_terms(np.ones(len(counted.doc_freq), np.bool_))
+        return cls(terms, counted.doc_freq[positions], counted.term_freq[positions], counted.n_docs)
 
     def __add__(self, other: "TermCounts") -> "TermCounts":
-        both = self.terms + other.terms
-        # two sorted runs, which sorting merges in one pass
-        order = np.array(sorted(range(len(both)), key=both.__getitem__), np.int64)
-        in_order = np.array(both, dtype=object)[order]
-        is_new = np.ones(len(both), np.bool_)
-        is_new[1:] = in_order[1:] != in_order[:-1]
-        starts = np.flatnonzero(is_new)
+        all_terms = self.terms + other.terms
+        # both lists are sorted, and Python's sort merges sorted runs in a single pass
+        order = np.array(sorted(range(len(all_terms)), key=all_terms.__getitem__), np.int64)
+        sorted_terms = np.array(all_terms, dtype=object)[order]
+        is_first = np.ones(len(all_terms), np.bool_)
+        is_first[1:] = sorted_terms[1:] != sorted_terms[:-1]
+        starts = np.flatnonzero(is_first)
 
-        def added(one: Ints, another: Ints) -> Ints:
-            together = np.concatenate([one, another])[order]
-            return np.add.reduceat(together, starts) if len(starts) else together
+        def add_frequencies(first: Ints, second: Ints) -> Ints:
+            frequencies = np.concatenate([first, second])[order]
+            return np.add.reduceat(frequencies, starts) if len(starts) else frequencies
 
         return TermCounts(
-            in_order[starts].tolist(),
-            added(self.doc_freq, other.doc_freq),
-            added(self.term_freq, other.term_freq),
-            self.n_docs + other.n_docs,
+            terms=sorted_terms[starts].tolist(),
+            doc_freq=add_frequencies(self.doc_freq, other.doc_freq),
+            term_freq=add_frequencies(self.term_freq, other.term_freq),
+            n_docs=self.n_docs + other.n_docs,
         )
 
-    def sorted_terms(self, kept: Flags) -> tuple[list[str], Ints]:
-        """Return the kept terms, sorted by code point, and their places."""
-        return list(compress(self.terms, kept.tolist())), np.flatnonzero(kept)
+    def sorted_terms(self, is_selected: Flags) -> tuple[list[str], Ints]:
+        """Return the selected terms, sorted by code point, and their positions."""
+        return list(compress(self.terms, is_selected.tolist())), np.flatnonzero(is_selected)
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary(Mapping[str, int]):
-    """The kept terms, sorted by code point: a mapping from term to column of X."""
+    """The terms of a fit: a mapping from term to column of X.
+
+    Parameters
+    ----------
+    terms : list of str
+        The terms, sorted by code point.
+    doc_freq : int64 array of shape (v,)
+        Number of training documents in which each term occurs.
+    term_freq : int64 array of shape (v,)
+        Number of occurrences of each term in all training documents.
+    n_docs : int
+        Number of training documents.
+    factors : float64 array of shape (v,), optional
+        Weights of terms that replace idf. They come from a weighting that uses labels.
+    native_forms : dict
+        Cache of the native engine's forms of the vocabulary, by analyzer. It is never saved.
+
+    Examples
+    --------
+    >>> frequencies = np.array([2, 1])
+    >>> vocabulary = Vocabulary(["moon", "star"], frequencies, frequencies, n_docs=2)
+    >>> vocabulary["star"], "sun" in vocabulary
+    (1, False)
+    >>> vocabulary.idf.round(3)
+    array([1.   , 1.405])
+    """
 
     terms: list[str]
-    doc_freq: Ints  # (v,)
-    term_freq: Ints  # (v,)
+    doc_freq: Ints
+    term_freq: Ints
     n_docs: int
-    factors: Floats | None = None  # (v,) of a weighting that saw labels, in the place of idf
-    # what the native engine made of it; never saved
+    factors: Floats | None = None
     native_forms: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
         cls,
-        counted: Any,  # noqa: ANN401 - whatever counted terms: its kinds stand above this file
+        counted: Any,  # noqa: ANN401 - the classes of `text/counting`, which imports this module
         min_docs: int | float = 1,
         max_df: int | float = 1.0,
         max_terms: int | None = None,
     ) -> tuple["Vocabulary", Ints]:
-        """Keep the terms that occur in enough documents, and not in too many.
+        """Select terms by the number of documents in which they occur.
 
         Parameters
         ----------
-        counted : what `text/counting` counted
-            Has `n_docs`, `doc_freq`, `term_freq` and `sorted_terms(kept)`.
+        counted : object
+            Counted texts or terms: an object with `n_docs`, `doc_freq`, `term_freq` and
+            `sorted_terms(is_selected)`.
         min_docs : int or float, default=1
-            Smallest number of documents (int) or share of all documents (float), inclusive.
+            Minimum number of documents (int) or share of all documents (float), inclusive.
         max_df : int or float, default=1.0
-            Largest number or share of documents, inclusive.
+            Maximum number of documents (int) or share of all documents (float), inclusive.
         max_terms : int, optional
-            Keep only so many: those with most occurrences, ties by code point.
+            Maximum number of terms. Those with the most occurrences are kept, and of terms with
+            equal numbers the first ones by code point.
 
         Returns
         -------
         vocabulary : Vocabulary
-        places : int64 array of shape (v,)
-            Where the kept terms stand in `counted`.
+            The selected terms.
+        positions : int64 array of shape (v,)
+            Their positions in `counted`.
 
         Raises
         ------
-        NoTermError, InputError
-            No term is left; or the documents had no token to begin with.
+        NoTermError
+            No term is selected.
+        InputError
+            A bound is invalid, or the documents have no tokens.
         """
-        kept = select_terms(counted.n_docs, counted.doc_freq, min_docs, max_df)
+        is_selected = select_terms(counted.n_docs, counted.doc_freq, min_docs, max_df)
         if max_terms is not None:
             check_int("max_terms", max_terms, 1)
-        terms, places = counted.sorted_terms(kept)
+        terms, positions = counted.sorted_terms(is_selected)
         if max_terms is not None and len(terms) > max_terms:
-            order = np.argsort(-counted.term_freq[places], kind="stable")
-            chosen = np.sort(order[:max_terms])
-            terms, places = [terms[j] for j in chosen], places[chosen]
-        doc_freq, term_freq = counted.doc_freq[places], counted.term_freq[places]
-        return cls(terms, doc_freq, term_freq, counted.n_docs), places
+            by_frequency = np.argsort(-counted.term_freq[positions], kind="stable")
+            most_frequent = np.sort(by_frequency[:max_terms])
+            terms = [terms[j] for j in most_frequent]
+            positions = positions[most_frequent]
+        vocabulary = cls(
+            terms, counted.doc_freq[positions], counted.term_freq[positions], counted.n_docs
+        )
+        return vocabulary, positions
 
     @classmethod
     def empty(cls, n_docs: int) -> "Vocabulary":
-        """Return a vocabulary of documents none of whose terms is kept."""
+        """Return the vocabulary of documents none of whose terms is kept."""
         return cls([], np.zeros(0, np.int64), np.zeros(0, np.int64), n_docs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,9 +182,9 @@ class Vocabulary(Mapping[str, int]):
 
     @cached_property
     def idf(self) -> Floats:
-        """(v,) smoothed inverse document frequencies: ln((1 + n) / (1 + df)) + 1.
+        """Smoothed inverse document frequencies (v,): ln((1 + n) / (1 + df)) + 1.
 
-        If the vocabulary has `factors`, these stand in their place.
+        If the vocabulary has `factors`, they are returned instead.
         """
         if self.factors is not None:
             return self.factors
@@ -147,7 +192,7 @@ class Vocabulary(Mapping[str, int]):
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The column of each term, as a plain dict."""
+        """Dictionary from term to column."""
         return {term: j for j, term in enumerate(self.terms)}
 
     def __getitem__(self, term: str) -> int:
@@ -159,19 +204,21 @@ class Vocabulary(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self.terms)
 
-    def to_parts(self) -> ModelState:
-        """Return what is stored of it."""
-        return ModelState.of({"vocabulary_docs": self.n_docs}) | ModelState.of_fields(self, _LAYOUT)
+    def to_state(self) -> ModelState:
+        """Return the state that is stored."""
+        metadata = {"vocabulary_docs": self.n_docs}
+        return ModelState.of(metadata) | ModelState.of_fields(self, _LAYOUT)
 
     @classmethod
-    def from_parts(cls, parts: ModelState) -> "Vocabulary":
-        """Return the vocabulary that was stored; its size is that of `terms` from then on."""
-        n_docs = parts.sizes["vocabulary_docs"] = parts.metadata["vocabulary_docs"]
-        check_int("vocabulary_docs", n_docs, 0, 1 << 53)
-        return cls(**parts.take(**_LAYOUT), n_docs=n_docs)
+    def from_state(cls, state: ModelState) -> "Vocabulary":
+        """Restore a vocabulary, and set the size `terms` of the state to its size."""
+        n_docs = state.metadata["vocabulary_docs"]
+        state.sizes["vocabulary_docs"] = n_docs
+        check_int("vocabulary_docs", n_docs, 0, _MAX_STORED_DOCS)
+        return cls(**state.take(**_LAYOUT), n_docs=n_docs)
 
     def agrees_with(self, other: "Vocabulary") -> bool:
-        """Whether X would be the same: equal terms, document frequencies and factors."""
+        """Return True if both give the same X: equal terms, frequencies and factors."""
         return (
             self.n_docs == other.n_docs
             and self.terms == other.terms
@@ -181,20 +228,37 @@ class Vocabulary(Mapping[str, int]):
         )
 
 
-def damped_counts(largest: int) -> Floats:
-    """Return 1 + ln tf for each tf up to the largest, or some more; 0 for 0."""
-    return _FEW if largest < len(_FEW) else _damped(largest)
+def damped_counts(max_count: int) -> Floats:
+    """Return a table with 0 for 0 and 1 + ln tf for every tf up to at least `max_count`."""
+    return _TABLE if max_count < len(_TABLE) else _damp_counts(max_count)
 
 
-def _damped(largest: int) -> Floats:
-    return np.append(0.0, 1 + np.log(np.arange(1, largest + 1)))
+def _damp_counts(max_count: int) -> Floats:
+    return np.append(0.0, 1 + np.log(np.arange(1, max_count + 1)))
 
 
-_FEW = _damped(255)  # what nearly every text needs
+_TABLE = _damp_counts(_MAX_TABULATED_COUNT)  # enough for nearly every text
 
 
 def select_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int | float) -> Flags:
-    """Return which terms occur in enough documents and not in too many; see `Vocabulary.of`."""
+    """Return a mask of the terms that occur in enough documents and not in too many.
+
+    Parameters
+    ----------
+    n_docs : int
+        Number of documents.
+    doc_freq : int64 array of shape (terms,)
+        Number of documents in which each term occurs.
+    min_docs, max_df : int or float
+        See `Vocabulary.of`.
+
+    Raises
+    ------
+    NoTermError
+        No term is selected.
+    InputError
+        There are no documents, or none of them has a token.
+    """
     if not n_docs:
         raise InputError("the corpus is empty: there are no texts")
     n_terms = int((doc_freq > 0).sum())
@@ -202,22 +266,39 @@ def select_terms(n_docs: int, doc_freq: Ints, min_docs: int | float, max_df: int
         raise InputError(f"all {n_docs} documents are empty: none has a single token")
     lowest = bound_in_docs(min_docs, n_docs, "min_docs")
     highest = bound_in_docs(max_df, n_docs, "max_df")
-    kept: Flags = (doc_freq >= max(lowest, 1)) & (doc_freq <= highest)
-    if not kept.any():
+    is_selected: Flags = (doc_freq >= max(lowest, 1)) & (doc_freq <= highest)
+    if not is_selected.any():
         raise NoTermError(
             f"no term is left of {n_terms}: none occurs in at least {lowest:g} and at most "
-            f"{highest:g} of the {n_docs} documents; lower min_docs or raise max_df"
+            f"{highest:g} of the {n_docs} documents",
+            hint="lower min_docs or raise max_df",
         )
-    return kept
+    return is_selected
 
 
 def bound_in_docs(bound: int | float, n_docs: int, name: str) -> float:
-    """Turn a bound given as a number or as a share of the documents into a number."""
+    """Convert a number of documents (int) or a share of all documents (float) to a number.
+
+    Parameters
+    ----------
+    bound : int or float
+        The number or share.
+    n_docs : int
+        Number of all documents.
+    name : str
+        Name of the option, for messages.
+
+    Raises
+    ------
+    InputError
+        The bound is not a number of at least 1, or not a share from 0 to 1.
+    """
+    problem = f"{name} is {bound!r}"
     is_share = isinstance(bound, float | np.floating)
     if isinstance(bound, bool) or not isinstance(bound, int | float | np.number):
-        raise InputError(f"{name} is {bound!r}; expected a number of documents, or a share")
+        raise InputError(problem, expected="a number of documents, or a share of all documents")
     if is_share and not 0.0 <= bound <= 1.0:
-        raise InputError(f"{name} is {bound!r}; a float is a share of all documents, from 0 to 1")
+        raise InputError(problem, expected="a share of all documents from 0 to 1, or an int")
     if not is_share and bound < 1:
-        raise InputError(f"{name} is {bound!r}; expected at least one document")
-    return bound * n_docs if is_share else min(bound, 2**53)
+        raise InputError(problem, expected="at least one document")
+    return bound * n_docs if is_share else min(bound, _MAX_STORED_DOCS)

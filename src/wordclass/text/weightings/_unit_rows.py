@@ -1,4 +1,4 @@
-"""Damped counts times a factor for each term, rows of length 1: tf-idf, and others of its kind."""
+"""Damped counts times a factor per term, with rows of length 1, as in tf-idf."""
 
 from types import ModuleType
 
@@ -11,9 +11,19 @@ from wordclass.text.vocabulary import damped_counts
 
 
 def unit_rows(occurrences: Sparse, factors: Floats) -> Sparse:
-    """Return (1 + ln tf) times the factors (v,) of the terms, each row divided by its L2 norm.
+    """Return (1 + ln tf) times the factors of the terms, with each row divided by its L2 norm.
 
-    A row without a weight above 0 stays zero.
+    Parameters
+    ----------
+    occurrences : sparse matrix of shape (n, v)
+        Number of occurrences of each term in each document.
+    factors : array of shape (v,)
+        Factor of each term.
+
+    Returns
+    -------
+    X : sparse float64 matrix of shape (n, v)
+        Rows of length 1. A row without a weight above 0 stays zero.
     """
     if extension.engine is not None and occurrences.indices.dtype == np.int32:
         return _unit_rows_natively(extension.engine, occurrences, factors)
@@ -21,15 +31,15 @@ def unit_rows(occurrences: Sparse, factors: Floats) -> Sparse:
     rows = row_numbers(occurrences)
     lengths = np.sqrt(np.bincount(rows, weights**2, minlength=occurrences.shape[0]))
     lengths[lengths == 0] = 1.0
-    parts = (weights / lengths[rows], occurrences.indices, occurrences.indptr)
-    return sparse.csr_matrix(parts, shape=occurrences.shape)
+    csr_arrays = (weights / lengths[rows], occurrences.indices, occurrences.indptr)
+    return sparse.csr_matrix(csr_arrays, shape=occurrences.shape)
 
 
 def _unit_rows_natively(engine: ModuleType, occurrences: Sparse, factors: Floats) -> Sparse:
-    """Do the same in one pass. The logarithms are numpy's, so that the bits are the same."""
+    """Compute the same in a single pass, with the logarithms of numpy to get the same bits."""
     counts = occurrences.data.astype(np.int32, copy=False)
     damped = damped_counts(int(counts.max(initial=0)))
     ends = occurrences.indptr.astype(np.int64)
     weights = engine.tfidf(counts, occurrences.indices, ends, factors, damped)
-    parts = (weights, occurrences.indices, occurrences.indptr)
-    return sparse.csr_matrix(parts, shape=occurrences.shape)
+    csr_arrays = (weights, occurrences.indices, occurrences.indptr)
+    return sparse.csr_matrix(csr_arrays, shape=occurrences.shape)

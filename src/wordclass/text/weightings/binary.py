@@ -1,4 +1,4 @@
-"""1 where a term occurs in a document, however often."""
+"""Weight 1 for every term that occurs in a document."""
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +8,6 @@ from wordclass.text.vocabulary import Vocabulary
 
 
 def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
-    """Return 1 for every term of a document; the vocabulary plays no part."""
-    parts = (np.ones(occurrences.nnz), occurrences.indices, occurrences.indptr)
-    return sparse.csr_matrix(parts, shape=occurrences.shape)
+    """Return 1 for every term that occurs in a document. The vocabulary is not used."""
+    csr_arrays = (np.ones(occurrences.nnz), occurrences.indices, occurrences.indptr)
+    return sparse.csr_matrix(csr_arrays, shape=occurrences.shape)

@@ -1,4 +1,4 @@
-"""How often a term occurs in a document, as it is."""
+"""Number of occurrences of a term in a document as its weight."""
 
 import numpy as np
 
@@ -7,5 +7,5 @@ from wordclass.text.vocabulary import Vocabulary
 
 
 def weight(occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
-    """Return the occurrences as floats; the vocabulary plays no part."""
+    """Return the numbers of occurrences as floats. The vocabulary is not used."""
     return occurrences.astype(np.float64)
