@@ -1,6 +1,6 @@
 """Text for a terminal: small tables, and lines without control characters.
 
-Nothing that is printed moves the cursor, sets a color or fakes a line.
+Control characters are escaped so that no text can move the cursor, set a color or fake a line.
 """
 
 import re
@@ -9,42 +9,42 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-_BAR = 30  # characters of the longest bar
-_LONGEST = 2_000  # characters of a line
-# control characters but tab and newline, what turns the direction of writing, what some take for
-# the end of a line, and lone surrogates, which cannot be written at all
+_MAX_BAR_CHARACTERS = 30
+_MAX_LINE_CHARACTERS = 2_000
+# control characters except tab and newline, marks of writing direction, line separators of Unicode,
+# and lone surrogates, which cannot be encoded
 _UNSAFE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def escape_control_characters(text: str) -> str:
-    r"""Return text with what must not be printed as \uXXXX, which in JSON means the same.
+    r"""Replace control characters by \uXXXX, which JSON reads as the same character.
 
     Examples
     --------
     >>> escape_control_characters("\x1b[31mred\n")
     '\\u001b[31mred\n'
     """
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def one_line(value: object) -> str:
-    """Return what is to be one line on a terminal: ends of lines escaped too, the rest cut off."""
+    """Return a value as one line of text, with line ends escaped, and truncated if too long."""
     line = escape_control_characters(str(value)).replace("\n", "\\n").replace("\t", "\\t")
-    if len(line) <= _LONGEST:
+    if len(line) <= _MAX_LINE_CHARACTERS:
         return line
     ending = f" ... ({len(line):,} characters)"
-    return line[: _LONGEST - len(ending)] + ending
+    return line[: _MAX_LINE_CHARACTERS - len(ending)] + ending
 
 
 def join_lines(lines: Iterable[object]) -> str:
-    """Return lines as they may be printed, each with its end."""
+    """Join lines to a text that is safe to print."""
     return "".join(f"{one_line(line)}\n" for line in lines)
 
 
 def print_to_stderr(*lines: object) -> None:
-    """Write lines to standard error; where it is closed or full, there is nobody to tell."""
+    """Write lines to standard error, and ignore that it is closed or full."""
     with suppress(OSError):
         if sys.stderr is not None:
             sys.stderr.write(join_lines(lines))
@@ -52,7 +52,7 @@ def print_to_stderr(*lines: object) -> None:
 
 
 def format_scores(scored: Sequence[tuple[object, float]]) -> str:
-    """Write names with their scores, one per line, and a bar for those above 0.
+    """Format names and scores, one per line, with a bar for each positive score.
 
     Examples
     --------
@@ -63,30 +63,30 @@ def format_scores(scored: Sequence[tuple[object, float]]) -> str:
     largest = max((score for _, score in scored), default=0.0)
     rows = []
     for name, score in scored:
-        bar = "#" * round(_BAR * max(score, 0.0) / largest) if largest > 0 else ""
+        bar = "#" * round(_MAX_BAR_CHARACTERS * max(score, 0.0) / largest) if largest > 0 else ""
         rows.append((name, f"{score:5.2f}  {bar}"))
     return "\n".join(align_columns(rows))
 
 
 def align_columns(rows: Iterable[Sequence[object]], n_columns: int | None = None) -> list[str]:
-    """Write rows with the same number of cells under one another.
+    """Format rows as lines with aligned columns.
 
     Parameters
     ----------
-    rows
-        Of one cell or more.
+    rows : iterable of sequence
+        Rows with the same number of cells, at least one.
     n_columns : int, optional
-        The last cell is broken between words, and only there, where a line would be longer.
+        The largest length of a line. The last cell is broken between words to keep it.
 
     Examples
     --------
     >>> align_columns([("what", "one two"), ("license", "three")], 13)
     ['what     one', '         two', 'license  three']
     """
-    written = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(map(len, cells)) for cells in zip(*written, strict=True)][:-1]
+    text_rows = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*text_rows, strict=True)][:-1]
     lines = []
-    for *cells, last in written:
+    for *cells, last in text_rows:
         start = "".join(f"{cell:<{width}}  " for cell, width in zip(cells, widths, strict=True))
         parts = [last]
         if n_columns is not None:

@@ -34,7 +34,9 @@ def test_labels_that_training_never_saw_are_left_out_or_refused(model):
     labels = ["sports", "war", *LABELS[62:]]
     test = LabelledCorpus(TEXTS[60:], labels, False)
     assert evaluate_model(model, test).scores.n_dropped == 2
-    with pytest.raises(wc.InputError, match="2 classes that training never saw: 'sports', 'war'"):
+    with pytest.raises(
+        wc.InputError, match="2 classes that the model does not know: 'sports', 'war'"
+    ):
         evaluate_model(model, test, strict=True)
 
 
@@ -48,7 +50,7 @@ def test_documents_that_share_no_label_with_the_model_are_refused(model, label):
 def test_documents_without_any_label_are_refused():
     texts, labels = multilabel_corpus()
     model = wc.classifier("nearest", min_docs=2).fit(texts, labels)
-    with pytest.raises(wc.InputError, match="not one of these documents has a label"):
+    with pytest.raises(wc.InputError, match="none of the documents has a label"):
         evaluate_model(model, LabelledCorpus(texts, [[] for _ in texts], True))
 
 
@@ -63,7 +65,7 @@ def test_a_multilabel_task_is_told_of_ranks_of_empty_classes_and_of_subset_accur
     assert facts["n_classes_without_docs"] == 1
     assert facts["macro_f1"] == pytest.approx((1 + 2 * facts["macro_f1_with_positives"]) / 3)
     assert "1 of 3 classes have no test document" in shown
-    assert "the F1 (0/0) is 1" in shown
+    assert "its F1 (0/0) is 1" in shown
     assert "subset accuracy  " in shown
     Y = [[name in each for name in model.classes_] for each in test.labels]
     ranks = model.decision_function(test.texts)
@@ -92,7 +94,7 @@ def test_a_single_label_task_has_accuracy_and_no_ranks(model):
     assert "subset" not in found.to_text(0)
     only = LabelledCorpus(["rocket orbit moon"], ["space"], False)
     assert "2 of 3 classes have no test document" in evaluate_model(model, only).to_text(0)
-    assert "the F1 (0/0) is 0" in evaluate_model(model, only).to_text(0)
+    assert "its F1 (0/0) is 0" in evaluate_model(model, only).to_text(0)
 
 
 def test_numbers_that_a_csv_file_made_strings_are_recognized():

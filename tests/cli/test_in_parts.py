@@ -153,7 +153,7 @@ def test_a_folder_of_something_else_is_not_touched(run, parts, model, tmp_path):
     (tmp_path / "out" / "thesis.txt").write_text("mine")
     status, _, error = run("predict", model, parts, "-o", tmp_path / "out", "--engine", "processes")
     assert status == 1
-    assert "holds thesis.txt, which is no part of predictions" in error
+    assert "holds thesis.txt, which is not one of the predictions" in error
     assert (tmp_path / "out" / "thesis.txt").read_text() == "mine"
 
 
@@ -177,7 +177,7 @@ def test_an_evaluation_in_parts_is_that_of_all_documents(run, tmp_path, made, en
     assert found == pytest.approx(expected, abs=1e-6)
     assert "60 of these 150 documents are among those" in error
     status, _, error = run("evaluate", tmp_path / "model", parts, "--strict-labels")
-    assert "classes that training never saw: 'unknown'" in error
+    assert "classes that the model does not know: 'unknown'" in error
 
 
 def test_a_missing_label_is_told_of_by_file_and_line(run, parts, model):
@@ -195,11 +195,11 @@ def test_a_missing_label_is_told_of_by_file_and_line(run, parts, model):
 SLOW = """
 import sys, time
 from wordclass.batch import sharded
-plain = sharded.predictions
+plain = sharded.predict_rows
 def slow(model, texts, **options):
     time.sleep(0.4)
     return plain(model, texts, **options)
-sharded.predictions = slow
+sharded.predict_rows = slow
 sys.argv = ["wordclass", *sys.argv[1:]]
 from wordclass.cli.main import main
 main()

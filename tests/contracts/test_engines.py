@@ -107,7 +107,7 @@ def test_a_malformed_record_is_reported_with_file_and_line(name, engine_named, t
         skipping = wc.ShardedCorpus.of(parts, on_bad_record="skip")
         fitted = wc.WordClassEmbeddings().fit_parts(skipping, engine=engine)
         assert (fitted.seen_.n_docs, fitted.seen_.n_skipped) == (200, 1)
-        assert fitted.seen_.bad.line == 5
+        assert fitted.seen_.first_skipped.line == 5
         assert_equal_vectors(fitted, wc.WordClassEmbeddings().fit(*corpus(200)))
 
 

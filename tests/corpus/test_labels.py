@@ -135,7 +135,7 @@ def test_labels_that_cannot_be_meant_are_refused(labels, message):
     ("names", "message"),
     [
         (["a", "b"], "2 class_names for a label matrix of 3"),
-        (["a", "b", "b"], "more than once"),
+        (["a", "b", "b"], "repeated name"),
         (["a", 1, "b"], "mix str and int"),
         (["a", None, "b"], "class name is None"),
     ],
@@ -217,9 +217,9 @@ def test_columns_move_to_new_places_in_order():
 def test_labels_over_a_larger_codeframe_have_its_columns():
     encoded = encode_labels([["c"], ["a", "c"], []])
     larger = Codeframe(("a", "b", "c", "d"), "multilabel")
-    assert encoded.over(larger).toarray().tolist() == [[0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
+    assert encoded.align_to(larger).toarray().tolist() == [[0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
     with pytest.raises(InputError, match="unknown class 'c'"):
-        encoded.over(Codeframe(("a", "b"), "multilabel"))
+        encoded.align_to(Codeframe(("a", "b"), "multilabel"))
 
 
 def test_a_cell_that_is_there_twice_counts_2():

@@ -81,7 +81,7 @@ def test_a_byte_that_does_not_belong_is_an_error_with_its_line(tmp_path, encodin
 def test_the_line_is_right_where_the_bad_byte_is_among_shifted_characters(
     tmp_path, encoding, bad, chunk, monkeypatch
 ):
-    monkeypatch.setattr("wordclass.corpus.lines._CHUNK", chunk)
+    monkeypatch.setattr("wordclass.corpus.lines._CHUNK_BYTES", chunk)
     with pytest.raises(FormatError, match="line 4"):
         lines_of(tmp_path, b"!\n" * 3 + bad, encoding)
 

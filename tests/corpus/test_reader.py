@@ -218,7 +218,9 @@ def test_texts_of_one_split_are_read_alone(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "aa", "split": "train"}\n{"text": "bb", "split": "test"}\n')
     assert texts_of(path, split="test") == ["bb"]
-    with pytest.raises(InputError, match="no record is in split 'dev'; there are: 'test', 'train'"):
+    with pytest.raises(
+        InputError, match="no record is in split 'dev'; expected one of 'test', 'train'"
+    ):
         texts_of(path, split="dev")
 
 
@@ -229,7 +231,7 @@ def test_a_part_of_a_corpus_keeps_texts_and_labels_together():
 
 
 def test_a_record_with_several_labels_is_told_by_its_number_among_those_chosen(docs, monkeypatch):
-    monkeypatch.setattr("wordclass.corpus.records._MOST_RECORDS", 2)
+    monkeypatch.setattr("wordclass.corpus.records._MAX_BLOCK_RECORDS", 2)
     several = ("v", ["a", "b"], "train")
     path = docs(*[("x", ["a"], "train"), ("y", ["a", "b"], "test")] * 3, several)
     reader = CorpusReader(path, split="train", multilabel=False)
@@ -239,12 +241,12 @@ def test_a_record_with_several_labels_is_told_by_its_number_among_those_chosen(d
     assert len(list(CorpusReader(path, split="train"))) == 4  # blocks of two records, or of one
 
 
-def test_the_usual_split_is_that_of_records_that_have_splits(docs, tmp_path):
+def test_the_default_split_is_that_of_records_that_have_splits(docs, tmp_path):
     path = docs(("x", ["a"], "train"), ("y", ["b"], "test"))
-    assert CorpusReader(path, usual_split="test").read().texts == ["y"]
-    assert CorpusReader(path, split="train", usual_split="test").read().texts == ["x"]
+    assert CorpusReader(path, default_split="test").read().texts == ["y"]
+    assert CorpusReader(path, split="train", default_split="test").read().texts == ["x"]
     (tmp_path / "docs.ft").write_text("__label__a x\n", encoding="utf-8")
-    assert CorpusReader(tmp_path / "docs.ft", usual_split="test").read().texts == ["x"]
+    assert CorpusReader(tmp_path / "docs.ft", default_split="test").read().texts == ["x"]
 
 
 def test_missing_labels_of_another_split_do_not_matter(docs):
@@ -269,14 +271,14 @@ def test_what_to_do_about_missing_labels_is_checked(docs):
 
 
 def test_the_last_record_of_many_blocks_may_settle_what_the_task_is(docs, monkeypatch):
-    monkeypatch.setattr("wordclass.corpus.records._MOST_RECORDS", 2)
+    monkeypatch.setattr("wordclass.corpus.records._MAX_BLOCK_RECORDS", 2)
     records = [("moon", ["a"], "train"), ("rose", ["b"], "train"), ("x", [], "train")] * 3
     reader = CorpusReader(docs(*records))
     with pytest.raises(FormatError, match="line 3: no label"):
         list(reader)
     with pytest.raises(FormatError, match="line 3: no label"):
         WordClassEmbeddings(min_docs=1).fit_blocks(reader)
-    reader = CorpusReader(docs(*records, ("y", ["a", "b"], "test")), usual_split="train")
+    reader = CorpusReader(docs(*records, ("y", ["a", "b"], "test")), default_split="train")
     assert WordClassEmbeddings(min_docs=1).fit_blocks(reader).classes_ == ["a", "b"]
     assert (reader.is_multilabel, reader.n_docs) == (True, 9)
     reader = CorpusReader(docs(*records), on_missing_label="skip")

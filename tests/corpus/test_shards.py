@@ -148,7 +148,7 @@ def test_bad_records_have_the_line_of_the_file_wherever_it_is_cut(tmp_path, endi
         skipping = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_bad_record="skip")
         found = wc.WordClassEmbeddings().fit_parts(skipping)
         assert (found.seen_.n_docs, found.seen_.n_skipped) == (120, 1)
-        assert str(found.seen_.bad) == str(told.value)
+        assert str(found.seen_.first_skipped) == str(told.value)
 
 
 def test_bytes_that_cannot_be_decoded_are_a_bad_record(tmp_path):
@@ -187,7 +187,11 @@ def test_a_range_of_bad_records_is_skipped_as_they_would_be_elsewhere(tmp_path):
     for n_bytes in (200, 1 << 30):
         parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_bad_record="skip")
         found = wc.WordClassEmbeddings().fit_parts(parts)
-        assert (found.seen_.n_docs, found.seen_.n_skipped, found.seen_.bad.line) == (120, 20, 51)
+        assert (found.seen_.n_docs, found.seen_.n_skipped, found.seen_.first_skipped.line) == (
+            120,
+            20,
+            51,
+        )
 
 
 @pytest.mark.parametrize(
@@ -195,7 +199,10 @@ def test_a_range_of_bad_records_is_skipped_as_they_would_be_elsewhere(tmp_path):
     [
         ({"text": "x", "label": "y"}, "no field 'labels'; there are: 'text', 'label'"),
         ({"body": "x", "labels": "y"}, "no field 'text'; there are: 'body', 'labels'"),
-        ({"text": "x", "labels": "y", "split": "train"}, "field 'split' is here but not in"),
+        (
+            {"text": "x", "labels": "y", "split": "train"},
+            "this record has a field 'split', but earlier records have none",
+        ),
     ],
 )
 def test_parts_that_disagree_on_their_columns_are_refused(tmp_path, row, told):
@@ -211,7 +218,7 @@ def test_tables_that_disagree_on_a_split_are_refused(tmp_path):
     one, other = tmp_path / "1.csv", tmp_path / "2.csv"
     one.write_text("text,label,split\na,b,train\n")
     other.write_text("text,label\na,b\n")
-    with pytest.raises(wc.FormatError, match=r"2.csv, line 1: no column 'split', unlike the parts"):
+    with pytest.raises(wc.FormatError, match=r"2.csv, line 1: no column 'split', unlike the files"):
         texts_of(wc.ShardedCorpus.of([one, other]))
 
 
@@ -318,5 +325,5 @@ def test_a_remote_part_that_vanishes_between_the_passes_is_told_of(memory):
         if "adding up" in step and memory.exists("/corpus/b.jsonl"):
             memory.rm("/corpus/b.jsonl")
 
-    with wc.on_progress(listen), pytest.raises(wc.MissingDataError, match="no longer there"):
+    with wc.on_progress(listen), pytest.raises(wc.MissingDataError, match="has disappeared"):
         wc.WordClassEmbeddings().fit_parts("memory://corpus/*.jsonl")

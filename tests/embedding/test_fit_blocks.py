@@ -93,13 +93,15 @@ def written(tmp_path):
 
 
 def test_the_blocks_of_a_file_are_its_corpus(written):
-    blocks = CorpusReader(written, usual_split="train")
+    blocks = CorpusReader(written, default_split="train")
     texts = [text for part, _ in blocks for text in part]
     assert texts == wc.read_corpus(written, split="train").texts
     assert (blocks.n_docs, blocks.is_multilabel) == (60, False)
     everything = CorpusReader(written)
     assert sum(len(part) for part, _ in everything) == 90
-    with pytest.raises(wc.InputError, match="no record is in split 'dev'; there are: 'test', 'tr"):
+    with pytest.raises(
+        wc.InputError, match="no record is in split 'dev'; expected one of 'test', 'tr"
+    ):
         list(CorpusReader(written, split="dev"))
 
 

@@ -1,1 +1,1 @@
-"""Work on whole corpora with a fitted model: predictions to files, evaluation, Dask and Spark."""
+"""A fitted model on whole corpora: files of predictions, evaluation, Dask and Spark."""

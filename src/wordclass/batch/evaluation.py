@@ -1,4 +1,4 @@
-"""How good a model is on a corpus: scores by class, as JSON or as a small table."""
+"""Evaluation of a model on a corpus, as JSON or as a small table."""
 
 import warnings
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from wordclass.decision import measures
 from wordclass.decision.measures import ClassScores, DroppedLabelsWarning, Scores
 from wordclass.decision.predictions import Predictions
 from wordclass.decision.prior_shift import clear_shift
-from wordclass.errors import InputError
+from wordclass.errors import InputError, list_some
 from wordclass.tables import align_columns
 
 _ERROR_COLUMNS = ("id", "text", "true", "predicted", "probability", "words")
@@ -32,20 +32,21 @@ _MEASURES = {
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came out.
+    """The result of comparing predicted labels with true ones.
 
     Parameters
     ----------
-    scores
-        The counts and measures.
-    n_shared
-        How many of the documents the model was trained on.
-    true, predicted
+    scores : Scores
+        Counts and measures.
+    n_shared : int
+        Number of documents that the model was trained on.
+    true, predicted : sequence
         The labels that were compared.
-    ranking
-        In a multilabel task, precision and nDCG of the 1, 3 and 5 best-scored classes.
-    trained
-        The share of each class in training, in the order of the scores' classes; None: not known.
+    ranking : dict of str to float
+        In a multilabel task, precision and nDCG at 1, 3 and 5.
+    training_shares : array of shape (m,), optional
+        The share of each class in training, in the order of the classes of the scores. None if
+        the model does not know it.
     """
 
     scores: Scores
@@ -53,47 +54,53 @@ class Evaluation:
     true: Sequence[Any]
     predicted: Sequence[Any]
     ranking: dict[str, float]
-    trained: Floats | None = None
+    training_shares: Floats | None = None
 
     def __add__(self, other: "Evaluation") -> "Evaluation":
-        n_docs = self.scores.n_docs, other.scores.n_docs
+        scores = self.scores + other.scores
+        weight = self.scores.n_docs
+        other_weight = other.scores.n_docs
+        ranking = {
+            name: (value * weight + other.ranking[name] * other_weight) / (weight + other_weight)
+            for name, value in self.ranking.items()
+        }
         return Evaluation(
-            self.scores + other.scores,
-            self.n_shared + other.n_shared,
-            [*self.true, *other.true],
-            [*self.predicted, *other.predicted],
-            {
-                name: (value * n_docs[0] + other.ranking[name] * n_docs[1]) / sum(n_docs)
-                for name, value in self.ranking.items()
-            },
-            self.trained,
+            scores=scores,
+            n_shared=self.n_shared + other.n_shared,
+            true=[*self.true, *other.true],
+            predicted=[*self.predicted, *other.predicted],
+            ranking=ranking,
+            training_shares=self.training_shares,
         )
 
     def shifted_classes(self) -> list[tuple[str, float, float]]:
-        """Return classes, their shares in training and here, most changed first, where clear.
+        """Return classes whose share clearly changed, with their shares in training and here.
 
-        See `clear_shift`.
+        The classes are sorted by the change. See `clear_shift`.
         """
-        scores, trained = self.scores, self.trained
-        # a document whose one label is none of training's has no part in their shares
+        scores = self.scores
+        training_shares = self.training_shares
+        # a document whose only label is unknown to the model does not count for the shares
         n_docs = scores.n_docs - (0 if scores.is_multilabel else scores.n_dropped)
-        if trained is None or not n_docs:
+        if training_shares is None or not n_docs:
             return []
-        changed = clear_shift(trained, scores.n_true, n_docs).tolist()
         shares = scores.n_true / n_docs
-        return [(str(scores.classes[j]), float(trained[j]), float(shares[j])) for j in changed]
+        return [
+            (str(scores.classes[j]), float(training_shares[j]), float(shares[j]))
+            for j in clear_shift(training_shares, scores.n_true, n_docs).tolist()
+        ]
 
     def checked(self) -> "Evaluation":
-        """Return this evaluation, or refuse one that compared with nothing."""
+        """Return this evaluation, or refuse it if no document has a label."""
         self.scores.checked()
         if not self.scores.n_true.any():
             raise InputError(
-                "not one of these documents has a label: there is nothing to compare with"
+                "none of the documents has a label", expected="labels to compare predictions with"
             )
         return self
 
     def to_dict(self, with_classes: bool = False) -> dict[str, Any]:
-        """Return the measures, rounded to six digits."""
+        """Return the measures as a dict of numbers rounded to six digits."""
         scores = self.scores
         result: dict[str, Any] = {
             **{key: round(getattr(scores, key), 6) for key in _MEASURES},
@@ -105,12 +112,12 @@ class Evaluation:
             "n_trained_on": self.n_shared,
         }
         if with_classes:
-            per_class = scores.per_class.items()
-            result["per_class"] = {str(label): asdict(each) for label, each in per_class}
+            per_class = self.scores.per_class.items()
+            result["per_class"] = {str(label): asdict(scores) for label, scores in per_class}
         return result
 
     def to_text(self, n: int) -> str:
-        """Write a small table: the measures, then the n best and the n worst classes."""
+        """Format a table of the measures and of the n best and n worst classes."""
         scores = self.scores
         names = _MEASURES | {"accuracy": accuracy_name(scores.is_multilabel)}
         rows = [(name, f"{getattr(scores, key):.4f}") for key, name in names.items()]
@@ -119,141 +126,157 @@ class Evaluation:
         lines = align_columns([*rows, *sizes])
         if n_empty := int((scores.n_true == 0).sum()):
             lines.append(
-                f"{n_empty:,} of {len(scores.classes):,} classes have no test document; where none "
-                f"was predicted either, the F1 (0/0) is {int(scores.is_multilabel)}"
+                f"{n_empty:,} of {len(scores.classes):,} classes have no test document; if such a "
+                f"class was never predicted, its F1 (0/0) is {int(scores.is_multilabel)}"
             )
         if n > 0:
-            heads = ("class", "    F1  precision  recall  documents")
-            lines += ["", *align_columns([heads, *self._class_rows(n)])]
+            header = ("class", "    F1  precision  recall  documents")
+            lines += ["", *align_columns([header, *self._class_rows(n)])]
         return "\n".join(lines)
 
     def _class_rows(self, n: int) -> list[tuple[str, str]]:
-        """Return the n best classes, a gap, and the n worst ones; all if they are few.
+        """Return rows of the n best classes, a gap and the n worst classes, or of all if few.
 
-        Best and worst are those of the classes that some document has; of equal ones, those of
-        most documents.
+        If there are many classes, only those with documents are listed. Classes of equal F1 are
+        sorted by their number of documents.
         """
-        found = self.scores.per_class
-        chosen = sorted(found, key=lambda label: -found[label].f1)
-        if len(chosen) > 2 * n:
-            chosen = [label for label in chosen if found[label].n_true]
-        if len(chosen) <= 2 * n:
-            return [_row(label, found[label]) for label in chosen]
-        best = sorted(chosen, key=lambda label: (-found[label].f1, -found[label].n_true))[:n]
-        worst = sorted(chosen, key=lambda label: (found[label].f1, -found[label].n_true))[:n]
-        first, last = ([_row(label, found[label]) for label in each] for each in (best, worst))
-        return [*first, ("...", ""), *reversed(last)]
+        per_class = self.scores.per_class
+        labels = sorted(per_class, key=lambda label: -per_class[label].f1)
+        if len(labels) > 2 * n:
+            labels = [label for label in labels if per_class[label].n_true]
+        rows = {label: _format_class(label, per_class[label]) for label in labels}
+        if len(labels) <= 2 * n:
+            return [*rows.values()]
+        labels.sort(key=lambda label: (-per_class[label].f1, -per_class[label].n_true))
+        best = [rows[label] for label in labels[:n]]
+        labels.sort(key=lambda label: (per_class[label].f1, -per_class[label].n_true))
+        worst = [rows[label] for label in labels[:n]]
+        return [*best, ("...", ""), *reversed(worst)]
 
 
 def evaluate_model(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
-    """Let a model predict the labels of a corpus, and compare; see `evaluate_part`.
+    """Compare the labels that a model predicts with the true labels of a corpus.
 
     Raises
     ------
     InputError
-        The documents have no label at all, or none that the model knows.
+        No document has a label that the model knows.
     """
-    return evaluate_part(model, corpus, strict=strict).checked()
+    return evaluate_block(model, corpus, strict=strict).checked()
 
 
-def evaluate_part(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
-    """Let a model predict the labels of some documents, and compare; what it returns adds up.
+def evaluate_block(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
+    """Compare predicted with true labels for a block of documents. The results add up.
 
     Parameters
     ----------
-    model
+    model : classifier
         A fitted classifier.
-    corpus
-        Labelled texts. Labels that training never saw are left out, and counted.
-    strict
-        Such labels are an error.
+    corpus : LabelledCorpus
+        Labelled texts. Labels unknown to the model are left out and counted.
+    strict : bool, default=False
+        Whether such labels are an error.
     """
-    true, classes = corpus.labels, model.classes_.tolist()
+    true: Sequence[Any] = corpus.labels
+    classes = model.classes_.tolist()
     predictions: Predictions = model.predictions(corpus.texts)
     predicted: list[Any] = predictions.label_lists
     if not model.codeframe_.is_multilabel:
         predicted = [label for (label,) in predicted]
-    if {type(label) for label in _flat(true)} - {type(classes[0])}:
+    if {type(label) for label in _flatten(true)} - {type(classes[0])}:
         # a class that is a number in one file is a str in a CSV file
-        true, predicted, classes = _as_text(true), _as_text(predicted), [*map(str, classes)]
-    if strict and (unknown := sorted({*_flat(true)} - {*classes})):
-        shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
-        raise InputError(f"{len(unknown)} classes that training never saw: {shown}")
+        true = _to_strings(true)
+        predicted = _to_strings(predicted)
+        classes = [*map(str, classes)]
+    if strict and (unknown := sorted({*_flatten(true)} - {*classes})):
+        raise InputError(
+            f"{len(unknown)} classes that the model does not know: {list_some(unknown)}",
+            hint="leave --strict-labels out to ignore these labels",
+        )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DroppedLabelsWarning)  # told by n_dropped
-        measured = measures.score(*measures.align_labels(true, predicted, classes))
-    ranking = _ranking(true, classes, predictions.scores) if measured.is_multilabel else {}
-    n_shared, trained = model.training_.n_shared(corpus.texts), model.training_.shares
-    if trained is not None:  # classes that are numbers may be in another order as text
-        by_name = dict(zip(map(str, model.classes_.tolist()), trained, strict=True))
-        trained = np.array([by_name[str(each)] for each in measured.classes])
-    return Evaluation(measured, n_shared, true, predicted, ranking, trained)
+        warnings.simplefilter("ignore", DroppedLabelsWarning)  # n_dropped has their number
+        scores = measures.score(*measures.align_labels(true, predicted, classes))
+    ranking = _rank(true, classes, predictions.scores) if scores.is_multilabel else {}
+    training_shares = model.training_.shares
+    if training_shares is not None:  # numbers may be sorted differently as strings
+        by_name = dict(zip(map(str, model.classes_.tolist()), training_shares, strict=True))
+        training_shares = np.array([by_name[str(label)] for label in scores.classes])
+    return Evaluation(
+        scores=scores,
+        n_shared=model.training_.n_shared(corpus.texts),
+        true=true,
+        predicted=predicted,
+        ranking=ranking,
+        training_shares=training_shares,
+    )
 
 
 def write_errors(
     path: Path,
     model: Any,  # noqa: ANN401
     corpus: LabelledCorpus,
-    found: Evaluation,
+    evaluation: Evaluation,
     *,
     escape_formulas: bool = False,
 ) -> int:
-    """Write a row for each document whose labels are not exactly right; return their number.
+    """Write a row for each document whose labels are not exactly right, and return their number.
 
-    The id is the column of that name, else the number of the document. The probability of each
-    predicted label is its score where the model has no probabilities. The words are those that
-    spoke most for labels that are wrong, and against labels that are missing.
+    The id is the column of that name, else the number of the document. If the model has no
+    probabilities, the scores of the predicted labels take their place. The words are those that
+    contributed most to wrong labels, or against missing ones.
     """
-    both = [*zip(map(_listed, found.true), map(_listed, found.predicted), strict=True)]
-    wrong = [k for k, (true, predicted) in enumerate(both) if {*true} != {*predicted}]
-    all_told = model.predictions([corpus.texts[k] for k in wrong]).to_dicts()
+    true_labels = [*map(_to_list, evaluation.true)]
+    predicted_labels = [*map(_to_list, evaluation.predicted)]
+    pairs = zip(true_labels, predicted_labels, strict=True)
+    wrong = [k for k, (true, predicted) in enumerate(pairs) if {*true} != {*predicted}]
+    predictions = model.predictions([corpus.texts[k] for k in wrong]).to_dicts()
     with open_row_writer(path, _ERROR_COLUMNS, escape_formulas=escape_formulas) as write:
-        for k, told in zip(progress.track(wrong, "explaining errors"), all_told, strict=True):
-            true, predicted = ([*map(str, each)] for each in both[k])
-            shares = [told["scores"][label] for label in predicted]
-            row = (
-                corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,
-                corpus.texts[k],
-                found.true[k],
-                found.predicted[k],
-                shares if found.scores.is_multilabel else shares[0],
-                model.explanation(corpus.texts[k]).tipping(predicted, true),
-            )
-            write([dict(zip(_ERROR_COLUMNS, row, strict=True))])
+        steps = progress.track(wrong, "explaining errors")
+        for k, prediction in zip(steps, predictions, strict=True):
+            true = [*map(str, true_labels[k])]
+            predicted = [*map(str, predicted_labels[k])]
+            probabilities = [prediction["scores"][label] for label in predicted]
+            is_multilabel = evaluation.scores.is_multilabel
+            row = {
+                "id": corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,
+                "text": corpus.texts[k],
+                "true": evaluation.true[k],
+                "predicted": evaluation.predicted[k],
+                "probability": probabilities if is_multilabel else probabilities[0],
+                "words": model.explanation(corpus.texts[k]).tipping(predicted, true),
+            }
+            write([row])
     return len(wrong)
 
 
 def accuracy_name(is_multilabel: bool) -> str:
-    """Return what the share of documents whose labels are exactly right is called."""
+    """Return the name of the share of documents whose labels are exactly right."""
     return "subset accuracy" if is_multilabel else "accuracy"
 
 
-def _ranking(
-    true: Sequence[Any], classes: list[Label], scores: Floats | Floats32
-) -> dict[str, float]:
+def _rank(true: Sequence[Any], classes: list[Label], scores: Floats | Floats32) -> dict[str, float]:
     """Return P@k and nDCG@k of scores (n, m) whose columns are the classes."""
     known = {*classes}
-    Y = encode_labels(
-        [[label for label in _listed(given) if label in known] for given in true], classes
-    ).Y
+    known_labels = [[label for label in _to_list(item) if label in known] for item in true]
+    Y = encode_labels(known_labels, classes).Y
     in_order = scores[:, sorted(range(len(classes)), key=classes.__getitem__)]
     ranks = [k for k in _RANKS if k <= len(classes)]
-    found = {f"P@{k}": measures.precision_at(k, Y, in_order) for k in ranks}
-    return found | {f"nDCG@{k}": measures.ndcg_at(k, Y, in_order) for k in ranks}
+    precisions = {f"P@{k}": measures.precision_at(k, Y, in_order) for k in ranks}
+    return precisions | {f"nDCG@{k}": measures.ndcg_at(k, Y, in_order) for k in ranks}
 
 
-def _row(label: Label, scores: ClassScores) -> tuple[str, str]:
-    shares = f"{scores.f1:.4f}     {scores.precision:.4f}  {scores.recall:.4f}"
-    return str(label), f"{shares}  {scores.n_true:9,}"
+def _format_class(label: Label, scores: ClassScores) -> tuple[str, str]:
+    numbers = f"{scores.f1:.4f}     {scores.precision:.4f}  {scores.recall:.4f}"
+    return str(label), f"{numbers}  {scores.n_true:9,}"
 
 
-def _listed(given: Any) -> Sequence[Label]:  # noqa: ANN401 - a label, or several
-    return given if isinstance(given, list | tuple) else [given]
+def _to_list(item: Any) -> Sequence[Label]:  # noqa: ANN401 - a label or several
+    return item if isinstance(item, list | tuple) else [item]
 
 
-def _flat(labels: Sequence[Any]) -> list[Label]:
-    return [label for given in labels for label in _listed(given)]
+def _flatten(labels: Sequence[Any]) -> list[Label]:
+    return [label for item in labels for label in _to_list(item)]
 
 
-def _as_text(labels: Sequence[Any]) -> list[Any]:
-    return [[*map(str, each)] if isinstance(each, list | tuple) else str(each) for each in labels]
+def _to_strings(labels: Sequence[Any]) -> list[Any]:
+    return [[*map(str, item)] if isinstance(item, list | tuple) else str(item) for item in labels]

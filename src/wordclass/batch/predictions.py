@@ -1,4 +1,4 @@
-"""What a model says of texts, one plain dict per text: what the commands write."""
+"""Predictions as one plain dict per text, as the commands write them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,29 +18,31 @@ def predict_rows(
     shift: PriorShift | None = None,
     scores: Floats32 | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the labels of each text, with scores of classes, best first.
+    """Return the labels of each text with the scores of classes, best first.
 
     Parameters
     ----------
-    model
+    model : classifier
         A fitted classifier.
-    texts
+    texts : sequence of str
         The texts.
-    k
-        How many classes get a score, whatever was predicted. None: those predicted.
-    proba
-        Scores are probabilities, of all classes if `k` is None; an error if there are none.
-    threshold
-        Labels are the classes at least so probable; in a single-label task the most probable
-        class, or none. None: as the model decides.
-    shift
-        Adjust probabilities and labels to the shares of classes that were estimated.
-    scores
-        With `shift`, what `class_scores` of the texts returned, if that is known.
+    k : int, optional
+        Number of classes with a score. By default the predicted classes.
+    proba : bool, default=False
+        Whether scores are probabilities, of all classes if `k` is None. A model without
+        probabilities is then an error.
+    threshold : float, optional
+        Labels are the classes with at least this probability. In a single-label task the label is
+        the most probable class or none. By default the model decides.
+    shift : PriorShift, optional
+        Adjust probabilities and labels to the estimated shares of the classes.
+    scores : array of shape (n, m), optional
+        The result of `class_scores` for the texts, if it is known. Used with `shift` only.
 
     Returns
     -------
-    For each text `labels`, and `scores`: see `Predictions.to_dicts`.
+    list of dict
+        `labels` and `scores` of each text, as in `Predictions.to_dicts`.
     """
     blocks: Iterable[Predictions]
     if shift is None:
@@ -59,10 +61,9 @@ def predict_rows(
 
 
 def merge_prediction(row: Mapping[str, Any] | None, prediction: dict[str, Any]) -> dict[str, Any]:
-    """Return a prediction behind the columns of its row.
+    """Return the columns of a row followed by its prediction.
 
-    Columns of the row with the names of the prediction are kept under a name that begins with
-    `given_`.
+    Columns of the row that have a name of the prediction get a name that starts with `given_`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Prediction and evaluation of a corpus in parts, by any engine."""
+"""Prediction and evaluation of a corpus in shards, by any engine."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from wordclass.batch.evaluation import Evaluation, evaluate_part
+from wordclass.batch.evaluation import Evaluation, evaluate_block
 from wordclass.batch.predictions import merge_prediction, predict_rows
 from wordclass.batch.row_files import open_row_writer
 from wordclass.corpus.reader import LabelledCorpus, ReadSummary, Record
@@ -20,52 +20,64 @@ from wordclass.errors import InputError
 from wordclass.storage import files as storage
 from wordclass.storage.state import digest
 
-_STEM = "part-"
+_FILE_PREFIX = "part-"
 
 
 @dataclass
-class Predicted:
-    """What came of predicting parts; adds up."""
+class PredictionSummary:
+    """Facts about the predictions of shards. Summaries add up.
 
-    seen: ReadSummary = field(default_factory=ReadSummary)
+    Parameters
+    ----------
+    reading : ReadSummary
+        Facts about the records.
+    n_docs : int
+        Number of documents with new predictions.
+    n_reused : int
+        Number of shards whose predictions existed before.
+    files : list of str
+        Names of the files of predictions.
+    """
+
+    reading: ReadSummary = field(default_factory=ReadSummary)
     n_docs: int = 0
-    n_kept: int = 0  # parts that were there already
+    n_reused: int = 0
     files: list[str] = field(default_factory=list)
 
-    def __add__(self, other: "Predicted") -> "Predicted":
-        return Predicted(
-            self.seen + other.seen,
-            self.n_docs + other.n_docs,
-            self.n_kept + other.n_kept,
-            self.files + other.files,
+    def __add__(self, other: "PredictionSummary") -> "PredictionSummary":
+        return PredictionSummary(
+            reading=self.reading + other.reading,
+            n_docs=self.n_docs + other.n_docs,
+            n_reused=self.n_reused + other.n_reused,
+            files=self.files + other.files,
         )
 
 
 @dataclass
 class ShardPredictor:
-    """Writes the predictions for consecutive parts, one file per part.
+    """Writer of predictions for consecutive shards, with one file per shard.
 
-    The name of a file has a checksum in it of all that it depends on: the model, the part, and the
-    options. A file of that name is complete, since it appears when it is, and is not made again.
+    The name of a file contains a checksum of the model, the shard and the options. A file is
+    renamed to this name when it is complete, so an existing file is not written again.
 
     Parameters
     ----------
     corpus : ShardedCorpus
-        Without its parts.
+        The corpus without its shards.
     model : classifier
-        Fitted.
+        A fitted classifier.
     folder : str
-        Where the files go.
+        Folder of the files.
     ending : str
-        That of the files, such as ".jsonl".
+        Ending of the files, such as ".jsonl".
     identity : str
-        A checksum of the model.
+        Checksum of the model.
     options : dict
-        Those of `predictions`.
-    aside : Holdout, optional
-        Predict only what was kept aside.
+        Options of `predict_rows`.
+    holdout : Holdout, optional
+        Predict only the documents that were held out.
     escape_formulas : bool, default=False
-        See `rows_to`.
+        See `open_row_writer`.
     """
 
     corpus: ShardedCorpus
@@ -74,134 +86,151 @@ class ShardPredictor:
     ending: str
     identity: str
     options: dict[str, Any]
-    aside: Holdout | None = None
+    holdout: Holdout | None = None
     escape_formulas: bool = False
 
-    def __call__(self, items: Iterable[tuple[int, Any]]) -> Predicted:
-        """Write the files of some parts."""
-        return tree_sum((self._of_part(number, item) for number, item in items), add)
+    def __call__(self, items: Iterable[tuple[int, Any]]) -> PredictionSummary:
+        """Write the files of some shards."""
+        return tree_sum((self._predict_shard(number, item) for number, item in items), add)
 
-    def _of_part(self, number: int, item: Any) -> Predicted:  # noqa: ANN401
-        path = Path(self.folder, f"{_STEM}{number:05}-{self._key(item)}{self.ending}")
+    def _predict_shard(self, number: int, item: Any) -> PredictionSummary:  # noqa: ANN401
+        path = Path(self.folder, f"{_FILE_PREFIX}{number:05}-{self._key(item)}{self.ending}")
         if storage.path_exists(path):
-            return Predicted(n_kept=1, files=[path.name])
-        seen, n_docs = ReadSummary(), 0
+            return PredictionSummary(n_reused=1, files=[path.name])
+        reading = ReadSummary()
+        n_docs = 0
         with open_row_writer(path, escape_formulas=self.escape_formulas) as write:
-            for block in self.corpus.records(number, item, seen, texts_only=True):
-                records = _kept_aside(block, self.aside)
+            for block in self.corpus.records(number, item, reading, texts_only=True):
+                records = _select_held_out(block, self.holdout)
                 texts = [record.text for record in records]
-                found = predict_rows(self.model, texts, **self.options)
+                predictions = predict_rows(self.model, texts, **self.options)
                 write(
                     [
-                        merge_prediction(each.row, one)
-                        for each, one in zip(records, found, strict=True)
+                        merge_prediction(record.row, prediction)
+                        for record, prediction in zip(records, predictions, strict=True)
                     ]
                 )
                 n_docs += len(texts)
-        return Predicted(seen, n_docs, 0, [path.name])
+        return PredictionSummary(reading, n_docs, files=[path.name])
 
-    def _key(self, part: Shard) -> str:
-        told = [
-            *(self.identity, str(part.path), part.format, part.span, part.state),
+    def _key(self, shard: Shard) -> str:
+        dependencies = [
+            *(self.identity, str(shard.path), shard.format, shard.span, shard.state),
             *(asdict(self.corpus.options), asdict(self.corpus.selection), self.options),
-            None if self.aside is None else asdict(self.aside),
+            None if self.holdout is None else asdict(self.holdout),
             *(["formulas escaped"] if self.escape_formulas else []),
         ]
-        return digest(json.dumps(told, default=str).encode())[:16]
+        return digest(json.dumps(dependencies, default=str).encode())[:16]
 
 
-def predict_shards(corpus: ShardedCorpus, engine: Engine, work: ShardPredictor) -> Predicted:
-    """Write the predictions for all parts into the folder that the work names.
+def predict_shards(
+    corpus: ShardedCorpus, engine: Engine, predictor: ShardPredictor
+) -> PredictionSummary:
+    """Write the predictions for all shards into the folder of the predictor.
 
-    What is there from other parts, another model or other options is removed in the end.
+    At the end, files of other shards, another model or other options are removed.
     """
-    folder = Path(work.folder)
-    _check_folder(folder, work.ending)
+    folder = Path(predictor.folder)
+    _check_folder(folder, predictor.ending)
     with storage.as_storage_error(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
-    made = Job(engine, corpus.items, "predicting", 1).run(work, f"{len(corpus):,} parts")
-    for path in folder.glob(f"{_STEM}*"):
-        if path.name not in made.files:
+    job = Job(engine, corpus.items, "predicting", 1)
+    summary = job.run(predictor, f"{len(corpus):,} shards")
+    for path in folder.glob(f"{_FILE_PREFIX}*"):
+        if path.name not in summary.files:
             path.unlink()
-    return made
+    return summary
 
 
 def _check_folder(folder: Path, ending: str) -> None:
-    """Refuse a place where something else is: what is not ours is not removed."""
+    """Refuse a folder with other files, so that only predictions are ever removed."""
     if not storage.path_exists(folder):
         return
     if not folder.is_dir():
-        raise InputError(f"{folder} is a file; with an engine, predictions are a folder of parts")
+        raise InputError(
+            f"{folder} is a file",
+            expected="a folder, as --engine writes one file per shard",
+            hint="choose another output",
+        )
     visible = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    strange = [name for name in visible if not (name.startswith(_STEM) and name.endswith(ending))]
-    if strange:
-        told = f"{folder} holds {strange[0]}, which is no part of predictions in {ending} files"
-        raise InputError(f"{told}; choose another folder")
+    foreign = [
+        name for name in visible if not (name.startswith(_FILE_PREFIX) and name.endswith(ending))
+    ]
+    if foreign:
+        raise InputError(
+            f"{folder} holds {foreign[0]}, which is not one of the predictions in {ending} files",
+            hint="choose another folder",
+        )
 
 
 @dataclass
 class ShardEvaluator:
-    """Measures a model on consecutive parts, block by block.
+    """Evaluation of a model on consecutive shards, block by block.
 
     Parameters
     ----------
     corpus : ShardedCorpus
-        Without its parts.
+        The corpus without its shards.
     model : classifier
-        Fitted.
+        A fitted classifier.
     strict : bool, default=False
-        Labels that training never saw are an error.
-    aside : Holdout, optional
-        Measure only on what was kept aside.
+        Whether labels unknown to the model are an error.
+    holdout : Holdout, optional
+        Evaluate only on the documents that were held out.
     """
 
     corpus: ShardedCorpus
     model: Any
     strict: bool = False
-    aside: Holdout | None = None
+    holdout: Holdout | None = None
 
     def __call__(self, items: Iterable[tuple[int, Any]]) -> tuple[ReadSummary, Evaluation | None]:
-        """Return what was seen, and the evaluation; None where there are no documents."""
-        seen = ReadSummary()
-        found = (
-            # the labels themselves are not kept
-            replace(evaluate_part(self.model, block, strict=self.strict), true=[], predicted=[])
+        """Return the summary of the records and the evaluation, or None without documents."""
+        reading = ReadSummary()
+        evaluations = (
+            # the labels themselves are dropped to save memory
+            replace(evaluate_block(self.model, block, strict=self.strict), true=[], predicted=[])
             for number, item in items
-            for block in self._blocks(number, item, seen)
+            for block in self._blocks(number, item, reading)
         )
-        first = next(found, None)
-        return seen, None if first is None else tree_sum(chain([first], found), add)
+        first = next(evaluations, None)
+        return reading, None if first is None else tree_sum(chain([first], evaluations), add)
 
-    def _blocks(self, number: int, item: Any, seen: ReadSummary) -> Iterator[LabelledCorpus]:  # noqa: ANN401
+    def _blocks(
+        self,
+        number: int,
+        item: Any,  # noqa: ANN401
+        reading: ReadSummary,
+    ) -> Iterator[LabelledCorpus]:
         is_multilabel = self.model.codeframe_.is_multilabel
-        for block in self.corpus.records(number, item, seen):
-            records = _kept_aside(block, self.aside)
-            if not is_multilabel:  # a missing label is told of in the end
+        for block in self.corpus.records(number, item, reading):
+            records = _select_held_out(block, self.holdout)
+            if not is_multilabel:  # a missing label is reported after all shards
                 records = [record for record in records if record.labels]
             if records:
                 yield LabelledCorpus.of(records, is_multilabel)
 
 
 def evaluate_shards(
-    corpus: ShardedCorpus, engine: Engine, work: ShardEvaluator
+    corpus: ShardedCorpus, engine: Engine, evaluator: ShardEvaluator
 ) -> tuple[ReadSummary, Evaluation]:
-    """Measure a model on all parts; the counts of right and wrong decisions add up exactly."""
+    """Evaluate a model on all shards. Counts of right and wrong decisions add up exactly."""
     job = Job(engine, corpus.items, "evaluating", 1)
-    seen, found = job.run(work, f"{len(corpus):,} parts", _both)
-    corpus.is_multilabel(seen)  # or a label is missing
-    if found is None:
-        raise InputError("there are no documents to evaluate")
-    return seen, found.checked()
+    reading, evaluation = job.run(evaluator, f"{len(corpus):,} shards", _add_results)
+    corpus.is_multilabel(reading)  # raises an error if a label is missing
+    if evaluation is None:
+        raise InputError("there are no documents to evaluate", expected="at least one")
+    return reading, evaluation.checked()
 
 
-def _both(
+def _add_results(
     one: tuple[ReadSummary, Evaluation | None], other: tuple[ReadSummary, Evaluation | None]
 ) -> tuple[ReadSummary, Evaluation | None]:
-    found = [each for each in (one[1], other[1]) if each is not None]
-    return one[0] + other[0], tree_sum(found, add) if found else None
+    evaluations = [evaluation for _, evaluation in (one, other) if evaluation is not None]
+    return one[0] + other[0], tree_sum(evaluations, add) if evaluations else None
 
 
-def _kept_aside(records: list[Record], aside: Holdout | None) -> list[Record]:
-    if aside is None:
+def _select_held_out(records: list[Record], holdout: Holdout | None) -> list[Record]:
+    if holdout is None:
         return records
-    return [*compress(records, aside.contains(each.text for each in records))]
+    return [*compress(records, holdout.contains(record.text for record in records))]

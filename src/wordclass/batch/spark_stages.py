@@ -1,8 +1,9 @@
 """Word-class embeddings and classifiers as stages of a `pyspark.ml` pipeline: `wordclass.spark`.
 
-Imported on first use; needs the extra `spark`. `WordClassEmbeddings` and `TextClassifier` are
-Estimators, whose `fit` works on the partitions of a DataFrame; what they return are Models, whose
-`transform` adds columns to one (`mapInArrow`). Both are saved around wordclass's own files.
+This module is imported on first use and needs the extra `spark`. `WordClassEmbeddings` and
+`TextClassifier` are Estimators whose `fit` processes the partitions of a DataFrame. They return
+Models whose `transform` adds columns to a DataFrame. A saved stage contains a saved model of
+wordclass.
 """
 
 import json
@@ -47,7 +48,7 @@ __all__ = [
     "WordClassEmbeddingsModel",
 ]
 
-_LEARNED = "learned"  # what wordclass wrote, inside the folder of a stage
+_MODEL_FOLDER = "learned"  # the saved model inside the folder of a stage
 
 
 class HasTextCol(Params):
@@ -67,7 +68,7 @@ class HasTextCol(Params):
 
 
 class HasOptions(HasTextCol, HasLabelCol):
-    """A stage that learns, by the options of the class that it stands for."""
+    """A stage that learns with the options of a wordclass estimator."""
 
     options: Param[str] = Param(
         Params._dummy(), "options", "options, as JSON", TypeConverters.toString
@@ -75,22 +76,26 @@ class HasOptions(HasTextCol, HasLabelCol):
 
     def getOptions(self) -> dict[str, Any]:  # noqa: N802
         """Return the options."""
-        found: dict[str, Any] = json.loads(self.getOrDefault(self.options))
-        return {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+        options: dict[str, Any] = json.loads(self.getOrDefault(self.options))
+        return {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
 
     def setLabelCol(self, value: str) -> Self:  # noqa: N802
         """Name the column of labels."""
         return self._set(labelCol=value)
 
     def _corpus(self, dataset: DataFrame) -> ShardedCorpus:
-        """Return the texts and labels of a DataFrame as a corpus in parts."""
-        text, label = self.getTextCol(), self.getLabelCol()
+        """Return the texts and labels of a DataFrame as a corpus in shards."""
+        text = self.getTextCol()
+        label = self.getLabelCol()
         labels = functions.col(label)
         if isinstance(dataset.schema[label].dataType, DoubleType | FloatType):
-            told = f"column {label!r} holds a number that is not whole; expected classes"
-            is_whole = labels == functions.floor(labels)
-            refused = functions.raise_error(told).cast("long")
-            labels = functions.when(is_whole, labels.cast("long")).otherwise(refused)
+            message = f"column {label!r} holds a number that is not whole; expected classes"
+            is_integer = labels == functions.floor(labels)
+            error = functions.raise_error(message).cast("long")
+            labels = functions.when(is_integer, labels.cast("long")).otherwise(error)
         table = dataset.select(functions.col(text), labels.alias(label))
         return ShardedCorpus.of(table, text_field=text, label_field=label)  # type: ignore[arg-type]
 
@@ -99,7 +104,7 @@ class HasOptions(HasTextCol, HasLabelCol):
 
 
 class _Writer(MLWriter):
-    """Writes the parameters of a stage as Spark does, and beside them what was learned."""
+    """Writer of the parameters of a stage, as Spark does it, and of its model."""
 
     def __init__(self, stage: Any) -> None:  # noqa: ANN401 - a stage
         super().__init__()
@@ -108,17 +113,18 @@ class _Writer(MLWriter):
     def saveImpl(self, path: str) -> None:  # noqa: N802
         """Write to a path of any file system that Spark reaches."""
         DefaultParamsWriter.saveMetadata(self._stage, path, self.sparkSession)
-        if not hasattr(self._stage, "save_learned"):
+        if not hasattr(self._stage, "save_model"):
             return
         with TemporaryDirectory(prefix="wordclass-") as folder:
-            made = Path(folder, _LEARNED)
-            self._stage.save_learned(made)
-            source, target = _hadoop_path(made.as_uri()), _hadoop_path(f"{path}/{_LEARNED}")
+            model_path = Path(folder, _MODEL_FOLDER)
+            self._stage.save_model(model_path)
+            source = _hadoop_path(model_path.as_uri())
+            target = _hadoop_path(f"{path}/{_MODEL_FOLDER}")
             _file_system(target).copyFromLocalFile(False, True, source, target)
 
 
 class _Reader(MLReader[Any]):
-    """Reads what `_Writer` wrote."""
+    """Reader of stages that `_Writer` wrote."""
 
     def __init__(self, kind: Any) -> None:  # noqa: ANN401 - a class of stages
         super().__init__()
@@ -130,13 +136,14 @@ class _Reader(MLReader[Any]):
         stage = self._kind()
         stage._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(stage, metadata)
-        if hasattr(stage, "load_learned"):
+        if hasattr(stage, "load_model"):
             with TemporaryDirectory(prefix="wordclass-") as folder:
-                place = Path(folder, _LEARNED)
-                source, target = _hadoop_path(f"{path}/{_LEARNED}"), _hadoop_path(place.as_uri())
-                # without checksums of Hadoop's beside the files, which have their own
+                model_path = Path(folder, _MODEL_FOLDER)
+                source = _hadoop_path(f"{path}/{_MODEL_FOLDER}")
+                target = _hadoop_path(model_path.as_uri())
+                # without checksum files of Hadoop, as the files have checksums of their own
                 _file_system(source).copyToLocalFile(False, source, target, True)
-                stage.load_learned(place)
+                stage.load_model(model_path)
         return stage
 
 
@@ -144,16 +151,16 @@ class _Stage(MLReadable[Any], MLWritable):
     """A stage that can be saved, alone or in a pipeline."""
 
     def write(self) -> MLWriter:
-        """Return what saves this stage."""
+        """Return a writer that saves this stage."""
         return _Writer(self)
 
     @classmethod
     def read(cls) -> MLReader[Any]:
-        """Return what loads such a stage."""
+        """Return a reader that loads such a stage."""
         return _Reader(cls)
 
 
-def _java() -> Any:  # noqa: ANN401 - the other side of py4j
+def _java() -> Any:  # noqa: ANN401 - an object of py4j
     return SparkSession.builder.getOrCreate().sparkContext._jvm
 
 
@@ -170,7 +177,7 @@ def _file_system(path: Any) -> Any:  # noqa: ANN401
 
 
 class WordClassEmbeddings(Estimator["WordClassEmbeddingsModel"], HasOptions, HasOutputCol, _Stage):
-    """Learns word-class embeddings from a DataFrame.
+    """Estimator that learns word-class embeddings from a DataFrame.
 
     Parameters
     ----------
@@ -179,9 +186,13 @@ class WordClassEmbeddings(Estimator["WordClassEmbeddingsModel"], HasOptions, Has
     labelCol : str, default="label"
         Column of labels: strings, whole numbers (also as doubles), or arrays of either.
     outputCol : str, default="features"
-        Column of vectors that the model adds: the features of each text.
+        New column with the features of each text.
     **options
-        Those of `wordclass.WordClassEmbeddings`.
+        Options of `wordclass.WordClassEmbeddings`.
+
+    See Also
+    --------
+    wordclass.WordClassEmbeddings : The estimator without Spark.
     """
 
     def __init__(
@@ -193,23 +204,24 @@ class WordClassEmbeddings(Estimator["WordClassEmbeddingsModel"], HasOptions, Has
         **options: Any,  # noqa: ANN401
     ) -> None:
         super().__init__()
-        estimator.WordClassEmbeddings(**options)  # refuses what it does not know
+        estimator.WordClassEmbeddings(**options)  # refuses unknown options
         columns = {"textCol": textCol, "labelCol": labelCol, "outputCol": outputCol}
         self._set(**columns, options=json.dumps(options))
 
     def _fit(self, dataset: DataFrame) -> "WordClassEmbeddingsModel":
         engine = Spark(session=dataset.sparkSession)
-        learned = estimator.WordClassEmbeddings(**self.getOptions())
-        learned.fit_parts(self._corpus(dataset), engine=engine)
-        return self._copyValues(WordClassEmbeddingsModel(learned))
+        embeddings = estimator.WordClassEmbeddings(**self.getOptions())
+        embeddings.fit_parts(self._corpus(dataset), engine=engine)
+        return self._copyValues(WordClassEmbeddingsModel(embeddings))
 
 
 class WordClassEmbeddingsModel(Model, HasTextCol, HasLabelCol, HasOutputCol, _Stage):
-    """Adds the features of texts, by embeddings that were learned.
+    """Model that adds the features of texts to a DataFrame.
 
     Attributes
     ----------
     embeddings : wordclass.WordClassEmbeddings
+        The fitted embeddings.
     """
 
     options = HasOptions.options
@@ -220,16 +232,18 @@ class WordClassEmbeddingsModel(Model, HasTextCol, HasLabelCol, HasOutputCol, _St
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         output = self.getOutputCol()
-        added = {output: ArrayType(FloatType())}
-        add = _adding(dataset, self.embeddings, self.getTextCol(), _features, added)
-        made = dataset.mapInArrow(add, _extended(dataset.schema, added))
-        return made.withColumn(output, array_to_vector(made[output]))
+        columns = {output: ArrayType(FloatType())}
+        add = _make_column_adder(
+            dataset, self.embeddings, self.getTextCol(), _compute_features, columns
+        )
+        frame = dataset.mapInArrow(add, _extend_schema(dataset.schema, columns))
+        return frame.withColumn(output, array_to_vector(frame[output]))
 
-    def save_learned(self, path: Path) -> None:
+    def save_model(self, path: Path) -> None:
         """Write the embeddings."""
         self.embeddings.save(path)
 
-    def load_learned(self, path: Path) -> None:
+    def load_model(self, path: Path) -> None:
         """Read the embeddings."""
         self.embeddings = estimator.WordClassEmbeddings.load(path)
 
@@ -238,7 +252,7 @@ class WordClassEmbeddingsModel(Model, HasTextCol, HasLabelCol, HasOutputCol, _St
 
 
 class _Predicts(HasPredictionCol, HasProbabilityCol):
-    """A stage that names a column of labels and one of probabilities."""
+    """A stage with a column of predicted labels and one of probabilities."""
 
     numericLabels: Param[bool] = Param(  # noqa: N815
         Params._dummy(), "numericLabels", "labels are doubles", TypeConverters.toBoolean
@@ -246,37 +260,40 @@ class _Predicts(HasPredictionCol, HasProbabilityCol):
 
 
 class TextClassifier(Estimator["TextClassifierModel"], HasOptions, _Predicts, _Stage):
-    """Learns a classifier of texts from a DataFrame.
+    """Estimator that learns a classifier of texts from a DataFrame.
 
-    The executors read the texts and make X; the driver learns from it (see
-    `wordclass.classifiers`).
+    The executors read the texts and compute X, and the driver learns from it.
 
     Parameters
     ----------
     classifier : str, default="linear"
-        Its name, as `wordclass.classifier` has it.
+        Name of the classifier, as in `wordclass.classifier`.
     textCol : str, default="text"
         Column of texts.
     labelCol : str, default="label"
         Column of labels: strings, whole numbers (also as doubles), or arrays of strings or whole
         numbers.
     predictionCol : str, default="prediction"
-        Column of labels that the model adds, of the type of the labels.
+        New column of predicted labels, with the type of the training labels.
     probabilityCol : str, default="probability"
-        Column of vectors that the model adds: how probable each class is, in the order of
-        `classes`. "": none.
+        New column with the probability of each class in the order of `classes`. With "" there
+        is none.
     folder : str, optional
-        Where texts and X are kept while learning: driver and executors must reach it. By default
-        the place for temporary files, which will do where Spark runs on one machine.
+        Folder for texts and X during training, which driver and executors must reach. By default
+        the folder for temporary files, which is sufficient if Spark runs on one machine.
     **options
-        Those of the classifier.
+        Options of the classifier.
+
+    See Also
+    --------
+    wordclass.classifier : The classifiers without Spark.
     """
 
     classifier: Param[str] = Param(
         Params._dummy(), "classifier", "name of the classifier", TypeConverters.toString
     )
     folder: Param[str] = Param(
-        Params._dummy(), "folder", "where texts are kept while learning", TypeConverters.toString
+        Params._dummy(), "folder", "folder for texts during training", TypeConverters.toString
     )
 
     def __init__(
@@ -303,28 +320,26 @@ class TextClassifier(Estimator["TextClassifierModel"], HasOptions, _Predicts, _S
 
     def _fit(self, dataset: DataFrame) -> "TextClassifierModel":
         engine = Spark(session=dataset.sparkSession)
-        made = factory.classifier(self.getOrDefault(self.classifier), **self.getOptions())
+        classifier = factory.classifier(self.getOrDefault(self.classifier), **self.getOptions())
         folder = self.getOrDefault(self.folder) or None
-        made.fit_parts(self._corpus(dataset), engine=engine, folder=folder)
+        classifier.fit_parts(self._corpus(dataset), engine=engine, folder=folder)
         kind = dataset.schema[self.getLabelCol()].dataType
-        model = self._copyValues(TextClassifierModel(made))
+        model = self._copyValues(TextClassifierModel(classifier))
         return model._set(numericLabels=isinstance(kind, DoubleType | FloatType))
 
 
 class TextClassifierModel(Model, HasTextCol, HasLabelCol, _Predicts, _Stage):
-    """Adds labels and probabilities to a DataFrame of texts.
+    """Model that adds labels and probabilities to a DataFrame of texts.
 
     Attributes
     ----------
     model : classifier
-        As `wordclass.classifier` made it, fitted.
+        A fitted classifier.
     """
 
-    options, classifier, folder = (
-        HasOptions.options,
-        TextClassifier.classifier,
-        TextClassifier.folder,
-    )
+    options = HasOptions.options
+    classifier = TextClassifier.classifier
+    folder = TextClassifier.folder
 
     def __init__(self, model: Any = None) -> None:  # noqa: ANN401 - a classifier
         super().__init__()
@@ -339,7 +354,24 @@ class TextClassifierModel(Model, HasTextCol, HasLabelCol, _Predicts, _Stage):
         predictionCol: str = "prediction",
         probabilityCol: str = "probability",
     ) -> "TextClassifierModel":
-        """Make a stage of a classifier that was fitted anywhere, or of the folder it is in."""
+        """Make a stage from a fitted classifier.
+
+        Parameters
+        ----------
+        model : classifier or path-like
+            A fitted classifier or the folder of a saved one.
+        textCol : str, default="text"
+            Column of texts.
+        predictionCol : str, default="prediction"
+            New column of predicted labels.
+        probabilityCol : str, default="probability"
+            New column with the probability of each class.
+
+        Returns
+        -------
+        TextClassifierModel
+            The stage.
+        """
         loaded = models.load(model) if isinstance(model, str | Path) else model
         columns = {"textCol": textCol, "predictionCol": predictionCol}
         return cls(loaded)._set(**columns, probabilityCol=probabilityCol, numericLabels=False)
@@ -350,68 +382,72 @@ class TextClassifierModel(Model, HasTextCol, HasLabelCol, _Predicts, _Stage):
         return list(self.model.classes_.tolist())
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        prediction, probability = self.getPredictionCol(), self.getProbabilityCol()
+        prediction = self.getPredictionCol()
+        probability = self.getProbabilityCol()
         is_multilabel = self.model.codeframe_.is_multilabel
         is_number = not isinstance(self.classes[0], str)
         label: Any = LongType() if is_number else StringType()
         if self.getOrDefault(self.numericLabels):
             label = DoubleType()
-        added: dict[str, Any] = {prediction: ArrayType(label) if is_multilabel else label}
+        columns: dict[str, Any] = {prediction: ArrayType(label) if is_multilabel else label}
         if probability:
-            added[probability] = ArrayType(DoubleType())
-        predict = _predicted if probability else _predicted_alone
-        add = _adding(dataset, self.model, self.getTextCol(), predict, added)
-        made = dataset.mapInArrow(add, _extended(dataset.schema, added))
+            columns[probability] = ArrayType(DoubleType())
+        compute = _predict_with_probabilities if probability else _predict_labels
+        add = _make_column_adder(dataset, self.model, self.getTextCol(), compute, columns)
+        frame = dataset.mapInArrow(add, _extend_schema(dataset.schema, columns))
         if not probability:
-            return made
-        return made.withColumn(probability, array_to_vector(made[probability]))
+            return frame
+        return frame.withColumn(probability, array_to_vector(frame[probability]))
 
-    def save_learned(self, path: Path) -> None:
+    def save_model(self, path: Path) -> None:
         """Write the folder of the model."""
         self.model.save(path)
 
-    def load_learned(self, path: Path) -> None:
+    def load_model(self, path: Path) -> None:
         """Read the folder of the model."""
         self.model = models.load(path)
 
 
-# --- what runs on the executors -------------------------------------------------------------------
+# --- functions that run on the executors ----------------------------------------------------------
 
 
-def _extended(schema: StructType, added: dict[str, Any]) -> StructType:
-    """Return a schema with more columns; one that is there already is not replaced."""
-    for name in added:
+def _extend_schema(schema: StructType, columns: dict[str, Any]) -> StructType:
+    """Return a schema with new columns, and refuse to replace an existing one."""
+    for name in columns:
         if name in schema.names:
-            raise InputError(f"the DataFrame has a column {name!r} already; name another one")
+            raise InputError(
+                f"the DataFrame already has a column {name!r}",
+                hint="choose another name for the new column",
+            )
     extended = StructType([*schema.fields])
-    for name, kind in added.items():
+    for name, kind in columns.items():
         extended.add(name, kind)
     return extended
 
 
-def _adding(
+def _make_column_adder(
     dataset: DataFrame,
-    model: Any,  # noqa: ANN401 - what was learned
-    text: str,
-    columns_of: Callable[[Any, list[str]], list[Any]],
-    added: dict[str, Any],
+    model: Any,  # noqa: ANN401 - a fitted estimator
+    text_column: str,
+    compute: Callable[[Any, list[str]], list[Any]],
+    columns: dict[str, Any],
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Return the function that adds columns to batches of Arrow; the model is sent once."""
+    """Return a function that adds columns to batches of Arrow. The model is sent once."""
     if model is None:
-        raise InputError("this model was not fitted, and not loaded")
+        raise InputError("this model is not fitted", hint="call fit or load first")
     shared = dataset.sparkSession.sparkContext.broadcast(model)
 
     def add(batches: Iterable[Any]) -> Iterator[Any]:
         arrow: Any = catalogue.import_extra("pyarrow", "for wordclass.spark", "spark")
         for batch in batches:
-            texts = [each or "" for each in batch.column(text).to_pylist()]
-            columns = columns_of(shared.value, texts)
-            made = [
+            texts = [text or "" for text in batch.column(text_column).to_pylist()]
+            values = compute(shared.value, texts)
+            arrays = [
                 arrow.array(column, _arrow_type(arrow, kind))
-                for column, kind in zip(columns, added.values(), strict=True)
+                for column, kind in zip(values, columns.values(), strict=True)
             ]
-            names = [*batch.schema.names, *added]
-            yield arrow.RecordBatch.from_arrays([*batch.columns, *made], names=names)
+            names = [*batch.schema.names, *columns]
+            yield arrow.RecordBatch.from_arrays([*batch.columns, *arrays], names=names)
 
     return add
 
@@ -423,15 +459,15 @@ def _arrow_type(arrow: Any, kind: Any) -> Any:  # noqa: ANN401 - a module, and t
     return getattr(arrow, names[kind.simpleString()])()
 
 
-def _features(embeddings: Any, texts: list[str]) -> list[Any]:  # noqa: ANN401
+def _compute_features(embeddings: Any, texts: list[str]) -> list[Any]:  # noqa: ANN401
     return [embeddings.transform(texts).tolist()]
 
 
-def _predicted_alone(model: Any, texts: list[str]) -> list[Any]:  # noqa: ANN401
+def _predict_labels(model: Any, texts: list[str]) -> list[Any]:  # noqa: ANN401
     return [_labels(model.predictions(texts))]
 
 
-def _predicted(model: Any, texts: list[str]) -> list[Any]:  # noqa: ANN401
+def _predict_with_probabilities(model: Any, texts: list[str]) -> list[Any]:  # noqa: ANN401
     predictions: Predictions = model.predictions(texts)
     return [_labels(predictions), predictions.probabilities.tolist()]
 

@@ -64,7 +64,7 @@ class InParts:
 def tell_skipped(settings: Settings, seen: ReadSummary) -> None:
     """Tell how many records could not be read, and where the first of them is."""
     if seen.n_skipped:
-        settings.say(f"skipped {seen.n_skipped:,} records; the first: {seen.bad}")
+        settings.say(f"skipped {seen.n_skipped:,} records; the first: {seen.first_skipped}")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Texts:
 
     def blocks(
         self,
-        usual_split: str | None,
+        default_split: str | None,
         encoding: str,
         is_multilabel: bool | None,
         model: Any = None,  # noqa: ANN401 - any classifier of texts
@@ -99,7 +99,7 @@ class Texts:
 
         Parameters
         ----------
-        usual_split
+        default_split
             What is taken where there are splits and none was chosen; None takes all.
         encoding, keep_rows
             See `ReadOptions`.
@@ -109,7 +109,7 @@ class Texts:
             Remembers the fields it was trained with, for what was not given.
         """
         options = self._options(encoding, model, keep_rows=keep_rows)
-        return CorpusReader(self._path, options, *self._selected(usual_split, is_multilabel))
+        return CorpusReader(self._path, options, *self._selected(default_split, is_multilabel))
 
     def _options(self, encoding: str, model: Any, **options: Any) -> ReadOptions:  # noqa: ANN401
         remembered = getattr(model, "fields_", {})
@@ -122,12 +122,12 @@ class Texts:
         )
 
     def _selected(
-        self, usual_split: str | None, is_multilabel: bool | None
+        self, default_split: str | None, is_multilabel: bool | None
     ) -> tuple[str | None, str | None, bool | None, str]:
         missing = getattr(self, "on_missing_label", "error")
         if self.split == "all":
             return None, None, is_multilabel, missing
-        return self.split, usual_split, is_multilabel, missing
+        return self.split, default_split, is_multilabel, missing
 
     @property
     def name(self) -> str:
@@ -144,7 +144,7 @@ class Texts:
     def parts(
         self,
         in_parts: "InParts",
-        usual_split: str | None,
+        default_split: str | None,
         encoding: str,
         is_multilabel: bool | None,
         model: Any = None,  # noqa: ANN401 - any classifier of texts
@@ -164,8 +164,8 @@ class Texts:
         from wordclass.corpus.shards import ShardedCorpus
 
         options = self._options(encoding, model, on_bad_record=in_parts.on_bad_record)
-        selection = Selection(*self._selected(usual_split, is_multilabel))
-        return ShardedCorpus.found(self.data, options, selection)
+        selection = Selection(*self._selected(default_split, is_multilabel))
+        return ShardedCorpus.find(self.data, options, selection)
 
     @property
     def is_large(self) -> bool:
@@ -194,12 +194,12 @@ class Texts:
         """
         if not self.name.startswith("dataset:"):
             return reader.records()
-        texts = self._part_of_dataset(reader.usual_split or "test").texts
+        texts = self._part_of_dataset(reader.default_split or "test").texts
         return iter([[Record(text, []) for text in texts]])
 
-    def _part_of_dataset(self, usual_split: str) -> LabelledCorpus:
+    def _part_of_dataset(self, default_split: str) -> LabelledCorpus:
         dataset = load_dataset(self.name.removeprefix("dataset:"))
-        split = self.split or usual_split
+        split = self.split or default_split
         if split not in ("train", "test"):
             raise InputError(f"a data set has the splits train and test, not {split!r}")
         return dataset.train if split == "train" else dataset.test
@@ -217,8 +217,8 @@ class Corpus(Texts):
         "error"
     )
 
-    def read(self, usual_split: str, *arguments: Any, **options: Any) -> LabelledCorpus:  # noqa: ANN401
+    def read(self, default_split: str, *arguments: Any, **options: Any) -> LabelledCorpus:  # noqa: ANN401
         """Read the corpus at once; the arguments are those of `blocks`."""
         if self.name.startswith("dataset:"):
-            return self._part_of_dataset(usual_split)
-        return self.blocks(usual_split, *arguments, **options).read()
+            return self._part_of_dataset(default_split)
+        return self.blocks(default_split, *arguments, **options).read()

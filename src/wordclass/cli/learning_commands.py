@@ -138,7 +138,7 @@ def _train_in_parts(
         tell_skipped(settings, made.seen_)
         if aside is None:
             return {}
-        work = ShardEvaluator(parts.without_items(), made, aside=aside)
+        work = ShardEvaluator(parts.without_items(), made, holdout=aside)
         _, found = evaluate_shards(parts, engine, work)
     return {"holdout": {"share": aside.share, "seed": aside.seed, **found.to_dict()}}
 

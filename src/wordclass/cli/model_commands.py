@@ -304,20 +304,20 @@ def _predict_in_parts(
         ending=ending,
         identity=identity,
         options=options,
-        aside=aside,
+        holdout=aside,
         escape_formulas=escape_formulas,
     )
     with in_parts.opened(settings) as engine:
         made = predict_shards(parts, engine, work)
-    tell_skipped(settings, made.seen)
+    tell_skipped(settings, made.reading)
     result = {
         "output": str(output),
         "n_parts": len(made.files),
-        "n_parts_kept": made.n_kept,
+        "n_parts_kept": made.n_reused,
         "n_docs": made.n_docs,
-        "n_skipped": made.seen.n_skipped,
+        "n_skipped": made.reading.n_skipped,
     }
-    kept = f", {made.n_kept:,} of which were there already" if made.n_kept else ""
+    kept = f", {made.n_reused:,} of which were there already" if made.n_reused else ""
     told = f"{output}: {len(made.files):,} parts{kept}; predictions for {made.n_docs:,} documents"
     settings.tell(result, told)
 

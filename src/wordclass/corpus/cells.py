@@ -1,4 +1,4 @@
-"""Tables of cells: what CSV, TSV and XLSX share."""
+"""Tables of cells: the code that CSV, TSV and XLSX share."""
 
 import csv
 import warnings
@@ -8,18 +8,18 @@ from itertools import chain, islice
 from typing import Any
 
 from wordclass.corpus import records
-from wordclass.corpus.lines import Span, decode_lines, spans
+from wordclass.corpus.lines import Span, cut_at_lines, decode_lines
 from wordclass.corpus.reader import ReadOptions, Record
 from wordclass.errors import FormatError, InputError, NoRecordsError
 from wordclass.storage.files import Address, File, open_for_reading
 
-Rows = Iterator[tuple[int | str, Any]]  # cells, or what is wrong
+Rows = Iterator[tuple[int | str, Any]]  # place with cells, or with an error
 
 _DELIMITERS = ",;\t|"
-_SAMPLE = 64  # lines that tell the delimiter
-_MOST_CELLS = 1 << 14  # that are looked at for strange separators
-_LARGEST_CELL = 2**31 - 1  # the most a C long can hold everywhere
-_REASONS = {  # what the csv module says, and what it means
+_SNIFFED_LINES = 64
+_MAX_COUNTED_CELLS = 1 << 14  # distinct label cells that are examined for unusual separators
+_MAX_CELL_CHARACTERS = 2**31 - 1  # the largest C long that all platforms have
+_PROBLEMS = {  # messages of the csv module, and clearer ones
     "unexpected end of data": "a quote is opened and never closed",
     "new-line character seen": "a carriage return in a cell that is not quoted",
 }
@@ -28,142 +28,157 @@ _REASONS = {  # what the csv module says, and what it means
 def read(
     path: File, options: ReadOptions, span: Span | None = None, delimiter: str | None = None
 ) -> Iterator[list[Any]]:
-    """Read a table whose cells are quoted as Excel does it; the options may name the delimiter.
+    """Read a table with cells quoted as Excel does it.
 
-    All values are str, and an empty label cell is no label.
+    All values are str, and an empty label cell is no label. The delimiter of the options takes
+    precedence over the argument.
     """
     delimiter = options.delimiter or delimiter
     delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise InputError(f"delimiter is {delimiter!r}; expected one character, such as ';'")
+        raise InputError(f"delimiter is {delimiter!r}", expected="one character, such as ';'")
     rows = _rows(path, options, delimiter, span)
-    return records.in_blocks(path, records_of(path, rows, options))
+    return records.collect_blocks(path, records_of(path, rows, options))
 
 
 def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
     """Cut a file at line ends that are outside of quotes.
 
-    That is known by counting quotes. Where a cell that is not quoted has an odd number of them
-    this is wrong, and if it cuts a quoted cell, the part before ends in an open quote, which is an
-    error. A remote file stays whole: counting would fetch all of it.
+    Quotes are counted to find such line ends. The count is wrong after an unquoted cell with an odd
+    number of quotes. If this cuts a quoted cell, the span before ends in an open quote, which is an
+    error. A remote file stays whole because counting would download it.
     """
-    found = [] if isinstance(path, Address) else spans(path, options.encoding, n_bytes)
-    kept, n_quotes, begin = [], 0, 0
+    spans = [] if isinstance(path, Address) else cut_at_lines(path, options.encoding, n_bytes)
+    merged_spans = []
+    n_quotes = 0
+    begin = 0
     with open_for_reading(path, stream=True) as stream:
-        for start, end in found:
-            while (left := end - stream.tell()) > 0:
-                n_quotes += stream.read(min(left, 1 << 22)).count(b'"')
-            del start
+        for _, end in spans:
+            while (n_remaining := end - stream.tell()) > 0:
+                n_quotes += stream.read(min(n_remaining, 1 << 22)).count(b'"')
             if n_quotes % 2 == 0:
-                kept.append((begin, end))
+                merged_spans.append((begin, end))
                 begin = end
-    if found and begin < found[-1][1]:
-        kept.append((begin, found[-1][1]))
-    return kept
+    if spans and begin < spans[-1][1]:
+        merged_spans.append((begin, spans[-1][1]))
+    return merged_spans
 
 
 def records_of(path: File, rows: Rows, options: ReadOptions) -> Iterator[Record | FormatError]:
-    """Make records of rows of cells, the first of which names the columns unless told otherwise."""
+    """Convert rows of cells to records. The first row names the columns if there is a header."""
     if options.label_separator == "":
-        whole = "None (--label-separator none) keeps cells whole"
-        raise InputError(f"label_separator is empty; {whole}")
+        raise InputError(
+            "label_separator is empty",
+            expected="a character",
+            hint="use None (--label-separator none) to keep cells whole",
+        )
     place, header = next(rows, (None, []))
     if place is None:
-        raise NoRecordsError(path, None, "empty: expected a header line that names the columns")
+        problem = "the file is empty"
+        raise NoRecordsError(path, None, problem, expected="a header line that names the columns")
     if not options.header:
         rows = chain([(place, header)], rows)
         header = [str(k) for k in range(1, len(header) + 1)]
     fields = records.choose_fields(header, options, path, place)
-    is_whole = options.label_separator in (None, "none")
-    fields = fields.at_positions(header, "" if is_whole else options.label_separator)
-    return records.from_rows(path, _checked(path, rows, fields), options, fields)
+    has_separator = options.label_separator not in (None, "none")
+    fields = fields.at_positions(header, options.label_separator if has_separator else "")
+    return records.from_rows(path, _check_rows(path, rows, fields), options, fields)
 
 
-def _checked(path: File, rows: Rows, fields: records.Fields) -> Rows:
-    """Give the rows, all of one length; in the end, warn where cells hold labels in a strange way.
+def _check_rows(path: File, rows: Rows, fields: records.Fields) -> Rows:
+    """Yield the rows and check that all have the same length.
 
-    At most a few thousand different cells are looked at: classes are fewer.
+    At the end, warn if the label cells look as if another separator were in use. At most a few
+    thousand different cells are examined, as classes are fewer.
     """
     n_columns = len(fields.header or [])
     column = fields.labels[0] if len(fields.labels) == 1 and fields.separator else None
-    seen: Counter[str] = Counter()
+    cell_counts: Counter[str] = Counter()
     for place, cells in rows:
         if len(cells) != n_columns:
-            reason = f"{len(cells)} cells, but the header names {n_columns} columns"
-            yield place, FormatError(path, place, reason)
+            problem = f"{len(cells)} cells, but the header names {n_columns} columns"
+            yield place, FormatError(path, place, problem)
             continue
-        if column is not None and (cells[column] in seen or len(seen) < _MOST_CELLS):
-            seen[cells[column]] += 1
+        if column is not None:
+            cell = cells[column]
+            if cell in cell_counts or len(cell_counts) < _MAX_COUNTED_CELLS:
+                cell_counts[cell] += 1
         yield place, cells
-    if problem := _problem(seen, fields.separator or ""):
-        hint = "label_separator= (--label-separator) tells what separates labels; None: nothing"
-        warnings.warn(f"{path}: {problem}; {hint}", stacklevel=2)
+    if warning := _describe_suspicious_separator(cell_counts, fields.separator or ""):
+        hint = "use label_separator= (--label-separator) to name the separator, or None"
+        warnings.warn(f"{path}: {warning}; {hint}", stacklevel=2)
 
 
-def _problem(cells: Counter[str], separator: str) -> str | None:
-    """Tell of a separator that seems to be part of names, or of another that seems to be in use.
+def _describe_suspicious_separator(cells: Counter[str], separator: str) -> str | None:
+    """Describe a separator that seems to be part of names, or another one that seems to be in use.
 
-    Where a cell holds several labels, these usually occur in other cells too; where it is one name
-    that happens to have the separator in it, its parts occur nowhere else.
+    If a cell holds several labels, these usually occur in other cells too. If it is one name that
+    contains the separator, its pieces occur nowhere else.
 
     Examples
     --------
-    >>> _problem(Counter({"Sales; Returns": 9, "Support": 9}), ";")
+    >>> _describe_suspicious_separator(Counter({"Sales; Returns": 9, "Support": 9}), ";")
     "'Sales; Returns' was read as several labels, which occur in no other cell"
-    >>> _problem(Counter({"sports|news": 9, "sports": 9, "news": 9}), ";")
+    >>> cells = Counter({"sports|news": 9, "sports": 9, "news": 9})
+    >>> _describe_suspicious_separator(cells, ";")
     "'sports|news' looks like several labels, separated by '|'"
     """
     names: Counter[str] = Counter()
     for cell, n_records in cells.items():
         names.update(dict.fromkeys(records.split_cell(cell, separator), n_records))
-    if name := _usual(cells, separator, are_shared=False):
-        return f"{name!r:.60} was read as several labels, which occur in no other cell"
-    for other in _DELIMITERS.replace(separator, ""):
-        name = _usual(names, other, are_shared=True)
-        if other == "|":  # no name has that
-            name = next((each for each in names if len(records.split_cell(each, other)) > 1), None)
-        if name:
-            return f"{name!r:.60} looks like several labels, separated by {other!r}"
+    if typical := _find_typical_cell(cells, separator, are_shared=False):
+        return f"{typical!r:.60} was read as several labels, which occur in no other cell"
+    for delimiter in _DELIMITERS.replace(separator, ""):
+        candidate = _find_typical_cell(names, delimiter, are_shared=True)
+        if delimiter == "|":  # no name contains that
+            compound_names = (n for n in names if len(records.split_cell(n, delimiter)) > 1)
+            candidate = next(compound_names, None)
+        if candidate:
+            return f"{candidate!r:.60} looks like several labels, separated by {delimiter!r}"
     return None
 
 
-def _usual(cells: Counter[str], separator: str, *, are_shared: bool) -> str | None:
-    """Return a cell whose parts all occur in other cells too (or one alone), or all do not.
+def _find_typical_cell(cells: Counter[str], separator: str, *, are_shared: bool) -> str | None:
+    """Return the most frequent cell whose pieces are shared with other cells, or are not.
 
-    None unless most records with a separator have such a cell, and there are a few of them; where
-    the parts are not shared, of each.
+    If `are_shared`, the pieces all occur in other cells too, or one of them is a cell of its own.
+    Otherwise none of them occurs elsewhere. Return None unless most records with a separator have
+    such a cell and there are at least three of them, or three per cell if pieces are not shared.
     """
-    parts = {cell: {*records.split_cell(cell, separator)} for cell in cells if separator in cell}
-    parts = {cell: each for cell, each in parts.items() if len(each) > 1}
-    n_cells = Counter(chain(*parts.values(), (cell.strip() for cell in cells if cell not in parts)))
-    found = [
+    pieces = {cell: {*records.split_cell(cell, separator)} for cell in cells if separator in cell}
+    pieces = {cell: names for cell, names in pieces.items() if len(names) > 1}
+    single_names = (cell.strip() for cell in cells if cell not in pieces)
+    n_cells = Counter(chain(*pieces.values(), single_names))
+    matches = [
         cell
-        for cell, each in parts.items()
-        if {n_cells[part] > 1 for part in each} == {are_shared} or (are_shared and each & {*cells})
+        for cell, names in pieces.items()
+        if {n_cells[name] > 1 for name in names} == {are_shared}
+        or (are_shared and names & {*cells})
     ]
-    n_found, n_least = sum(cells[cell] for cell in found), 3 if are_shared else 3 * len(found)
-    is_usual = found and n_found >= max(n_least, sum(cells[cell] for cell in parts) / 2)
-    return max(found, key=cells.__getitem__) if is_usual else None
+    n_records = sum(cells[cell] for cell in matches)
+    min_records = 3 if are_shared else 3 * len(matches)
+    is_typical = n_records >= max(min_records, sum(cells[cell] for cell in pieces) / 2)
+    return max(matches, key=cells.__getitem__) if matches and is_typical else None
 
 
 def _rows(
     path: File, options: ReadOptions, delimiter: str | None, span: Span | None = None
 ) -> Rows:
-    """Give each row that is not blank, with the line it starts on; of a range, the header first."""
-    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
+    """Yield each row that is not blank with its first line. For a span, the header comes first."""
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARACTERS))
     lines = decode_lines(path, options.encoding)
-    first = [*islice(lines, _SAMPLE)]
-    delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(first, each))
+    first_lines = [*islice(lines, _SNIFFED_LINES)]
+    delimiter = delimiter or max(_DELIMITERS, key=lambda sign: _rate_delimiter(first_lines, sign))
     if span is None:
-        lines = chain(first, lines)
+        lines = chain(first_lines, lines)
     else:
         if span[0] and options.header:
-            yield from islice(_parsed(path, chain(first, lines), delimiter), 1)
+            yield from islice(_parse_rows(path, chain(first_lines, lines), delimiter), 1)
         lines = decode_lines(path, options.encoding, span)
-    yield from _parsed(path, lines, delimiter)
+    yield from _parse_rows(path, lines, delimiter)
 
 
-def _parsed(path: File, lines: Iterable[str], delimiter: str) -> Rows:
+def _parse_rows(path: File, lines: Iterable[str], delimiter: str) -> Rows:
     table = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         line = table.line_num + 1
@@ -172,19 +187,22 @@ def _parsed(path: File, lines: Iterable[str], delimiter: str) -> Rows:
         except StopIteration:
             return
         except csv.Error as error:
-            told = str(error)
-            reason = next((_REASONS[start] for start in _REASONS if told.startswith(start)), told)
-            raise FormatError(path, line, f"the row that starts here: {reason}") from error
+            problem = str(error)
+            for start, clearer_problem in _PROBLEMS.items():
+                if problem.startswith(start):
+                    problem = clearer_problem
+            raise FormatError(path, line, f"the row that starts here: {problem}") from error
         if cells:
             yield line, cells
 
 
-def _fitness(lines: list[str], delimiter: str) -> tuple[bool, int]:
-    """Tell whether a delimiter cuts lines into rows of equal length, and how long the first is."""
+def _rate_delimiter(lines: list[str], delimiter: str) -> tuple[bool, int]:
+    """Return whether a delimiter gives rows of equal length, and the length of the first row."""
     try:
         lengths = [len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells]
     except csv.Error:
         return False, 0
     n_cells = lengths[0] if lengths else 0
-    whole = lengths[:-1] if len(lines) == _SAMPLE else lengths  # the last row may go on
-    return n_cells > 1 and {*whole} == {n_cells}, n_cells
+    if len(lines) == _SNIFFED_LINES:
+        del lengths[-1:]  # the last row may continue in the next line
+    return n_cells > 1 and {*lengths} == {n_cells}, n_cells

@@ -1,4 +1,4 @@
-"""Text files line by line, in any encoding, with the line of a byte that does not belong there."""
+"""Lines of text files in any encoding, with the line number of invalid bytes."""
 
 import codecs
 import io
@@ -11,52 +11,59 @@ from wordclass.corpus.reader import ReadOptions
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import files
 
-_CHUNK = 1 << 16
-_MOST_BLANK = 1 << 20  # characters of white space in a row
+_CHUNK_BYTES = 1 << 16
+_MAX_BLANK_CHARACTERS = 1 << 20  # in a row
 _BYTE_ORDER_MARK = "\ufeff"
-_NOT_DECODED = re.compile("[\udc80-\udcff]")  # bytes that "surrogateescape" let pass
-_CUT_AT_LINES = re.compile(r"utf-8|ascii|iso8859-\d+|cp125\d|koi8-\w+")  # where \n is one byte
+_UNDECODED = re.compile("[\udc80-\udcff]")  # bytes that "surrogateescape" lets pass
+_ENCODINGS_CUT_AT_LINES = re.compile(
+    r"utf-8|ascii|iso8859-\d+|cp125\d|koi8-\w+"
+)  # \n is one byte in these
 
 Span = tuple[int, int]
 
 
 def decode_lines(path: files.File, encoding: str, span: Span | None = None) -> Iterator[str]:
-    """Read the lines of a text file, compressed or not, or of a range of its bytes."""
+    """Yield the lines of a text file, which may be compressed, or of a span of its bytes."""
     with files.open_for_reading(path, stream=True) as stream:
-        for lines in iterate_line_blocks(*_ranged(stream, span), path, encoding):
+        for lines in iterate_line_blocks(*_open_span(stream, span), path, encoding):
             yield from lines
 
 
-def numbered(
+def number_lines(
     path: files.File, options: ReadOptions, span: Span | None = None
 ) -> Iterator[tuple[int, str | FormatError]]:
-    """Give the lines of a text file with their numbers, those of a range counted from its start.
+    """Yield the lines of a text file with their numbers, which count from the start of the span.
 
-    Where bad records are skipped, a line that cannot be decoded is an error in its place.
+    If bad records are skipped, the error takes the place of a line that cannot be decoded.
     """
     if options.on_bad_record == "stop" or not is_cut_at_lines(options.encoding):
         yield from enumerate(decode_lines(path, options.encoding, span), start=1)
         return
-    codec, n_lines = codec_of(options.encoding), 0
+    codec = codec_of(options.encoding)
+    n_lines = 0
     with files.open_for_reading(path, stream=True) as stream:
-        for lines in iterate_line_blocks(
-            *_ranged(stream, span), path, options.encoding, is_strict=False
-        ):
-            is_whole = not _NOT_DECODED.search("".join(lines))
+        blocks = iterate_line_blocks(
+            *_open_span(stream, span), path, options.encoding, is_strict=False
+        )
+        for lines in blocks:
+            is_decoded = not _UNDECODED.search("".join(lines))
             for number, line in enumerate(lines, start=n_lines + 1):
-                found = None if is_whole else _NOT_DECODED.search(line)
-                reason = found and f"byte 0x{ord(found[0]) - 0xDC00:02x} is not valid {codec}"
-                yield number, FormatError(path, number, reason) if reason else line
+                match = None if is_decoded else _UNDECODED.search(line)
+                if match is None:
+                    yield number, line
+                else:
+                    problem = f"byte 0x{ord(match[0]) - 0xDC00:02x} is not valid {codec}"
+                    yield number, FormatError(path, number, problem)
             n_lines += len(lines)
 
 
 def is_cut_at_lines(encoding: str) -> bool:
-    """Whether the byte of a line end is a line end wherever it stands in a file."""
-    return _CUT_AT_LINES.fullmatch(codec_of(encoding).removesuffix("-sig")) is not None
+    """Return True if every line-end byte of this encoding ends a line."""
+    return _ENCODINGS_CUT_AT_LINES.fullmatch(codec_of(encoding).removesuffix("-sig")) is not None
 
 
-def spans(path: files.File, encoding: str, n_bytes: int) -> list[Span]:
-    """Cut a file into ranges of about so many bytes, each of whole lines; [] if it must be one."""
+def cut_at_lines(path: files.File, encoding: str, n_bytes: int) -> list[Span]:
+    """Cut a file into spans of whole lines of about `n_bytes`. Return [] if it must stay whole."""
     size = files.size_of(path)
     is_plain = path.suffix.lower() not in files.COMPRESSIONS and is_cut_at_lines(encoding)
     if size is None or size < 2 * n_bytes or not is_plain:
@@ -65,14 +72,14 @@ def spans(path: files.File, encoding: str, n_bytes: int) -> list[Span]:
     with files.open_for_reading(path) as stream:
         for target in range(n_bytes, size - n_bytes // 2, n_bytes):
             if target > ends[-1]:
-                stream.seek(target - 1)  # a line that ends there is whole
+                stream.seek(target - 1)  # keeps a line whole that ends there
                 stream.readline()
                 ends.append(stream.tell())
-    inside = [end for end in ends if end < size]
-    return [*zip(inside, [*inside[1:], size], strict=True)]
+    starts = [end for end in ends if end < size]
+    return [*zip(starts, [*starts[1:], size], strict=True)]
 
 
-def n_lines_before(path: files.File, end: int) -> int:
+def count_lines_before(path: files.File, end: int) -> int:
     """Count the lines of a file that end before a byte."""
     n_lines = 0
     with files.open_for_reading(path) as stream:
@@ -82,26 +89,26 @@ def n_lines_before(path: files.File, end: int) -> int:
     return n_lines
 
 
-def _ranged(stream: Any, span: Span | None) -> tuple["_Range", bool]:  # noqa: ANN401
-    """Return what reads a range of a stream, and whether it is the beginning of the file."""
+def _open_span(stream: Any, span: Span | None) -> tuple["_SpanReader", bool]:  # noqa: ANN401
+    """Return a reader of a span of a stream, and whether the span starts the file."""
     start, end = span or (0, None)
     if start:
         stream.seek(start)
-    return _Range(stream, None if end is None else end - start), start == 0
+    return _SpanReader(stream, None if end is None else end - start), start == 0
 
 
-class _Range:
-    """As many bytes of a stream as there are, or no more than so many."""
+class _SpanReader:
+    """Reader of all bytes of a stream, or of a limited number."""
 
     def __init__(self, stream: Any, n_bytes: int | None) -> None:  # noqa: ANN401
         self._read = getattr(stream, "read1", stream.read)
-        self._left = n_bytes
+        self._n_remaining = n_bytes
 
     def read1(self, n_bytes: int) -> bytes:
-        if self._left is None:
+        if self._n_remaining is None:
             return bytes(self._read(n_bytes))
-        chunk = bytes(self._read(min(n_bytes, self._left))) if self._left else b""
-        self._left -= len(chunk)
+        chunk = bytes(self._read(min(n_bytes, self._n_remaining))) if self._n_remaining else b""
+        self._n_remaining -= len(chunk)
         return chunk
 
 
@@ -113,55 +120,70 @@ def iterate_line_blocks(
     *,
     is_strict: bool = True,
 ) -> Iterator[list[str]]:
-    r"""Give the lines of a stream of bytes, as many at a time as have come: slow input is no wait.
+    r"""Yield the lines of a stream of bytes as they arrive, without waiting for slow input.
 
-    A line ends at \n only and keeps its end as it is in the file; the first one loses its byte
-    order mark, where `is_first` says that it is the first of a file. Bytes that are not valid are
-    escaped by lone surrogates unless this `is_strict`.
+    A line ends at \n only and keeps its end as it is in the file. If `is_first`, the stream starts
+    a file, and the byte order mark is dropped. Unless `is_strict`, invalid bytes are escaped by
+    lone surrogates.
 
     Raises
     ------
     InputError
         There is no such encoding.
     FormatError
-        A byte is not valid in the encoding; the error names the line. Or there is white space
-        without end, as a small compressed file can hold it.
+        A byte is not valid in the encoding. The error names the line. Or there is endless white
+        space, which a small compressed file can hold.
     """
-    # our own dropping of the mark looks at the first line only; that of utf-8-sig at each
+    # only the mark at the start is dropped here, while utf-8-sig would drop one in every span
     codec = codec_of(encoding).removesuffix("-sig")
     decoder = codecs.getincrementaldecoder(codec)("strict" if is_strict else "surrogateescape")
-    rest, n_lines, n_blank, chunk, has_begun = "", 0, 0, b"first", not is_first
+    incomplete_line = ""
+    n_lines = 0
+    n_blank = 0
+    chunk = b"first"
+    has_text = not is_first
     while chunk:
-        chunk, state = stream.read1(_CHUNK), decoder.getstate()
+        chunk = stream.read1(_CHUNK_BYTES)
+        state = decoder.getstate()
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeError as error:
-            line = n_lines + 1 + _n_line_ends(decoder, state, chunk)
-            raise FormatError(name, line, _reason(error, codec)) from error
-        if not has_begun:
-            text, has_begun = text.removeprefix(_BYTE_ORDER_MARK), bool(text)
+            line = n_lines + 1 + _count_valid_line_ends(decoder, state, chunk)
+            raise _encoding_error(name, line, error, codec) from error
+        if not has_text:
+            text = text.removeprefix(_BYTE_ORDER_MARK)
+            has_text = bool(text)
         n_blank = n_blank + len(text) if text.isspace() else 0
-        if n_blank > _MOST_BLANK:
-            raise FormatError(name, n_lines, f"more than {_MOST_BLANK:,} blanks in a row")
-        rest += text
+        if n_blank > _MAX_BLANK_CHARACTERS:
+            problem = f"more than {_MAX_BLANK_CHARACTERS:,} blanks in a row"
+            raise FormatError(name, n_lines, problem)
+        incomplete_line += text
         if "\n" in text or not chunk:
-            lines = [*io.StringIO(rest, newline="\n")]
-            rest = lines.pop() if chunk and not rest.endswith("\n") else ""
+            lines = [*io.StringIO(incomplete_line, newline="\n")]
+            is_complete = not chunk or incomplete_line.endswith("\n")
+            incomplete_line = "" if is_complete else lines.pop()
             n_lines += len(lines)
             if lines:
                 yield lines
 
 
-def _reason(error: UnicodeError, codec: str) -> str:
-    found = f"not {codec}: {error}"  # a file of UTF-16 without a byte order mark
+def _encoding_error(
+    name: files.File | str, line: int, error: UnicodeError, codec: str
+) -> FormatError:
+    problem = f"not {codec}: {error}"  # a file of UTF-16 without a byte order mark
     if isinstance(error, UnicodeDecodeError):
         byte = error.object[error.start : error.start + 1].hex()
-        found = f"byte 0x{byte} is not valid {codec} ({error.reason})"
-    return f"{found}; give the encoding of the file with encoding= or --encoding"
+        problem = f"byte 0x{byte} is not valid {codec} ({error.reason})"
+    hint = "give the encoding of the file with encoding= or --encoding"
+    return FormatError(name, line, problem, hint=hint)
 
 
-def _n_line_ends(decoder: codecs.IncrementalDecoder, state: Any, chunk: bytes) -> int:  # noqa: ANN401
-    """Count the lines of a chunk before the first byte that is not valid."""
+def _count_valid_line_ends(
+    decoder: codecs.IncrementalDecoder,
+    state: Any,  # noqa: ANN401
+    chunk: bytes,
+) -> int:
+    """Count the lines of a chunk before the first invalid byte."""
     decoder.setstate(state)
     n_line_ends = 0
     with suppress(UnicodeError):
@@ -173,8 +195,10 @@ def _n_line_ends(decoder: codecs.IncrementalDecoder, state: Any, chunk: bytes) -
 def codec_of(encoding: str) -> str:
     """Return Python's own name of an encoding."""
     try:
-        "\n".encode(encoding)  # refuses codecs that are not of text, such as "hex"
+        "\n".encode(encoding)  # refuses codecs that do not encode text, such as "hex"
         return codecs.lookup(encoding).name
     except (LookupError, ValueError) as error:
-        expected = "expected one that Python knows, such as 'utf-8', 'latin-1' or 'utf-16'"
-        raise InputError(f"unknown encoding {encoding!r}; {expected}") from error
+        raise InputError(
+            f"unknown encoding {encoding!r}",
+            expected="one that Python knows, such as 'utf-8', 'latin-1' or 'utf-16'",
+        ) from error

@@ -1,4 +1,4 @@
-"""Labelled texts: what a corpus is, and how one is read from a file, a folder or a data set."""
+"""Labelled texts: the type of a corpus, and readers of files, folders and datasets."""
 
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,17 +16,18 @@ from wordclass.storage.addresses import Address
 
 Label = str | int
 
-_NO_LABEL = (
-    "no label, in a single-label task; on_missing_label= (--on-missing-label) skip leaves such "
-    "records out, empty makes the task multilabel"
+_NO_LABEL = "no label, in a single-label task"
+_NO_LABEL_HINT = (
+    "use on_missing_label='skip' (--on-missing-label skip) to leave such records out, "
+    "or 'empty' to make the task multilabel"
 )
 
 
 class Record(NamedTuple):
-    """One text, its labels in the order of the file, and its split where it has one.
+    """One text with its labels in the order of the file, and its split if it has one.
 
-    `place` is where it stands in the file: the number of a line, or a name such as "row 5". `row`
-    has all its columns by name, where `ReadOptions.keep_rows` asks for them.
+    `place` is the position in the file: a line number, or a name such as "row 5". `row` holds all
+    columns by name if `ReadOptions.keep_rows` is True.
     """
 
     text: str
@@ -38,10 +39,30 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class LabelledCorpus:
-    """Texts and what they are about, in the same order.
+    """Texts and their labels, in the same order.
 
-    `labels` holds one label per text, or, where `is_multilabel`, a list of labels (may be empty).
-    `rows` has the columns of each text, where `ReadOptions.keep_rows` asked for them.
+    Parameters
+    ----------
+    texts : list of str
+        The texts.
+    labels : list
+        One label per text. If `is_multilabel`, one list of labels per text, which may be empty.
+    is_multilabel : bool
+        Whether a text may have any number of labels.
+    rows : list of dict, default=[]
+        All columns of each text, by name. Only some commands read them.
+
+    See Also
+    --------
+    read_corpus : Read labelled texts from a file or folder.
+    Dataset : A training and a test corpus.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> corpus = wc.LabelledCorpus(["good", "bad"], ["positive", "negative"], is_multilabel=False)
+    >>> len(corpus), corpus.labels[0]
+    (2, 'positive')
     """
 
     texts: list[str]
@@ -51,8 +72,27 @@ class LabelledCorpus:
 
     @classmethod
     def of(cls, records: Sequence[Record], is_multilabel: bool) -> "LabelledCorpus":
-        """Make a corpus of records, which need exactly one label each unless it is multilabel."""
-        labels: Any = [each.labels if is_multilabel else each.labels[0] for each in records]
+        """Make a corpus from records.
+
+        Parameters
+        ----------
+        records : sequence of Record
+            The records. In a single-label corpus, each has exactly one label.
+        is_multilabel : bool
+            Whether a text may have any number of labels.
+
+        Returns
+        -------
+        LabelledCorpus
+            Texts, labels and rows of the records.
+
+        Examples
+        --------
+        >>> from wordclass.corpus.reader import LabelledCorpus, Record
+        >>> LabelledCorpus.of([Record("good", ["positive"])], is_multilabel=False).labels
+        ['positive']
+        """
+        labels: Any = [record.labels if is_multilabel else record.labels[0] for record in records]
         rows = [record.row for record in records if record.row is not None]
         return cls([record.text for record in records], labels, is_multilabel, rows)
 
@@ -60,10 +100,28 @@ class LabelledCorpus:
         return len(self.texts)
 
     def __repr__(self) -> str:
-        return f"LabelledCorpus({len(self):,} documents, {_kind(self.is_multilabel)})"
+        return f"LabelledCorpus({len(self):,} documents, {_task_type(self.is_multilabel)})"
 
     def part(self, chosen: Iterable[bool]) -> "LabelledCorpus":
-        """Return the documents that are chosen (one flag per document)."""
+        """Return the chosen documents.
+
+        Parameters
+        ----------
+        chosen : iterable of bool
+            One flag per document.
+
+        Returns
+        -------
+        LabelledCorpus
+            The documents whose flag is True, in the same order.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> corpus = wc.LabelledCorpus(["good", "bad"], ["positive", "negative"], False)
+        >>> corpus.part([False, True]).texts
+        ['bad']
+        """
         flags = [*chosen]
         columns: list[list[Any]] = [self.texts, self.labels, self.rows]
         texts, labels, rows = ([*compress(column, flags)] for column in columns)
@@ -72,7 +130,29 @@ class LabelledCorpus:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A corpus in two parts, with the classes that occur in the training part, sorted."""
+    """A training corpus and a test corpus with the classes of the training corpus.
+
+    Parameters
+    ----------
+    name : str
+        Name of the dataset.
+    train, test : LabelledCorpus
+        Training and test documents.
+    classes : list
+        The classes that occur in the training corpus, sorted.
+
+    See Also
+    --------
+    load_dataset : Load a dataset by name.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> train = wc.LabelledCorpus(["good", "bad"], ["positive", "negative"], False)
+    >>> test = wc.LabelledCorpus(["very good"], ["positive"], False)
+    >>> wc.Dataset("reviews", train, test, ["negative", "positive"]).is_multilabel
+    False
+    """
 
     name: str
     train: LabelledCorpus
@@ -87,38 +167,39 @@ class Dataset:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How the records of a file are to be understood.
+    """Options that say how the records of a file are read.
 
     Parameters
     ----------
     text_field, label_field : str or list of str, optional
-        Names of columns. By default `text`, and `labels`, else `label`. Several columns of text are
-        joined by line breaks; several columns of labels hold 0 and 1, and are the classes.
+        Names of columns. By default `text`, and `labels`, else `label`. Several text columns are
+        joined by line breaks. Several label columns hold 0 and 1 and are named after the classes.
     label_separator : str or None, default=";"
-        What stands between several labels in one cell of a CSV, TSV or XLSX file; None, or
-        "none": nothing, a cell is one label.
+        Separator of several labels in one cell of a CSV, TSV or XLSX file. With None or "none", a
+        cell is one label.
     delimiter : str, optional
-        What stands between the cells of a CSV or TSV file, such as ";" or "tab". By default a tab
-        in TSV files; in CSV files that of `,` `;` tab and `|` which cuts the first lines into
+        Delimiter of the cells of a CSV or TSV file, such as ";" or "tab". By default a tab in TSV
+        files. In CSV files, the one of `,` `;` tab and `|` that splits the first lines into the
         most cells.
     header : bool, default=True
-        Whether the first line of a CSV, TSV or XLSX file names the columns; else their names are
-        1, 2, 3, ...
+        Whether the first line of a CSV, TSV or XLSX file names the columns. If False, the columns
+        are named 1, 2, 3, ...
     encoding : str, default="utf-8"
-        Of text files. A byte order mark is dropped where it is UTF-8.
+        Encoding of text files. A byte order mark of UTF-8 is dropped.
     format : str, optional
-        The name of the format, where the ending does not tell.
+        Name of the format. By default the ending of the file decides.
     texts_only : bool, default=False
-        Labels need not be there and are not read: all records have none.
+        Whether labels are ignored. They may then be missing, and no record has labels.
     keep_rows : bool, default=False
-        Records hold all their columns.
+        Whether records hold all their columns.
     are_remembered : bool, default=False
-        The fields are those a model was trained with: a format that has none ignores them.
+        Whether the fields are those that a model was trained with. A format without fields ignores
+        them.
     has_split : bool, optional
-        Whether all records have a field `split`; None: as the first one shows.
+        Whether all records have a field `split`. By default the first record decides.
     on_bad_record : {"stop", "skip"}, default="stop"
-        What becomes of a record that cannot be read: an error; or blocks hold the error in its
-        place.
+        Whether a record that cannot be read raises an error, or the error takes its place in the
+        block.
     """
 
     text_field: str | Sequence[str] | None = None
@@ -137,10 +218,11 @@ class ReadOptions:
     def __post_init__(self) -> None:
         check_one_of("on_bad_record", self.on_bad_record, ("stop", "skip"))
         for option in ("text_field", "label_field", "label_separator", "delimiter"):
-            given = getattr(self, option)
-            is_list = option.endswith("field") and isinstance(given, list | tuple)
-            if not all(isinstance(each, str | None) for each in (given if is_list else [given])):
-                raise InputError(f"{option} is {given!r:.60}; expected a str")
+            value = getattr(self, option)
+            is_list = option.endswith("field") and isinstance(value, list | tuple)
+            values = value if is_list else [value]
+            if not all(isinstance(item, str | None) for item in values):
+                raise InputError(f"{option} is {value!r:.60}", expected="a str")
 
 
 def read_corpus(
@@ -157,210 +239,283 @@ def read_corpus(
     encoding: str = "utf-8",
     format: str | None = None,
 ) -> LabelledCorpus:
-    """Read labelled texts from a file or folder.
+    r"""Read labelled texts from a file or folder.
 
     Parameters
     ----------
     path : path-like
-        By its ending: .txt or .ft (fastText), .jsonl, .json (an array of objects), .csv, .tsv,
-        .parquet, .xlsx, each also with .gz or .zst behind it; or a folder with one folder per
-        class.
+        A folder with one folder per class, or a file whose ending names its format: .txt or .ft
+        (fastText), .jsonl, .json (an array of objects), .csv, .tsv, .parquet or .xlsx. Each may
+        be followed by .gz or .zst.
     split : str, optional
-        Keep the records whose field `split` has this value; None keeps all.
+        Read the records whose field `split` has this value. By default all records are read.
     multilabel : bool, optional
-        True or False decides; None looks at the whole file, all splits: it is single-label where
-        every document that has labels has exactly one.
+        Whether a document may have any number of labels. By default the whole file with all its
+        splits decides: it is single-label if every document that has labels has exactly one.
     on_missing_label : {"error", "skip", "empty"}, default="error"
-        What becomes of a document without labels ("", null, [] or a blank cell). "skip" leaves it
-        out. In a multilabel task it has an empty list; in a single-label task it is an error,
+        Treatment of documents without labels ("", null, [] or a blank cell). "skip" leaves them
+        out. In a multilabel task they have an empty list. In a single-label task they are an error,
         unless "empty" makes the task multilabel.
-    text_field, label_field : str or list of str, optional
+    text_field : str or list of str, optional
+        Column of texts. By default `text`. Several columns are joined by line breaks.
+    label_field : str or list of str, optional
+        Column of labels. By default `labels`, else `label`. Several columns hold 0 and 1 and are
+        named after the classes.
     label_separator : str or None, default=";"
+        Separator of several labels in one cell of a CSV, TSV or XLSX file. With None, a cell is
+        one label.
     delimiter : str, optional
+        Delimiter of the cells of a CSV or TSV file, such as ";" or "tab". Detected by default.
     header : bool, default=True
+        Whether the first line of a CSV, TSV or XLSX file names the columns. If False, the columns
+        are named 1, 2, 3, ...
     encoding : str, default="utf-8"
+        Encoding of text files.
     format : str, optional
-        See `ReadOptions`.
+        Name of the format. By default the ending of the file decides.
+
+    Returns
+    -------
+    LabelledCorpus
+        Texts and labels in the order of the file.
+
+    Raises
+    ------
+    InputError
+        An option is invalid, or the file has no such format, split or label.
+    FormatError
+        The file is damaged, or a record cannot be read. The message names the line.
+    MissingDataError
+        There is no such file.
+
+    See Also
+    --------
+    load_dataset : Load a published dataset by name.
+    ShardedCorpus.of : Read files that do not fit into memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import wordclass as wc
+    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text("text,label\nWell made,positive\nIt broke,negative\n")
+    >>> corpus = wc.read_corpus(path)
+    >>> corpus.texts, corpus.labels
+    (['Well made', 'It broke'], ['positive', 'negative'])
     """
     options = ReadOptions(
-        text_field, label_field, label_separator, delimiter, header, encoding, format
+        text_field=text_field,
+        label_field=label_field,
+        label_separator=label_separator,
+        delimiter=delimiter,
+        header=header,
+        encoding=encoding,
+        format=format,
     )
-    return CorpusReader(Path(path), options, split, None, multilabel, on_missing_label).read()
+    reader = CorpusReader(
+        Path(path),
+        options,
+        split=split,
+        multilabel=multilabel,
+        on_missing_label=on_missing_label,
+    )
+    return reader.read()
 
 
 def describe_task(is_multilabel: bool, n_classes: int) -> str:
     """Name a task, such as "single-label, 20 classes"."""
-    return f"{_kind(is_multilabel)}, {n_classes:,} classes"
+    return f"{_task_type(is_multilabel)}, {n_classes:,} classes"
 
 
-def _kind(is_multilabel: bool) -> str:
+def _task_type(is_multilabel: bool) -> str:
     return "multilabel" if is_multilabel else "single-label"
 
 
 @dataclass
 class ReadSummary:
-    """What was seen of the records of a corpus, or of a part of it: adds up, in their order.
+    """Facts about the records of a corpus or shard. Summaries add up in the order of the shards.
 
     Parameters
     ----------
-    n_docs, n_skipped
-        How many texts were given, and how many records could not be read and were left out.
-    splits, numbers
-        Which splits there are, and how many labels the records have, of all splits.
-    bare, bad
-        The first record of the split that has no label, and the first one that was left out: as
-        errors that tell where it is.
+    n_docs, n_skipped : int
+        Number of texts that were read, and of records that could not be read and were left out.
+    splits : set of str
+        Names of the splits.
+    label_counts : set of int
+        The numbers of labels that records have, in all splits.
+    first_unlabelled, first_skipped : FormatError, optional
+        The first record of the split without a label, and the first record that was left out.
+        Each is an error that names its line.
     """
 
     n_docs: int = 0
     n_skipped: int = 0
     splits: set[str | None] = field(default_factory=set)
-    numbers: set[int] = field(default_factory=set)
-    bare: FormatError | None = None
-    bad: FormatError | None = None
+    label_counts: set[int] = field(default_factory=set)
+    first_unlabelled: FormatError | None = None
+    first_skipped: FormatError | None = None
 
     def __add__(self, other: "ReadSummary") -> "ReadSummary":
         return ReadSummary(
-            self.n_docs + other.n_docs,
-            self.n_skipped + other.n_skipped,
-            self.splits | other.splits,
-            self.numbers | other.numbers,
-            self.bare or other.bare,
-            self.bad or other.bad,
+            n_docs=self.n_docs + other.n_docs,
+            n_skipped=self.n_skipped + other.n_skipped,
+            splits=self.splits | other.splits,
+            label_counts=self.label_counts | other.label_counts,
+            first_unlabelled=self.first_unlabelled or other.first_unlabelled,
+            first_skipped=self.first_skipped or other.first_skipped,
         )
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which records of a corpus are taken, and how their labels are understood.
+    """The records of a corpus to read, and the rules for their labels.
 
     Parameters
     ----------
     split : str, optional
-        Keep the records of this split; None keeps all.
-    usual_split : str, optional
-        The split to keep where the records have splits and `split` is None.
+        Read the records of this split. By default all records are read.
+    default_split : str, optional
+        The split to read if the records have splits and `split` is None.
     multilabel : bool, optional
+        See `read_corpus`.
     on_missing_label : str, default="error"
-        As `read_corpus` has them.
+        See `read_corpus`.
     """
 
     split: str | None = None
-    usual_split: str | None = None
+    default_split: str | None = None
     multilabel: bool | None = None
     on_missing_label: str = "error"
 
     def __post_init__(self) -> None:
         check_one_of("on_missing_label", self.on_missing_label, ("error", "skip", "empty"))
         if self.multilabel is False and self.on_missing_label == "empty":
-            raise InputError("on_missing_label is 'empty', but the task is to be single-label")
+            raise InputError(
+                "on_missing_label is 'empty' in a single-label task",
+                expected="'error' or 'skip'",
+                hint="use multilabel=True (--multilabel) for documents without a label",
+            )
 
-    def blocks(
+    def select(
         self,
         path: Path | Address | str,
         blocks: Iterable[list[Any]],
-        seen: ReadSummary,
+        summary: ReadSummary,
         *,
         texts_only: bool,
     ) -> Iterator[list[Record]]:
-        """Give the records of the split, block by block, and note what was seen of all."""
-        for mixed in blocks:
-            block = self._readable(mixed, seen)
+        """Yield the records of the split, block by block, and update the summary of all records."""
+        for block_with_errors in blocks:
+            block = self._without_errors(block_with_errors, summary)
             if not block:
                 continue
-            _, labels, split, *_ = zip(*block, strict=True)
-            seen.splits.update(split)
-            seen.numbers.update(map(len, labels))
-            chosen = self._chosen(block)
-            if 0 in seen.numbers and seen.bare is None:
-                bare = next((record for record in chosen if not record.labels), None)
-                seen.bare = None if bare is None else FormatError(path, bare.place, _NO_LABEL)
+            summary.splits.update(record.split for record in block)
+            summary.label_counts.update(len(record.labels) for record in block)
+            chosen = self._in_split(block)
+            if 0 in summary.label_counts and summary.first_unlabelled is None:
+                summary.first_unlabelled = _find_unlabelled(path, chosen)
             if not texts_only:
-                chosen = self._checked(chosen, seen.n_docs)
+                chosen = self._check_labels(chosen, summary.n_docs)
             if chosen:
-                seen.n_docs += len(chosen)
+                summary.n_docs += len(chosen)
                 yield chosen
 
     @staticmethod
-    def _readable(mixed: list[Any], seen: ReadSummary) -> list[Record]:
-        """Return the records of a block, and note the others."""
-        bad = [each for each in mixed if isinstance(each, FormatError)]
-        if not bad:
-            return mixed
-        seen.bad = seen.bad or bad[0]
-        seen.n_skipped += len(bad)
-        return [each for each in mixed if not isinstance(each, FormatError)]
+    def _without_errors(block: list[Any], summary: ReadSummary) -> list[Record]:
+        """Return the records of a block, and count the errors in the summary."""
+        errors = [record for record in block if isinstance(record, FormatError)]
+        if not errors:
+            return block
+        summary.first_skipped = summary.first_skipped or errors[0]
+        summary.n_skipped += len(errors)
+        return [record for record in block if not isinstance(record, FormatError)]
 
-    def _chosen(self, block: list[Record]) -> list[Record]:
+    def _in_split(self, block: list[Record]) -> list[Record]:
         has_splits = block[0].split is not None
-        split = self.split or (self.usual_split if has_splits else None)
+        split = self.split or (self.default_split if has_splits else None)
         if split is None:
             return block
         if not has_splits:
-            raise InputError(f"there is no split {split!r}: the records have no field 'split'")
+            raise InputError(
+                f"there is no split {split!r}: the records have no field 'split'",
+                hint="leave --split (split=) out to read all records",
+            )
         return [record for record in block if record.split == split]
 
-    def _checked(self, block: list[Record], n_before: int) -> list[Record]:
-        """Return the records to be given; refuse several labels where there may be only one."""
+    def _check_labels(self, block: list[Record], n_before: int) -> list[Record]:
+        """Return the records to keep. Refuse several labels in a single-label task."""
         if self.on_missing_label == "skip":
             block = [record for record in block if record.labels]
         for number, record in enumerate(block, start=n_before + 1):
             if self.multilabel is False and len(record.labels) > 1:
-                rule = "a single-label corpus has exactly one per document; read it as multilabel"
-                raise InputError(f"record {number} has {len(record.labels)} labels, but {rule}")
+                raise InputError(
+                    f"record {number} has {len(record.labels)} labels",
+                    expected="exactly one per document in a single-label corpus",
+                    hint="use multilabel=True (--multilabel)",
+                )
         return block
 
-    def check_found(self, seen: ReadSummary, name: object) -> None:
-        """Refuse a corpus of which no record was taken, or could be read."""
-        if seen.bad is not None and not seen.numbers:
-            raise seen.bad
-        if not seen.n_docs:
-            known, missing = (
-                list_some(sorted(map(str, seen.splits))),
-                self.split or self.usual_split,
-            )
-            no_split = f"no record is in split {missing!r}; there are: {known}"
-            raise InputError(f"{name}: no record has a label" if seen.bare else no_split)
+    def check_not_empty(self, summary: ReadSummary, name: object) -> None:
+        """Refuse a corpus without a readable record in the split."""
+        if summary.first_skipped is not None and not summary.label_counts:
+            raise summary.first_skipped
+        if summary.n_docs:
+            return
+        if summary.first_unlabelled:
+            raise InputError(f"{name}: no record has a label")
+        split = self.split or self.default_split
+        splits = list_some(sorted(map(str, summary.splits)))
+        raise InputError(f"no record is in split {split!r}", expected=f"one of {splits}")
 
-    def conclude(self, seen: ReadSummary) -> bool:
-        """Decide between single-label and multilabel: only the last record settles it."""
+    def conclude(self, summary: ReadSummary) -> bool:
+        """Return whether the task is multilabel, which depends on all records."""
         is_multilabel = bool(self.multilabel)
         if self.multilabel is None:
-            has_empty = 0 in seen.numbers and self.on_missing_label == "empty"
-            is_multilabel = max(seen.numbers) > 1 or has_empty
-        if seen.bare and not is_multilabel and self.on_missing_label == "error":
-            raise seen.bare
+            has_empty = 0 in summary.label_counts and self.on_missing_label == "empty"
+            is_multilabel = max(summary.label_counts) > 1 or has_empty
+        if summary.first_unlabelled and not is_multilabel and self.on_missing_label == "error":
+            raise summary.first_unlabelled
         return is_multilabel
+
+
+def _find_unlabelled(path: Path | Address | str, records: list[Record]) -> FormatError | None:
+    """Return an error that names the first record without a label, or None."""
+    for record in records:
+        if not record.labels:
+            return FormatError(path, record.place, _NO_LABEL, hint=_NO_LABEL_HINT)
+    return None
 
 
 @dataclass
 class CorpusReader:
-    """The labelled texts of a file or folder.
+    """Reader of the labelled texts of a file or folder.
 
-    Iterating gives pairs of texts and lists of labels, a few thousand texts at a time, and reads
-    the file anew each time.
+    Iterating yields pairs of texts and lists of labels, a few thousand texts at a time. Each
+    iteration reads the file again.
 
     Parameters
     ----------
     path : Path
+        The file or folder.
     options : ReadOptions
-    split : str, optional
-    usual_split : str, optional
-    multilabel : bool, optional
-    on_missing_label : str, default="error"
-        As `Selection` has them.
+        How records are read.
+    split, default_split, multilabel, on_missing_label
+        See `Selection`.
 
     Attributes
     ----------
-    n_docs, is_multilabel
-        How many texts were given; and `multilabel`, or where that is None, what the labels of the
-        whole file, all splits, say. Known when the iteration is over.
+    n_docs : int
+        Number of texts. Known when the iteration has ended.
+    is_multilabel : bool
+        The option `multilabel`. If it is None, the labels of the whole file with all its splits
+        decide. Known when the iteration has ended.
     """
 
     path: Path
     options: ReadOptions = field(default_factory=ReadOptions)
     split: str | None = None
-    usual_split: str | None = None
+    default_split: str | None = None
     multilabel: bool | None = None
     on_missing_label: str = "error"
     n_docs: int = field(default=0, init=False)
@@ -371,88 +526,118 @@ class CorpusReader:
         self._selection()
 
     def _selection(self) -> Selection:
-        return Selection(self.split, self.usual_split, self.multilabel, self.on_missing_label)
+        return Selection(self.split, self.default_split, self.multilabel, self.on_missing_label)
 
     def __iter__(self) -> Iterator[tuple[list[str], list[list[Label]]]]:
         for block in self._unchanged_blocks():
             yield [record.text for record in block], [record.labels for record in block]
 
     def read(self) -> LabelledCorpus:
-        """Read all of it at once."""
+        """Read the whole corpus into memory."""
         records = [record for block in self._unchanged_blocks() for record in block]
         return LabelledCorpus.of(records, self.is_multilabel)
 
     def records(self) -> Iterator[list[Record]]:
-        """Read texts, labelled or not, with all columns they have and no labels, block by block.
+        """Yield blocks of texts with all their columns and without labels.
 
-        Of a file of lines (.txt, .ft) blank lines are texts too: what is made of line k is line k.
+        In a file of lines (.txt, .ft) blank lines are texts too, so that result k belongs to
+        line k.
         """
         return self._blocks(replace(self.options, texts_only=True, keep_rows=True))
 
     def _unchanged_blocks(self) -> Iterator[list[Record]]:
-        # what is read the second time must be what was read the first time
+        # the second reading must see the same content as the first
         self._state = self._state or storage.file_identity(self.path)
         storage.check_identity(self.path, self._state)
         with storage.require_unchanged(self.path):
             yield from self._blocks(self.options)
 
     def _blocks(self, options: ReadOptions) -> Iterator[list[Record]]:
-        """Give the records of the split, block by block, and look at the labels of all."""
-        self.n_docs, seen, selection = 0, ReadSummary(), self._selection()
+        """Yield the records of the split, block by block, and examine the labels of all records."""
+        self.n_docs = 0
+        summary = ReadSummary()
+        selection = self._selection()
         storage.require_existing(self.path)
         reader = catalogue.entry("corpus_formats", options.format or format_of(self.path))
-        found = reader.read(self.path, options)
-        for block in selection.blocks(self.path, found, seen, texts_only=options.texts_only):
-            self.n_docs = seen.n_docs
+        blocks = reader.read(self.path, options)
+        for block in selection.select(self.path, blocks, summary, texts_only=options.texts_only):
+            self.n_docs = summary.n_docs
             yield block
-        selection.check_found(seen, self.path)
+        selection.check_not_empty(summary, self.path)
         if not options.texts_only:
-            self.is_multilabel = selection.conclude(seen)
+            self.is_multilabel = selection.conclude(summary)
 
 
 def format_of(path: Path | Address) -> str:
-    """Find the corpus format that claims the ending of a path."""
+    """Return the name of the corpus format that has the ending of a path."""
     if path.is_dir():
         return "folders"
     name = storage.uncompressed_name(path).lower()
-    known: list[str] = []
+    all_endings: list[str] = []
     for format in catalogue.names("corpus_formats"):
         endings = catalogue.entry("corpus_formats", format).ENDINGS
         if name.endswith(endings):
             return format
-        known += endings
-    files = f"{', '.join(sorted(known))}, each also with .gz or .zst"
-    all_known = f"known: {files}, or a folder with one folder per class; format= decides otherwise"
-    raise InputError(f"{path}: its ending names no corpus format; {all_known}")
+        all_endings += endings
+    raise InputError(
+        f"{path}: its ending names no corpus format",
+        expected=f"{', '.join(sorted(all_endings))}, each also with .gz or .zst, "
+        "or a folder with one folder per class",
+        hint="use format= to name the format",
+    )
 
 
 def load_dataset(
     name: str, home: str | PathLike[str] | None = None, *, download: bool = False, **options: object
 ) -> Dataset:
-    """Load a data set by name.
+    """Load a dataset by name.
 
     Parameters
     ----------
     name : str
-        A file name in `datasets/`, such as "docstrings".
+        Name of the dataset, such as "docstrings" or "newsgroups20". The command
+        `wordclass datasets` lists all of them.
     home : path-like, optional
-        Where corpora and caches live; by default `WORDCLASS_HOME` or the platform's data folder.
+        Folder of corpora and caches. By default the environment variable `WORDCLASS_HOME`, else
+        the data folder of the platform.
     download : bool, default=False
-        Fetch it first, where it is not here and its owner allows that.
+        Whether to download the dataset if it is missing and its owner allows that.
     **options
-        Those of the data set, such as `strip=("headers",)` for "newsgroups20".
+        Options of the dataset, such as `strip=("headers",)` for "newsgroups20".
+
+    Returns
+    -------
+    Dataset
+        Training and test documents.
 
     Raises
     ------
     MissingDataError
-        It is not here; the message says how to get it and where to put it.
+        The dataset is missing. The message says how to get it and where to put it.
+    InputError
+        There is no dataset of this name, or it has no such option.
+
+    See Also
+    --------
+    read_corpus : Read labelled texts from a file or folder.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> wc.load_dataset("docstrings", strip=())
+    Traceback (most recent call last):
+        ...
+    wordclass.errors.InputError: the dataset docstrings has no option 'strip'; it has no options
     """
     entry = catalogue.entry("datasets", name)
     folder = Path(home) if home else storage.data_home()
     known = [*inspect.signature(entry.load).parameters][1:]
     if unknown := sorted(set(options) - set(known)):
-        has = f"it has {', '.join(known)}" if known else "it has none"
-        raise InputError(f"the data set {name} has no option {unknown[0]!r}; {has}")
+        raise InputError(
+            f"the dataset {name} has no option {unknown[0]!r}",
+            expected=", ".join(known) if known else None,
+            hint=None if known else "it has no options",
+        )
     if download and not entry.SOURCE.is_built and not entry.SOURCE.find(folder):
         entry.SOURCE.fetch(folder)
     dataset: Dataset = entry.load(folder, **options)

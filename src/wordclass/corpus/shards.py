@@ -1,6 +1,6 @@
-"""A corpus in parts, each of which can be read by itself, on any machine that reaches it.
+"""Corpora in shards, each of which any machine that reaches the files can read alone.
 
-A part is a file, a range of a file, or a partition of a table that Dask or Spark holds.
+A shard is a file, a span of a file, or a partition of a Dask or Spark table.
 """
 
 import glob
@@ -27,25 +27,27 @@ from wordclass.options import check_int
 from wordclass.storage import files as storage
 from wordclass.storage.files import Address, File
 
-PART_BYTES = 32 << 20  # of a file that is cut: some ten thousand documents
+SHARD_BYTES = 32 << 20  # some ten thousand documents
 
-_PATTERN = "*?["
-_HIDDEN = (".", "_")  # what Spark and others write beside their parts
+_PATTERN_SIGNS = "*?["
+_HIDDEN_PREFIXES = (".", "_")  # of files that Spark and others write next to their shards
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A file, or a range of one.
+    """A file or a span of one.
 
     Parameters
     ----------
     path : Path or Address
+        The file.
     format : str
-        A file name in `corpus_formats/`.
+        A file name in `corpus/formats/`.
     span : (int, int), optional
-        The range, of bytes or of rows, as the format cuts its files; None: all of it.
+        The span, in bytes or rows as the format cuts its files. None for the whole file.
     state : tuple, optional
-        Of the file when the parts were listed: it must not have changed when it is read.
+        The identity of the file when the shards were listed. The file must not change until it is
+        read.
     """
 
     path: File
@@ -54,40 +56,59 @@ class Shard:
     state: storage.FileIdentity | None = None
 
     def blocks(self, options: ReadOptions) -> Iterator[list[Any]]:
-        """Give the records, block by block; those of an empty part are none."""
+        """Yield the records block by block. An empty shard has no blocks."""
         if self.state is not None and not storage.path_exists(self.path):
-            raise MissingDataError(f"{self.path}: no longer there; it was when the work began")
+            raise MissingDataError(
+                f"{self.path}: the file has disappeared since the work began",
+                hint="put it back and start again",
+            )
         storage.check_identity(self.path, self.state)
         read = catalogue.entry("corpus_formats", self.format).read
-        given = () if self.span is None else (self.span,)
+        span = () if self.span is None else (self.span,)
         try:
-            yield from read(self.path, options, *given)
+            yield from read(self.path, options, *span)
         except NoRecordsError:
             return
         except FormatError as error:
-            raise self.placed(error) from None
+            raise self.with_line_of_file(error) from None
         storage.check_identity(self.path, self.state)
 
-    def placed(self, error: FormatError) -> FormatError:
-        """Return an error with the line of the file, where it has the line of the range."""
+    def with_line_of_file(self, error: FormatError) -> FormatError:
+        """Return an error whose line is counted from the start of the file, not of the span."""
         if error.line is None or self.span is None or not isinstance(error.line, int):
             return error
-        n_before = lines.n_lines_before(self.path, self.span[0])
+        n_before = lines.count_lines_before(self.path, self.span[0])
         return FormatError(error.path, error.line + n_before, error.reason)
 
 
 @dataclass(frozen=True)
 class ShardedCorpus:
-    """Labelled texts in parts; see `ShardedCorpus.of`.
+    r"""Labelled texts in shards that do not have to fit into memory. Use `ShardedCorpus.of`.
 
     Parameters
     ----------
     items : sequence of Shard, or a Dask bag or dataframe, or a Spark DataFrame
-        The parts. A table is worked on by its own engine only.
+        The shards. A table is processed by its own engine only.
     options : ReadOptions
-        How records are read; they name all columns, so that the parts cannot disagree on them.
+        How records are read. They name all columns, so that all shards use the same ones.
     selection : Selection
-        Which records are taken, and how their labels are understood.
+        The records to read, and the rules for their labels.
+
+    See Also
+    --------
+    read_corpus : Read a corpus into memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import wordclass as wc
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.csv").write_text("text,label\nWell made,positive\n")
+    >>> _ = (folder / "b.csv").write_text("text,label\nIt broke,negative\n")
+    >>> corpus = wc.ShardedCorpus.of(folder)
+    >>> len(corpus), corpus.read().labels
+    (2, ['positive', 'negative'])
     """
 
     items: Any
@@ -105,156 +126,353 @@ class ShardedCorpus:
         label_field: str | Sequence[str] | None = None,
         on_missing_label: str = "error",
         on_bad_record: str = "stop",
-        part_bytes: int = PART_BYTES,
-        **options: Any,  # noqa: ANN401 - those of `ReadOptions`
+        part_bytes: int = SHARD_BYTES,
+        **options: Any,  # noqa: ANN401 - of `ReadOptions`
     ) -> "ShardedCorpus":
-        """Find the parts of a corpus in files, folders, patterns and addresses.
+        r"""Find the shards of a corpus in files, folders, patterns and addresses.
 
         Parameters
         ----------
-        data : str, path, or several of them
-            Files in any format that `read_corpus` reads; folders of such files (or with one folder
-            per class, which is one part); patterns such as "docs/*.jsonl"; and addresses that
-            fsspec knows, such as "s3://bucket/docs/*.parquet". A Dask bag or dataframe, or a Spark
-            DataFrame, is a corpus in parts already.
-        split, multilabel, text_field, label_field, on_missing_label
-            As in `read_corpus`.
+        data : str, path-like, or iterable of them
+            Files in any format that `read_corpus` reads, folders of such files, patterns such as
+            "docs/*.jsonl", and addresses that fsspec knows, such as
+            "s3://bucket/docs/*.parquet". A folder with one folder per class is one shard. A
+            Dask bag or dataframe, or a Spark DataFrame, is already a corpus in shards.
+        split : str, optional
+            Read the records whose field `split` has this value. By default all records are read.
+        multilabel : bool, optional
+            Whether a document may have any number of labels. By default the labels decide.
+        text_field, label_field : str or list of str, optional
+            Columns of texts and labels. By default `text`, and `labels`, else `label`.
+        on_missing_label : {"error", "skip", "empty"}, default="error"
+            Treatment of documents without labels, as in `read_corpus`.
         on_bad_record : {"stop", "skip"}, default="stop"
-            Whether a record that cannot be read ends the work, or is left out and counted.
+            Whether a record that cannot be read raises an error, or is left out and counted.
         part_bytes : int, default=32 MiB
-            Files of JSON lines, CSV, TSV, fastText and Parquet are cut into parts of about this
-            size; compressed ones are not.
+            Approximate size of the shards into which files of JSON lines, CSV, TSV, fastText and
+            Parquet are cut. Compressed files are not cut.
         **options
-            Others of `ReadOptions`: `label_separator`, `delimiter`, `header`, `encoding`, `format`.
+            More options of `read_corpus`: `label_separator`, `delimiter`, `header`, `encoding`,
+            `format`.
+
+        Returns
+        -------
+        ShardedCorpus
+            The shards in the order of the files, sorted by name within a folder or pattern.
+
+        Raises
+        ------
+        InputError
+            An option is invalid, or the first record lacks a column.
+        MissingDataError
+            There is no such file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import wordclass as wc
+        >>> path = Path(tempfile.mkdtemp(), "a.csv")
+        >>> _ = path.write_text("text,label\nWell made,positive\nIt broke,negative\n")
+        >>> len(wc.ShardedCorpus.of(path))
+        1
         """
-        reading = ReadOptions(text_field, label_field, on_bad_record=on_bad_record, **options)
+        read_options = ReadOptions(text_field, label_field, on_bad_record=on_bad_record, **options)
         selection = Selection(split, None, multilabel, on_missing_label)
-        return cls.found(data, reading, selection, part_bytes)
+        return cls.find(data, read_options, selection, part_bytes)
 
     @classmethod
-    def found(
+    def find(
         cls,
         data: Any,  # noqa: ANN401 - names, or a table
         options: ReadOptions,
         selection: Selection,
-        part_bytes: int = PART_BYTES,
+        part_bytes: int = SHARD_BYTES,
     ) -> "ShardedCorpus":
-        """Find the parts of a corpus; see `of`."""
+        r"""Find the shards of a corpus.
+
+        Parameters
+        ----------
+        data : str, path-like, iterable of them, or table
+            See `ShardedCorpus.of`.
+        options : ReadOptions
+            How records are read.
+        selection : Selection
+            The records to read, and the rules for their labels.
+        part_bytes : int, default=32 MiB
+            Approximate size of a shard.
+
+        Returns
+        -------
+        ShardedCorpus
+            The shards, with options that name all columns.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from wordclass.corpus.reader import ReadOptions, Selection
+        >>> from wordclass.corpus.shards import ShardedCorpus
+        >>> path = Path(tempfile.mkdtemp(), "a.csv")
+        >>> _ = path.write_text("text,label\nWell made,positive\nIt broke,negative\n")
+        >>> ShardedCorpus.find(path, ReadOptions(), Selection()).options.text_field
+        ['text']
+        """
         check_int("part_bytes", part_bytes, 1)
         if is_table(data):
             return cls(data, _options_for_table(data, options), selection)
         names = [data] if isinstance(data, str | PathLike) else [*data]
         if not names:
-            raise InputError("no files were named: a corpus has at least one part")
-        files = [file for name in names for file in _files(fspath(name))]
-        parts = [part for file in files for part in _cut(file, options, part_bytes)]
-        with progress.on_progress(progress.ignore):  # a look at the first record is no news
-            return cls(parts, _options_for_files(parts, options), selection)
+            raise InputError("no files were named", expected="at least one file or folder")
+        files = [file for name in names for file in _find_files(fspath(name))]
+        shards = [shard for file in files for shard in _cut_file(file, options, part_bytes)]
+        with progress.on_progress(progress.ignore):  # reading the first record takes no time
+            return cls(shards, _options_for_files(shards, options), selection)
 
     def __len__(self) -> int:
         return count_shards(self.items)
 
     def without_items(self) -> "ShardedCorpus":
-        """Return how the parts are read, without the parts: what workers need."""
+        """Return the corpus without its shards, which is all that workers need.
+
+        Returns
+        -------
+        ShardedCorpus
+            The options and the selection.
+
+        Examples
+        --------
+        >>> from wordclass.corpus.shards import Shard, ShardedCorpus
+        >>> len(ShardedCorpus([Shard("docs.csv", "csv")]).without_items())
+        0
+        """
         return replace(self, items=())
 
     def records(
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: ReadSummary,
+        summary: ReadSummary,
         *,
         texts_only: bool = False,
     ) -> Iterator[list[Record]]:
-        """Give the records of one part that are taken, block by block, and note what was seen.
+        """Yield the selected records of one shard, block by block, and update the summary.
 
-        A file none of whose records can be read is an error, also where such are skipped.
+        A file without any readable record is an error, also if bad records are skipped.
+
+        Parameters
+        ----------
+        number : int
+            Number of the shard, for error messages.
+        item : Shard or partition
+            One of `items`.
+        summary : ReadSummary
+            Changed in place.
+        texts_only : bool, default=False
+            Whether labels are ignored and all columns are kept.
+
+        Yields
+        ------
+        list of Record
+            A few thousand records.
+
+        Examples
+        --------
+        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.shards import ShardedCorpus
+        >>> summary = ReadSummary()
+        >>> partition = [{"text": "good", "label": "positive"}]
+        >>> [[record]] = ShardedCorpus(()).records(0, partition, summary)
+        >>> record.labels, summary.n_docs
+        (['positive'], 1)
         """
-        options, own = self.options, ReadSummary()
+        options = self.options
+        shard_summary = ReadSummary()
         if texts_only:
             options = replace(options, texts_only=True, keep_rows=True)
         if not isinstance(item, Shard):
             path = Path(f"partition {number}")
-            found = _table_blocks(path, item, options)
-            yield from self.selection.blocks(path, found, own, texts_only=texts_only)
+            blocks = _table_blocks(path, item, options)
+            yield from self.selection.select(path, blocks, shard_summary, texts_only=texts_only)
         else:
-            found = item.blocks(options)
-            yield from self.selection.blocks(item.path, found, own, texts_only=texts_only)
-            if own.bad is not None and item.span is None and not own.numbers:
-                raise own.bad
-            if own.bad is not None and seen.bad is None:
-                own.bad = item.placed(own.bad)
-            if own.bare is not None:
-                vars(own.bare)["part"] = item  # its line is counted when it is told
-        vars(seen).update(vars(seen + own))
+            yield from self.selection.select(
+                item.path, item.blocks(options), shard_summary, texts_only=texts_only
+            )
+            first_skipped = shard_summary.first_skipped
+            if first_skipped and item.span is None and not shard_summary.label_counts:
+                raise first_skipped
+            if first_skipped and summary.first_skipped is None:
+                shard_summary.first_skipped = item.with_line_of_file(first_skipped)
+            if shard_summary.first_unlabelled is not None:
+                # counting lines is slow: it is done only if the error is raised
+                vars(shard_summary.first_unlabelled)["shard"] = item
+        vars(summary).update(vars(summary + shard_summary))
 
     def blocks(
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: ReadSummary,
+        summary: ReadSummary,
     ) -> Iterator[tuple[list[str], EncodedLabels]]:
-        """Give texts and their labels of one part, block by block."""
-        for block in self.records(number, item, seen):
-            yield [each.text for each in block], encode_labels([each.labels for each in block])
+        """Yield texts and encoded labels of one shard, block by block, and update the summary.
 
-    def conclude(self, seen: ReadSummary, codeframe: Codeframe) -> Codeframe:
-        """Return the codeframe of all parts, of single labels where that is the task."""
-        return replace(codeframe, kind="multilabel" if self.is_multilabel(seen) else "single")
+        Parameters
+        ----------
+        number : int
+            Number of the shard, for error messages.
+        item : Shard or partition
+            One of `items`.
+        summary : ReadSummary
+            Changed in place.
 
-    def is_multilabel(self, seen: ReadSummary) -> bool:
-        """Decide what kind of task it is, when all parts were read; or refuse the corpus."""
-        self.selection.check_found(seen, "the corpus")
+        Yields
+        ------
+        (list of str, EncodedLabels)
+            A few thousand texts with their labels.
+
+        Examples
+        --------
+        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.shards import ShardedCorpus
+        >>> partition = [{"text": "good", "label": "positive"}]
+        >>> [(texts, labels)] = ShardedCorpus(()).blocks(0, partition, ReadSummary())
+        >>> texts, labels.codeframe.classes
+        (['good'], ('positive',))
+        """
+        for block in self.records(number, item, summary):
+            labels = encode_labels([record.labels for record in block])
+            yield [record.text for record in block], labels
+
+    def conclude(self, summary: ReadSummary, codeframe: Codeframe) -> Codeframe:
+        """Return the codeframe of all shards, single-label if the task is.
+
+        Parameters
+        ----------
+        summary : ReadSummary
+            The summary of all shards.
+        codeframe : Codeframe
+            The classes of all shards.
+
+        Returns
+        -------
+        Codeframe
+            The same classes.
+
+        Examples
+        --------
+        >>> from wordclass.corpus.labels import Codeframe
+        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.shards import ShardedCorpus
+        >>> summary = ReadSummary(n_docs=2, label_counts={1})
+        >>> ShardedCorpus(()).conclude(summary, Codeframe(("a", "b"), "multilabel")).kind
+        'single'
+        """
+        return replace(codeframe, kind="multilabel" if self.is_multilabel(summary) else "single")
+
+    def is_multilabel(self, summary: ReadSummary) -> bool:
+        """Return whether the task is multilabel.
+
+        Parameters
+        ----------
+        summary : ReadSummary
+            The summary of all shards.
+
+        Returns
+        -------
+        bool
+            Whether a document may have any number of labels.
+
+        Raises
+        ------
+        InputError
+            No record is in the split, or no record has a label.
+        FormatError
+            A document of a single-label task has no label.
+
+        Examples
+        --------
+        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.shards import ShardedCorpus
+        >>> ShardedCorpus(()).is_multilabel(ReadSummary(n_docs=3, label_counts={1, 2}))
+        True
+        """
+        self.selection.check_not_empty(summary, "the corpus")
         try:
-            return self.selection.conclude(seen)
+            return self.selection.conclude(summary)
         except FormatError as error:
-            part = getattr(error, "part", None)
-            raise error if part is None else part.placed(error) from None
+            shard = getattr(error, "shard", None)
+            raise error if shard is None else shard.with_line_of_file(error) from None
 
-    def read(self, seen: ReadSummary | None = None) -> LabelledCorpus:
-        """Read all parts into memory, and note what was seen."""
-        seen, records = ReadSummary() if seen is None else seen, list[Record]()
+    def read(self, summary: ReadSummary | None = None) -> LabelledCorpus:
+        """Read all shards into memory.
+
+        Parameters
+        ----------
+        summary : ReadSummary, optional
+            Changed in place, to get the number of skipped records.
+
+        Returns
+        -------
+        LabelledCorpus
+            Texts and labels of all shards.
+
+        Examples
+        --------
+        >>> from wordclass.corpus.shards import ShardedCorpus
+        >>> partition = [{"text": "good", "label": "positive"}]
+        >>> ShardedCorpus([partition]).read().labels
+        ['positive']
+        """
+        summary = ReadSummary() if summary is None else summary
+        records: list[Record] = []
         for number, item in enumerate(self.items):
-            for block in self.records(number, item, seen):
+            for block in self.records(number, item, summary):
                 records += block
-        return LabelledCorpus.of(records, self.is_multilabel(seen))
+        return LabelledCorpus.of(records, self.is_multilabel(summary))
 
 
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _files(name: str) -> list[File]:
-    """Return the files that a path, a pattern or an address stands for, sorted."""
+def _find_files(name: str) -> list[File]:
+    """Return the files of a path, a pattern or an address, sorted."""
     if Address.matches(name):
         return _remote_files(Address(name))
     path = Path(name)
     if storage.path_exists(path):
         return _files_of_folder(path) if path.is_dir() else [path]
-    found = sorted(glob.glob(name, recursive=True)) if any(s in name for s in _PATTERN) else []
-    if not found:
+    is_pattern = any(sign in name for sign in _PATTERN_SIGNS)
+    matches = sorted(glob.glob(name, recursive=True)) if is_pattern else []
+    if not matches:
         raise MissingDataError(f"{name}: no such file or folder")
-    return [file for each in found for file in _files(each)]
+    return [file for match in matches for file in _find_files(match)]
 
 
 def _files_of_folder(folder: Path) -> list[File]:
-    """Return the files of a folder of parts; one with a folder per class is a part itself."""
+    """Return the files of a folder of shards. A folder with one folder per class is one shard."""
     if not is_folder_of_shards(folder):
         return [folder]
-    return [*sorted(each for each in folder.iterdir() if not each.name.startswith(_HIDDEN))]
+    return [
+        *sorted(path for path in folder.iterdir() if not path.name.startswith(_HIDDEN_PREFIXES))
+    ]
 
 
 def is_folder_of_shards(path: Path) -> bool:
-    """Whether a path is a folder that holds files and no folders."""
+    """Return True if a path is a folder that holds files and no folders."""
     if not path.is_dir():
         return False
     with storage.as_storage_error(path):
-        found = [each for each in path.iterdir() if not each.name.startswith(_HIDDEN)]
-    return bool(found) and all(each.is_file() for each in found)
+        members = _list_visible(path)
+    return bool(members) and all(member.is_file() for member in members)
+
+
+def _list_visible(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if not path.name.startswith(_HIDDEN_PREFIXES)]
 
 
 def _remote_files(address: Address) -> list[File]:
     if any(sign in address.url for sign in "*[") or address.is_dir():
-        files = [file for file in address.files() if not file.name.startswith(_HIDDEN)]
+        files = [file for file in address.files() if not file.name.startswith(_HIDDEN_PREFIXES)]
         if files:
             return [*files]
     elif address.exists():
@@ -262,9 +480,9 @@ def _remote_files(address: Address) -> list[File]:
     raise MissingDataError(f"{address}: no such file or folder")
 
 
-def _cut(path: File, options: ReadOptions, n_bytes: int) -> list[Shard]:
-    """Return the parts of a file: ranges, where its format has them and it is large."""
-    path = path.absolute() if isinstance(path, Path) else path  # workers may be elsewhere
+def _cut_file(path: File, options: ReadOptions, n_bytes: int) -> list[Shard]:
+    """Return the shards of a file. A large file is cut into spans if its format allows it."""
+    path = path.absolute() if isinstance(path, Path) else path  # workers may run in another folder
     name = options.format or format_of(path)
     state = storage.file_identity(path)
     cut = getattr(catalogue.entry("corpus_formats", name), "cut", None)
@@ -273,35 +491,36 @@ def _cut(path: File, options: ReadOptions, n_bytes: int) -> list[Shard]:
     return [Shard(path, name, span, state) for span in spans or [None]]
 
 
-def _options_for_files(parts: list[Shard], options: ReadOptions) -> ReadOptions:
-    """Name the columns that the first record has, for all parts."""
+def _options_for_files(shards: list[Shard], options: ReadOptions) -> ReadOptions:
+    """Return options that name the columns of the first record, for all shards."""
     peeking = replace(options, keep_rows=True, texts_only=True, on_bad_record="skip")
     problems: list[FormatError] = []
-    for part in parts:
-        for block in part.blocks(peeking):
-            for each in block:
-                if not isinstance(each, Record):
-                    problems.append(each)
-                elif part.format in ("fasttext", "folders"):
+    for shard in shards:
+        for block in shard.blocks(peeking):
+            for record in block:
+                if not isinstance(record, Record):
+                    problems.append(record)
+                elif shard.format in ("fasttext", "folders"):
                     return options
                 else:
-                    return _with_fields([*(each.row or {})], options, part.path, each.place)
-    nothing = NoRecordsError(parts[0].path, None, "no records in any part of the corpus")
-    raise problems[0] if problems else nothing
+                    return _with_fields([*(record.row or {})], options, shard.path, record.place)
+    if problems:
+        raise problems[0]
+    raise NoRecordsError(shards[0].path, None, "no records in any file of the corpus")
 
 
 def _with_fields(
     present: list[str], options: ReadOptions, path: File | Path, place: int | str | None
 ) -> ReadOptions:
     has_labels = bool({"labels", "label", *_as_list(options.label_field)} & {*present})
-    wanted = options if has_labels else replace(options, texts_only=True)
-    fields = records.choose_fields(present, wanted, path, place)
+    needed = options if has_labels else replace(options, texts_only=True)
+    fields = records.choose_fields(present, needed, path, place)
     return replace(
         options,
         text_field=fields.texts,
         label_field=fields.labels or options.label_field or "label",
         has_split=fields.split is not None,
-        are_remembered=True,  # a part in a format without columns has none of these
+        are_remembered=True,  # a shard in a format without columns ignores them
     )
 
 
@@ -313,12 +532,12 @@ def _as_list(names: str | Sequence[str] | None) -> Sequence[str]:
 
 
 def is_table(data: object) -> bool:
-    """Whether this is a table that is in parts already: of Dask, or of Spark."""
+    """Return True for a table of Dask or Spark, which is already in partitions."""
     return type(data).__module__.partition(".")[0] in ("dask", "pyspark")
 
 
 def _options_for_table(table: Any, options: ReadOptions) -> ReadOptions:  # noqa: ANN401
-    """Name the columns of a table; those of a bag are told by its first record."""
+    """Return options that name the columns of a table. The first record of a bag decides."""
     if hasattr(table, "columns"):
         present = [*map(str, table.columns)]
     else:
@@ -328,33 +547,35 @@ def _options_for_table(table: Any, options: ReadOptions) -> ReadOptions:  # noqa
 
 
 def _table_blocks(path: Path, table: Any, options: ReadOptions) -> Iterator[list[Any]]:  # noqa: ANN401
-    """Give the records of one partition; an empty one has none."""
+    """Yield the records of one partition, block by block. An empty one has none."""
     rows = ((f"row {k}", row) for k, row in enumerate(_table_rows(table), start=1))
     try:
-        yield from records.in_blocks(path, records.from_rows(path, rows, options))
+        yield from records.collect_blocks(path, records.from_rows(path, rows, options))
     except NoRecordsError:
         return
 
 
-def _table_rows(table: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - see below
-    """Give the rows of a partition: a frame of pandas, batches of Arrow, dicts, or pairs."""
+def _table_rows(table: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - see the summary
+    """Yield the rows of a partition: a pandas frame, Arrow batches, dicts or pairs."""
     if hasattr(table, "columns") and hasattr(table, "iloc"):
         names = [*map(str, table.columns)]
-        columns = [[_plain(cell) for cell in table[name].tolist()] for name in table.columns]
+        columns = [
+            [_to_json_value(cell) for cell in table[name].tolist()] for name in table.columns
+        ]
         yield from (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
         return
     for row in table:
-        if hasattr(row, "to_pylist"):  # a batch
+        if hasattr(row, "to_pylist"):  # a batch of Arrow
             yield from row.to_pylist()
         elif isinstance(row, Mapping):
             yield row
         else:
             text, labels = row
-            yield {"text": text, "labels": _plain(labels)}
+            yield {"text": text, "labels": _to_json_value(labels)}
 
 
-def _plain(cell: Any) -> Any:  # noqa: ANN401 - whatever a frame holds
-    """Return a cell as JSON would have it: a list for an array, None for what is missing."""
+def _to_json_value(cell: Any) -> Any:  # noqa: ANN401 - any value of a frame
+    """Return a cell as a value of JSON: an array as a list, a missing value as None."""
     if isinstance(cell, str):
         return cell
     if hasattr(cell, "tolist"):

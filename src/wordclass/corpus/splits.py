@@ -1,7 +1,7 @@
-"""Split documents into training and held-out rows, and score held-out rows by the others.
+"""Splits of documents into training and held-out rows, and cross-fitting.
 
-Two kinds of value: the fold number (n,) of each document, and a `Split` of rows. Most are decided
-by a hash of the text, so they depend neither on the order of the documents, nor on the names of the
+A split is given by the fold number (n,) of each document or as a `Split` of rows. Most follow from
+a hash of the text, so they depend neither on the order of the documents, nor on the names of the
 classes, nor on the machine, and equal texts are always on the same side.
 """
 
@@ -36,14 +36,14 @@ def fingerprint_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Which texts a model was trained on, without the texts.
+    """Hashes of the texts that a model was trained on.
 
     Parameters
     ----------
     fingerprints : array of shape (n_docs,)
         A 64-bit hash of each text, sorted.
     shares : array of shape (m,), optional
-        The share of the texts that each class has; None for models of version 0.1.0.
+        The share of each class among the texts. None for models of version 0.1.0.
     """
 
     fingerprints: NDArray[np.uint64]
@@ -51,7 +51,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, texts: Iterable[str], shares: Floats | None = None) -> "TrainingData":
-        """Take the fingerprints of texts."""
+        """Hash the training texts."""
         return cls(np.sort(fingerprint_texts(texts)), shares)
 
     @property
@@ -61,11 +61,11 @@ class TrainingData:
 
     @property
     def fingerprint(self) -> str:
-        """One checksum of all texts, whatever their order."""
+        """A checksum of all texts that does not depend on their order."""
         return digest(self.fingerprints.astype("<u8").tobytes())
 
     def n_shared(self, texts: Iterable[str]) -> int:
-        """Count the given texts that are among the training texts; blank ones do not count."""
+        """Count the texts that are among the training texts, except blank ones."""
         hashes = fingerprint_texts(text for text in texts if text.strip())
         return int(np.isin(hashes, self.fingerprints).sum())
 
@@ -75,11 +75,11 @@ def seed_key(seed: int) -> bytes:
     try:
         return int(seed).to_bytes(16, "little", signed=True)  # NumPy's integers have no to_bytes
     except OverflowError:
-        raise InputError(f"seed is {seed}; expected one between -2**127 and 2**127") from None
+        raise InputError(f"seed is {seed}", expected="one between -2**127 and 2**127") from None
 
 
 def hash_text(text: str, key: bytes = b"") -> int:
-    """Return a 64-bit hash of a text; lone surrogates, legal in a str, are no problem."""
+    """Return a 64-bit hash of a text, which may contain lone surrogates."""
     encoded = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(encoded, digest_size=8, key=key).digest(), "little")
 
@@ -88,28 +88,33 @@ def hash_text(text: str, key: bytes = b"") -> int:
 
 
 def fold_numbers(texts: Iterable[str], n_folds: int, seed: int) -> Ints:
-    """Return the fold of each text: a hash of seed and text, so that order does not matter."""
+    """Return the fold of each text, a hash of seed and text that does not depend on order."""
     key = seed_key(seed)
     return np.fromiter((hash_text(text, key) % n_folds for text in texts), np.int64)
 
 
 def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -> Ints:
-    """Return the fold (n,) of each document.
+    """Return a fold (n,) for each document, with every class spread evenly over the folds.
 
-    The documents of every class are dealt out evenly, one class after the other; a document with
-    several classes is dealt with the smallest of them. Equal texts go to the same fold, except
-    blank ones, so that no document is tested on its own copy. Classes, and the documents of a
-    class, are ordered by hashes of seed and text, so the folds depend neither on the order of the
-    documents nor on the names of the classes.
+    The documents are dealt class after class. A document with several classes is dealt with the
+    smallest of them. Equal texts go to the same fold, except blank ones, so that no document is
+    tested on its own copy. Classes, and the documents of a class, are ordered by hashes of seed and
+    text, so the folds depend neither on the order of the documents nor on the names of the classes.
 
     Parameters
     ----------
-    texts, Y
-        The documents, and their labels (n, m).
+    texts : sequence of str
+        The documents.
+    Y : sparse matrix of shape (n, m)
+        Labels.
+    n_folds : int
+        Number of folds.
+    seed : int
+        Another seed gives other folds.
     """
     key = seed_key(seed)
     hashes = np.fromiter((hash_text(text, key) for text in texts), np.uint64, len(texts))
-    # blank texts give nothing away, and may be many: each is dealt on its own
+    # blank texts leak no labels and may be many, so each is dealt separately
     is_blank = np.fromiter((not text.strip() for text in texts), np.bool_, len(texts))
     by_size = class_order(hashes, Y)
     ranks = _rank_of_smallest_class(by_size, Y)
@@ -118,7 +123,7 @@ def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -
     smallest = np.full(len(distinct), Y.shape[1])
     np.minimum.at(smallest, copies, ranks)
     ranks = np.where(is_blank, ranks, smallest[copies])
-    # in the order of sizes, all classes of two documents would begin at folds of the same parity
+    # ordered by size, all classes of two documents would start at folds of the same parity
     turns = np.append(np.argsort(np.argsort(_class_keys(hashes, Y)[by_size])), Y.shape[1])
     order = np.lexsort((*_label_keys(hashes, Y), hashes, turns[ranks]))
     is_other_text = np.diff(hashes[order], prepend=0) != 0
@@ -132,8 +137,8 @@ def stratified_folds(texts: Sequence[str], Y: Sparse, n_folds: int, seed: int) -
 def scikit_learn_folds(classes: Ints, n_folds: int) -> Ints:
     """Return the fold (n,) of each document as scikit-learn's `StratifiedKFold` deals them.
 
-    Without its warning about classes that have fewer documents than there are folds: a warning
-    cannot be silenced in threads. The folds depend on the order of the documents.
+    This function does not warn about classes with fewer documents than folds, as a warning cannot
+    be silenced in threads. The folds depend on the order of the documents.
 
     Parameters
     ----------
@@ -142,13 +147,13 @@ def scikit_learn_folds(classes: Ints, n_folds: int) -> Ints:
     n_folds : int
         At most the number of documents of the largest class.
     """
-    _, first, own = np.unique(classes, return_index=True, return_inverse=True)
-    by_appearance = np.argsort(np.argsort(first))[own]
-    # sorted by class they are dealt out in turn, then the first of a class go to its first fold
+    _, first_rows, class_numbers = np.unique(classes, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(np.argsort(first_rows))[class_numbers]
+    # documents sorted by class are dealt in turn, then those of a class are sorted by fold
     folds = np.empty(len(classes), np.int64)
     folds[np.argsort(by_appearance, kind="stable")] = np.arange(len(classes)) % n_folds
-    for k in range(len(first)):
-        folds[own == k] = np.sort(folds[own == k])
+    for k in range(len(first_rows)):
+        folds[class_numbers == k] = np.sort(folds[class_numbers == k])
     return folds
 
 
@@ -156,7 +161,7 @@ def scikit_learn_folds(classes: Ints, n_folds: int) -> Ints:
 
 
 class Split(NamedTuple):
-    """Rows of documents to learn from, and rows held out from learning."""
+    """Rows of training documents and rows of held-out documents."""
 
     train: Ints
     held_out: Ints
@@ -168,7 +173,9 @@ class Split(NamedTuple):
 
 
 def fold_splits(folds: Ints) -> list[Split]:
-    """Return one split per fold that has documents: its rows are held out, all others train.
+    """Return one split per fold, whose rows are held out while all others train.
+
+    Folds without documents give no split.
 
     Documents with a negative fold number are in no split.
     """
@@ -182,7 +189,7 @@ def fold_splits(folds: Ints) -> list[Split]:
 def paper_split(n_texts: int, seed: int) -> Split:
     """Return the training and validation rows of the paper's protocol.
 
-    They depend on nothing but number and seed, so that all classifiers share them.
+    They depend on the number of texts and the seed only, so that all classifiers share them.
     """
     order = np.random.default_rng(int(seed) % 2**64).permutation(n_texts)
     n_folds = _n_validation_folds(n_texts)
@@ -191,7 +198,7 @@ def paper_split(n_texts: int, seed: int) -> Split:
 
 
 def validation_split(texts: Sequence[str], Y: Sparse, seed: int) -> Split:
-    """Hold out as many rows as the paper does, the same share of every class.
+    """Hold out as many documents as the paper does, with the same share of every class.
 
     Nothing is held out if there are fewer than 10 texts, or if all of them are copies of one.
     """
@@ -204,7 +211,7 @@ def validation_split(texts: Sequence[str], Y: Sparse, seed: int) -> Split:
 
 
 def share_split(texts: Sequence[str], Y: Sparse, share: float, seed: int) -> Split:
-    """Hold out about this share of every class.
+    """Hold out approximately this share of every class.
 
     The share is rounded to a multiple of 1/20 or of a larger fold, and is at least 1/20. Equal
     texts are on the same side. A class without a training document gets all of its documents back.
@@ -227,14 +234,17 @@ def share_split(texts: Sequence[str], Y: Sparse, share: float, seed: int) -> Spl
     needed = {texts[row] for row in np.flatnonzero((Y @ is_lost > 0) & is_held_out).tolist()}
     is_held_out &= [text not in needed for text in texts]
     if not is_held_out.any():
-        raise InputError(f"{len(texts)} documents are too few to validate with some")
+        raise InputError(
+            f"{len(texts)} documents are too few for validation",
+            hint="use more documents, or a larger share",
+        )
     return Split.of(is_held_out)
 
 
 def _n_validation_folds(n_texts: int) -> int:
-    """Return the number of equal folds of which one validates; 0: no text can be spared.
+    """Return the number of folds for validation, or 0 if there are too few texts.
 
-    A fifth as in the paper, of at most 20,000 texts.
+    As in the paper a fifth of the texts is held out, but at most 20,000.
     """
     if n_texts < _MIN_TEXTS_TO_VALIDATE:
         return 0
@@ -243,14 +253,14 @@ def _n_validation_folds(n_texts: int) -> int:
 
 @dataclass(frozen=True)
 class Holdout:
-    """Which documents are kept aside to measure a model.
+    """The rule that sets documents aside to evaluate a model.
 
     Parameters
     ----------
     share : float
-        Of all documents, about; more than 0 and less than 1.
+        Approximate share of the documents that are held out, above 0 and below 1.
     seed : int, default=0
-        Another seed keeps other documents aside.
+        Another seed holds out other documents.
     """
 
     share: float
@@ -262,7 +272,7 @@ class Holdout:
         seed_key(self.seed)  # refuses a number that is too large
 
     def contains(self, texts: Iterable[str]) -> Flags:
-        """Tell for each text whether it is kept aside."""
+        """Return for each text whether it is held out."""
         limit = self.share * 2.0**64
         key = f"holdout {self.seed}".encode()
         return np.fromiter((hash_text(text, key) < limit for text in texts), np.bool_)
@@ -272,7 +282,7 @@ class Holdout:
 
 
 class HeldOutScores(NamedTuple):
-    """Rows of documents (k,), and the scores (..., k, m) that models without them give."""
+    """Rows of documents (k,) and scores (..., k, m) by models trained without them."""
 
     rows: Ints
     scores: Floats32
@@ -285,17 +295,17 @@ def cross_fit(
     n_docs: int | None = None,
     step: str | None = None,
 ) -> HeldOutScores:
-    """Score the held-out rows of every split by what is learned from its training rows.
+    """Score the held-out rows of every split with a model of its training rows.
 
-    Every learner that needs scores which have not seen a document's own labels calls this.
+    Every learner that needs scores without knowledge of a document's own labels uses this.
 
     Parameters
     ----------
     splits : sequence of Split
-        Their held-out rows do not overlap.
+        The splits. Their held-out rows do not overlap.
     fit_and_score : callable
-        Learns from the training rows of a split, and returns scores (..., k, m) of its k held-out
-        rows.
+        Function that learns from the training rows of a split and returns scores (..., k, m) of its
+        k held-out rows.
     n_docs : int, optional
         Return the scores of all documents in their order, with zeros for rows that no split holds
         out. By default, only held-out rows are returned, split after split.
@@ -313,7 +323,7 @@ def cross_fit(
     """
     no_rows = np.zeros(0, np.int64)
     rows = np.concatenate([no_rows, *(split.held_out for split in splits)])
-    places = np.arange(len(rows)) if n_docs is None else rows
+    positions = np.arange(len(rows)) if n_docs is None else rows
     if n_docs is not None:
         rows = np.arange(n_docs)
     all_scores: Floats32 = np.zeros((len(rows), 0), np.float32)
@@ -324,7 +334,7 @@ def cross_fit(
             shape = (*scores.shape[:-2], len(rows), scores.shape[-1])
             all_scores = np.zeros(shape, np.float32)
         stop = start + len(split.held_out)
-        all_scores[..., places[start:stop], :] = scores
+        all_scores[..., positions[start:stop], :] = scores
         start = stop
     return HeldOutScores(rows, all_scores)
 
@@ -337,8 +347,8 @@ def document_order(
 ) -> Ints:
     """Return the rows of documents in an order that follows from the documents alone.
 
-    Learners that take the documents in this order give the same result for any order in which they
-    came, and for any names of the classes.
+    A learner that uses this order gives the same result for any order of the input and any names
+    of the classes.
 
     Parameters
     ----------
@@ -347,7 +357,7 @@ def document_order(
     Y : sparse matrix of shape (n, m)
         Labels.
     weights : array of shape (n,), optional
-        How much each document counts; this orders copies of a text with the same labels.
+        Weights of the documents, which order copies of a text with the same labels.
     """
     by_label = _label_keys(fingerprints, Y)
     keys = by_label if weights is None else (by_label[0], weights, by_label[1])
@@ -356,7 +366,7 @@ def document_order(
 
 
 def reorder_texts(texts: Sequence[str], order: Ints) -> Sequence[str]:
-    """Return texts in another order; texts on disk bring a method for this, and stay there."""
+    """Return texts in another order. Texts on disk have a method for this and stay there."""
     if hasattr(texts, "reordered"):
         on_disk: Sequence[str] = texts.reordered(order)
         return on_disk
@@ -386,18 +396,18 @@ def _rank_of_smallest_class(by_size: Ints, Y: Sparse) -> Ints:
 def _label_keys(
     hashes: NDArray[np.uint64], Y: Sparse
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return two numbers (n,) per document that tell apart documents with different labels.
+    """Return two numbers (n,) per document that differ for documents with different labels.
 
-    The second, which counts first in `np.lexsort`, does not depend on the names of the classes. It
-    is equal for classes with the same texts, which only the first tells apart.
+    The second is the first key of `np.lexsort` and does not depend on the names of the classes. It
+    is equal for classes with the same texts, which only the first number distinguishes.
     """
     columns = np.arange(1, Y.shape[1] + 1, dtype=np.uint64)
-    return _sum_over_labels(_mixed(columns), Y), _sum_over_labels(_class_keys(hashes, Y), Y)
+    return _sum_over_labels(_mix_bits(columns), Y), _sum_over_labels(_class_keys(hashes, Y), Y)
 
 
 def _class_keys(hashes: NDArray[np.uint64], Y: Sparse) -> NDArray[np.uint64]:
     """Return a hash (m,) of the texts of each class that does not depend on their order."""
-    return _mixed(_sum_over_labels(_mixed(hashes), Y.T.tocsr()))
+    return _mix_bits(_sum_over_labels(_mix_bits(hashes), Y.T.tocsr()))
 
 
 def _sum_over_labels(numbers: NDArray[np.uint64], Y: Sparse) -> NDArray[np.uint64]:
@@ -408,10 +418,10 @@ def _sum_over_labels(numbers: NDArray[np.uint64], Y: Sparse) -> NDArray[np.uint6
     return sums
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return hashes of 64-bit numbers (SplitMix64), so that sums of them do not collide."""
-    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
+    bits = numbers + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits

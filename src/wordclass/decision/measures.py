@@ -173,7 +173,7 @@ def align_labels(
         raise InputError("there are no labels to evaluate")
     union = true.codeframe | predicted.codeframe
     if classes is None or true.codeframe.kind == predicted.codeframe.kind == "matrix":
-        return true.over(union), predicted.over(union), union, 0
+        return true.align_to(union), predicted.align_to(union), union, 0
     codeframe = Codeframe(tuple(sorted(classes)), union.kind)
     known_true, n_dropped = _restricted(true, codeframe)
     if n_dropped:
@@ -182,7 +182,7 @@ def align_labels(
             DroppedLabelsWarning,
             stacklevel=3,
         )
-    return known_true, predicted.over(codeframe), codeframe, n_dropped
+    return known_true, predicted.align_to(codeframe), codeframe, n_dropped
 
 
 def score(Y: Sparse, predicted: Sparse | Flags, codeframe: Codeframe, n_dropped: int = 0) -> Scores:
@@ -247,7 +247,7 @@ def _restricted(encoded: EncodedLabels, codeframe: Codeframe) -> tuple[Sparse, i
     is_strange = np.array([name not in codeframe.index for name in encoded.codeframe.classes], bool)
     Y = encoded.Y[:, np.flatnonzero(~is_strange)]
     kept = EncodedLabels(encoded.codeframe.without(is_strange), Y)
-    return kept.over(codeframe), int(encoded.Y.nnz - Y.nnz)
+    return kept.align_to(codeframe), int(encoded.Y.nnz - Y.nnz)
 
 
 def _ranked_hits(k: int, Y: ArrayLike | Sparse, scores: ArrayLike) -> Floats:

@@ -175,7 +175,7 @@ class SumWeights:
         sums: SecondSums | None = None
         for texts, labels in self.corpus.blocks(number, item, ReadSummary()):
             X = self.vectorizer.transform(texts)
-            held.append((X, labels.over(self.codeframe), self._folds_of(texts)))
+            held.append((X, labels.align_to(self.codeframe), self._folds_of(texts)))
             n_values += X.nnz
             if n_values > _MOST_VALUES:
                 sums = self._plus(sums, held)

@@ -44,7 +44,9 @@ class CountedDocuments:
 
     def __add__(self, other: "CountedDocuments") -> "CountedDocuments":
         codeframe = self.labels.codeframe | other.labels.codeframe
-        Y = sparse.vstack([self.labels.over(codeframe), other.labels.over(codeframe)], format="csr")
+        Y = sparse.vstack(
+            [self.labels.align_to(codeframe), other.labels.align_to(codeframe)], format="csr"
+        )
         return CountedDocuments(
             merge_counted([self.counted, other.counted]),
             EncodedLabels(codeframe, Y),

@@ -292,6 +292,6 @@ def spool_corpus(
     codeframe = Codeframe((), "single")
     for labels in made.labels:
         codeframe = codeframe | labels.codeframe if codeframe.classes else labels.codeframe
-    Y = sparse.vstack([labels.over(codeframe) for labels in made.labels], format="csr")
+    Y = sparse.vstack([labels.align_to(codeframe) for labels in made.labels], format="csr")
     concluded = corpus.conclude(made.seen, codeframe)
     return SpooledTexts(made.parts, folder, engine), EncodedLabels(concluded, Y), made.seen

@@ -109,5 +109,5 @@ def test_a_folder_that_cannot_be_listed_is_a_storage_error(monkeypatch, tmp_path
 def test_a_pipe_among_the_files_is_refused_and_not_waited_for(tmp_path):
     lay_out(tmp_path, {"a/1": "x"})
     os.mkfifo(tmp_path / "a" / "2")
-    with pytest.raises(FormatError, match="2: neither a file nor a folder"):
+    with pytest.raises(FormatError, match="2: a pipe or a device; expected files and folders"):
         read_corpus(tmp_path)

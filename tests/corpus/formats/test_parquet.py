@@ -71,7 +71,7 @@ def test_what_pyarrow_writes_is_read(tmp_path):
 )
 def test_a_label_of_another_type_is_told_with_its_row(tmp_path, column, found):
     reason = refusal(tmp_path, {"text": ["x"], "label": pl.Series(column)})
-    assert reason == f"row 1: field 'label' {found}, expected strings or whole numbers"
+    assert reason == f"row 1: field 'label' {found}; expected strings or whole numbers"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_label_of_another_type_is_told_with_its_row(tmp_path, column, found):
 )
 def test_a_text_that_is_no_string_is_told_with_its_row(tmp_path, column, found):
     reason = refusal(tmp_path, {"text": pl.Series(column), "label": ["a"]})
-    assert reason == f"row 1: field 'text' is {found}, expected a string"
+    assert reason == f"row 1: field 'text' is {found}; expected a string"
 
 
 @pytest.mark.parametrize(

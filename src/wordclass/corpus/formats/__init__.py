@@ -1,15 +1,15 @@
-"""How labelled texts lie on disk: one file per format, its name the name of the format.
+"""Catalogue of corpus formats. The name of a file is the name of a format.
 
 Each entry defines
 
-- `ENDINGS`, the endings of file names it claims, in lower case and without .gz or .zst;
-- `read(path, options)`, which gives the records of a file or folder as an iterator of lists of
-  `Record`, or says in a `FormatError` which file and line it cannot take, and why; where bad
-  records are to be skipped, such an error stands in the place of the record.
+- `ENDINGS`, the endings of its file names, in lower case and without .gz or .zst;
+- `read(path, options)`, which yields the records of a file or folder as lists of `Record`. A
+  record that cannot be read raises a `FormatError` that names the file and the line. If bad
+  records are skipped, the error takes the place of the record.
 
-One whose files can be read in ranges also defines
+If files of the format can be read in spans, the entry also defines
 
-- `cut(path, options, n_bytes)`, the ranges (start, end), of bytes or of rows, to be read apart;
-  an empty list where it is all or nothing;
-- `read(path, options, span)`, which reads a range alone; lines are counted from its start.
+- `cut(path, options, n_bytes)`, which returns the spans (start, end) of bytes or rows that can be
+  read alone, or an empty list if the file must stay whole;
+- `read(path, options, span)`, which reads a span alone and counts lines from its start.
 """

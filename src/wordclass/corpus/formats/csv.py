@@ -1,7 +1,8 @@
-"""CSV, also with `;`, tabs or `|` between cells; labels in one cell are separated by `;`."""
+"""CSV files with `,` `;` tab or `|` as delimiter. Labels in one cell are separated by `;`."""
 
 from wordclass.corpus import cells
 
 ENDINGS = (".csv",)
 
-read, cut = cells.read, cells.cut
+read = cells.read
+cut = cells.cut

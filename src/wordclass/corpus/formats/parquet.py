@@ -1,4 +1,4 @@
-"""Parquet: a column of texts, and one of labels or of lists of labels."""
+"""Parquet files with a column of texts and one of labels or lists of labels."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 
 from wordclass import catalogue
 from wordclass.corpus.reader import ReadOptions
-from wordclass.corpus.records import choose_fields, from_rows, in_blocks
+from wordclass.corpus.records import choose_fields, collect_blocks, from_rows
 from wordclass.errors import FormatError, MissingExtraError
 from wordclass.storage import files
 from wordclass.storage.files import Address, File
@@ -19,15 +19,15 @@ Span = tuple[int, int]  # of rows
 
 ENDINGS = (".parquet",)
 
-_ROWS = 1 << 14  # to be held at a time
-_REMOTE_ROWS = 1 << 10  # decoded at a time, before their size is known
-_ROW_BYTES = 64  # that a row takes at least once it is read, even if all its values are null
+_CHUNK_ROWS = 1 << 14  # held in memory at a time
+_REMOTE_CHUNK_ROWS = 1 << 10  # decoded at a time, before their size is known
+_MIN_ROW_BYTES = 64  # in memory, even if all values are null
 _VALUE_BYTES = 16
-_TOO_LARGE = 77  # exit code of the trial
-_SPARE_MEMORY = 1 << 30  # bytes that the trial may take beyond what the content may
+_TOO_LARGE_EXIT_CODE = 77
+_SPARE_BYTES = 1 << 30  # memory that the trial may use beyond the content
 
-# A damaged file may end the process, and a hostile one may fill the memory: a process of its own
-# reads all rows once, with a limit on its memory, and adds up what they take as Python objects.
+# A damaged file may crash the process, and a hostile one may fill the memory. A separate process
+# therefore reads all rows once, with limited memory, and sums their sizes as Python objects.
 _TRIAL = f"""import os, sys
 from contextlib import suppress
 source = sys.argv[1] or sys.stdin.buffer.read()
@@ -36,7 +36,7 @@ import polars
 with suppress(ImportError, OSError, ValueError):
     import resource
     n_data = int(open("/proc/self/statm").read().split()[5]) * resource.getpagesize()
-    limit = n_data + 4 * max_bytes + {_SPARE_MEMORY}
+    limit = n_data + 4 * max_bytes + {_SPARE_BYTES}
     resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 n_bytes = 0
 def count_values(column):
@@ -45,43 +45,46 @@ def count_values(column):
     if isinstance(column.dtype, polars.Struct):
         return sum(map(count_values, column.struct.unnest()))
     return len(column)
-def measure(part):
+def measure(chunk):
     global n_bytes
-    n_values = sum(map(count_values, part))
-    n_bytes += {_ROW_BYTES} * len(part) + {_VALUE_BYTES} * n_values + part.estimated_size()
+    n_values = sum(map(count_values, chunk))
+    n_bytes += {_MIN_ROW_BYTES} * len(chunk) + {_VALUE_BYTES} * n_values + chunk.estimated_size()
     if n_bytes > max_bytes:
-        os._exit({_TOO_LARGE})
-    return part.head(0)
+        os._exit({_TOO_LARGE_EXIT_CODE})
+    return chunk.head(0)
 table = polars.scan_parquet(source, glob=False)
-if {_ROW_BYTES} * table.select(polars.len()).collect().item() > max_bytes:
-    sys.exit({_TOO_LARGE})
-part = table.slice(start, n_rows) if n_rows else table
-part.map_batches(measure, streamable=True).sink_ipc(os.devnull)"""
+if {_MIN_ROW_BYTES} * table.select(polars.len()).collect().item() > max_bytes:
+    sys.exit({_TOO_LARGE_EXIT_CODE})
+chosen = table.slice(start, n_rows) if n_rows else table
+chosen.map_batches(measure, streamable=True).sink_ipc(os.devnull)"""
 
 Rows = Iterator[tuple[str, tuple[Any, ...]]]
 
 
 def read(path: File, options: ReadOptions, span: Span | None = None) -> Iterator[list[Any]]:
-    """Read a Parquet file, or a range of its rows, some thousand rows at a time.
+    """Read a Parquet file or a span of its rows, some thousand rows at a time.
 
     Errors name the row, counted from 1.
     """
     files.require_existing(path)
     is_remote = isinstance(path, Address) and not _is_compressed(path)
-    names, n_rows, rows_of = (_opened_by_arrow if is_remote else _opened)(path, span)
+    open_table = _open_with_pyarrow if is_remote else _open_with_polars
+    names, n_rows, rows_of = open_table(path, span)
     fields = choose_fields(names, options, path, None)
-    used = [*fields.texts, *fields.labels, *([] if fields.split is None else [fields.split])]
-    columns = names if options.keep_rows else used
+    chosen = [*fields.texts, *fields.labels]
+    if fields.split is not None:
+        chosen.append(fields.split)
+    columns = names if options.keep_rows else chosen
     start, end = span or (0, n_rows)
     rows = rows_of(columns, start, end)
     records = from_rows(path, rows, options, fields.at_positions(columns))
-    return in_blocks(path, records, end - start)
+    return collect_blocks(path, records, end - start)
 
 
 def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
-    """Cut a file into ranges of rows of about so many bytes, where pyarrow is here at row groups.
+    """Cut a file into spans of rows of about `n_bytes`, at row groups if pyarrow is installed.
 
-    Without, a range may begin inside a row group, which is then read for both of its parts.
+    Without pyarrow a span may begin inside a row group, which is then read for two spans.
     """
     size = files.size_of(path)
     if _is_compressed(path) or size is None or size < 2 * n_bytes:
@@ -91,14 +94,15 @@ def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
     except MissingExtraError:
         if isinstance(path, Address):
             raise
-        _, n_rows, _ = _opened(path, (0, 1))
-        n_parts = max(1, round(size / n_bytes))
-        groups = [n_rows // n_parts + (k < n_rows % n_parts) for k in range(n_parts)]
-    most, ends = max(1, round(sum(groups) * n_bytes / size)), [0]
+        _, n_rows, _ = _open_with_polars(path, (0, 1))
+        n_spans = max(1, round(size / n_bytes))
+        groups = [n_rows // n_spans + (k < n_rows % n_spans) for k in range(n_spans)]
+    max_rows = max(1, round(sum(groups) * n_bytes / size))
+    ends = [0]
     n_before = 0
     for n_rows in groups:
         n_before += n_rows
-        if n_before - ends[-1] >= most or n_before == sum(groups):
+        if n_before - ends[-1] >= max_rows or n_before == sum(groups):
             ends.append(n_before)
     return [(start, end) for start, end in pairwise(ends) if end > start]
 
@@ -107,10 +111,10 @@ def _is_compressed(path: File) -> bool:
     return path.suffix.lower() in files.COMPRESSIONS
 
 
-def _opened(
+def _open_with_polars(
     path: File, span: Span | None
 ) -> tuple[list[str], int, Callable[[list[str], int, int], Rows]]:
-    """Return the columns of a local file, its number of rows, and what reads a range of them."""
+    """Return the columns and the number of rows of a local file, and a function that reads rows."""
     import polars as pl
 
     is_plain = isinstance(path, Path) and path.is_file() and not _is_compressed(path)
@@ -121,29 +125,29 @@ def _opened(
 
     def rows(columns: list[str], start: int, end: int) -> Rows:
         chosen = table.select(columns)
-        for first in range(start, end, _ROWS):
-            part = chosen.slice(first, min(_ROWS, end - first)).collect()
-            yield from ((f"row {k}", row) for k, row in enumerate(part.iter_rows(), first + 1))
+        for first in range(start, end, _CHUNK_ROWS):
+            chunk = chosen.slice(first, min(_CHUNK_ROWS, end - first)).collect()
+            yield from ((f"row {k}", row) for k, row in enumerate(chunk.iter_rows(), first + 1))
 
     return table.collect_schema().names(), n_rows, rows
 
 
-def _opened_by_arrow(
+def _open_with_pyarrow(
     path: File, span: Span | None
 ) -> tuple[list[str], int, Callable[[list[str], int, int], Rows]]:
-    """Do the same for a remote file, of which polars would fetch everything."""
+    """Open a remote file without downloading all of it, which polars would do."""
     groups = _n_rows_of_groups(path)
     growth = files.growth_of(path)
-    growth.add(_ROW_BYTES * sum(groups))
+    growth.add(_MIN_ROW_BYTES * sum(groups))
     with _arrow_file(path) as file:
         names = file.schema_arrow.names
 
     def rows(columns: list[str], start: int, end: int) -> Rows:
         ends = [*accumulate(groups)]
-        wanted = [k for k, last in enumerate(ends) if last > start and last - groups[k] < end]
-        number = ends[wanted[0]] - groups[wanted[0]] if wanted else 0
+        chosen = [k for k, last in enumerate(ends) if last > start and last - groups[k] < end]
+        number = ends[chosen[0]] - groups[chosen[0]] if chosen else 0
         with _arrow_file(path) as file:
-            for batch in file.iter_batches(_REMOTE_ROWS, row_groups=wanted, columns=columns):
+            for batch in file.iter_batches(_REMOTE_CHUNK_ROWS, row_groups=chosen, columns=columns):
                 growth.add(batch.nbytes)
                 values = [batch.column(name).to_pylist() for name in columns]
                 for row in zip(*values, strict=True):
@@ -155,7 +159,7 @@ def _opened_by_arrow(
 
 
 def _n_rows_of_groups(path: File) -> list[int]:
-    """Return the number of rows of each row group, after a check of their declared sizes."""
+    """Return the number of rows of each row group after checking the declared sizes."""
     with _arrow_file(path) as file:
         groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
     files.growth_of(path).add(sum(max(0, group.total_byte_size) for group in groups))
@@ -164,7 +168,7 @@ def _n_rows_of_groups(path: File) -> list[int]:
 
 @contextmanager
 def _arrow_file(path: File) -> Iterator[Any]:
-    parquet = catalogue.import_extra("pyarrow.parquet", f"to read {path} in parts", "fsspec")
+    parquet = catalogue.import_extra("pyarrow.parquet", f"to read {path} in shards", "fsspec")
     with (
         files.open_raw(path) as stream,
         files.wrap_foreign_errors(path, "not a Parquet file, or a damaged one"),
@@ -173,7 +177,7 @@ def _arrow_file(path: File) -> Iterator[Any]:
 
 
 def _try_out(path: File, source: Path | bytes, span: Span | None) -> None:
-    """Read all rows in another process, and refuse a file that crashes it or expands too far."""
+    """Read all rows in another process to detect a file that crashes it or expands too far."""
     content = None if isinstance(source, Path) else source
     start, end = span or (0, 0)
     name = str(path) if content is None else ""
@@ -181,11 +185,11 @@ def _try_out(path: File, source: Path | bytes, span: Span | None) -> None:
     numbers = map(str, (start, end - start, growth.limit()))
     command = [sys.executable, "-P", "-c", _TRIAL, name, *numbers]
     trial = subprocess.run(command, input=content, capture_output=True, check=False)
-    if trial.returncode == _TOO_LARGE:
+    if trial.returncode == _TOO_LARGE_EXIT_CODE:
         raise growth.error()
     if trial.returncode:
         lines = trial.stderr.decode(errors="replace").strip().splitlines() or ["no reason"]
         reason = lines[-1] if trial.returncode > 0 else lines[0]
-        hint = f"; if it is sound, {growth.remedy}" if "allocat" in reason else ""
-        problem = f"not a Parquet file, or a damaged one: {reason:.200}{hint}"
-        raise FormatError(path, None, problem)
+        hint = f"if it is sound, {growth.remedy}" if "allocat" in reason else None
+        problem = f"not a Parquet file, or a damaged one: {reason:.200}"
+        raise FormatError(path, None, problem, hint=hint)

@@ -1,4 +1,4 @@
-"""Cells between tabs with a header line, quoted as in CSV; labels are separated by `;`."""
+"""TSV files with a header line and quotes as in CSV. Labels are separated by `;`."""
 
 from functools import partial
 
@@ -6,4 +6,5 @@ from wordclass.corpus import cells
 
 ENDINGS = (".tsv",)
 
-read, cut = partial(cells.read, delimiter="\t"), cells.cut
+read = partial(cells.read, delimiter="\t")
+cut = cells.cut

@@ -1,4 +1,4 @@
-"""Workbooks of Excel: the first sheet, its cells taken for text as those of a CSV file are."""
+"""Excel workbooks: the cells of the first sheet, read as text like those of a CSV file."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -6,66 +6,66 @@ from pathlib import Path
 from typing import Any
 
 from wordclass import catalogue
-from wordclass.corpus import cells as cells
-from wordclass.corpus import records
+from wordclass.corpus import cells, records
 from wordclass.corpus.reader import ReadOptions, Record
 from wordclass.errors import FormatError, MissingExtraError
 from wordclass.storage import files
 
 ENDINGS = (".xlsx",)
 
-# those of Excel
+# the limits of Excel
 MAX_ROWS = 1_048_576
 MAX_COLUMNS = 16_384
 
-_CELL_BYTES = 8  # of a cell in a list, beside its text
+_CELL_BYTES = 8  # memory of a cell in a list, without its text
 
 
 def read(path: Path, options: ReadOptions) -> Iterator[list[Record]]:
-    """Read the non-empty rows of the first sheet, with the results of formulas."""
-    return records.in_blocks(path, cells.records_of(path, _rows(path), options))
+    """Read the rows of the first sheet that are not empty, with the results of formulas."""
+    return records.collect_blocks(path, cells.records_of(path, _rows(path), options))
 
 
 def _rows(path: Path) -> cells.Rows:
-    """Give the rows that are not empty, all at least as long as the first."""
+    """Yield the rows that are not empty, all at least as long as the first."""
     n_columns = 0
     content = files.read_content(path)
     growth = files.growth_of(path, len(content))
     with io.BytesIO(content) as stream:
-        for number, cells in _stored_rows(path, stream):
-            n_used = max(cells, default=0)
-            n_columns = n_columns or n_used  # as many as there are in the header
+        for number, texts in _stored_rows(path, stream):
+            n_used = max(texts, default=0)
+            n_columns = n_columns or n_used  # the number of columns of the header
             if n_used:
                 n_cells = max(n_used, n_columns)
-                growth.add(_CELL_BYTES * n_cells + sum(map(len, cells.values())))
+                growth.add(_CELL_BYTES * n_cells + sum(map(len, texts.values())))
                 row = [""] * n_cells
-                for column, text in cells.items():
+                for column, text in texts.items():
                     row[column - 1] = text
                 yield f"row {number}", row
 
 
 def _stored_rows(path: Path, content: io.BytesIO) -> Iterator[tuple[int, dict[int, str]]]:
-    """Give the number of each row in the file, and its cells that are not empty by their column.
+    """Yield the number of each row in the file and its cells that are not empty, by column.
 
-    `openpyxl.iter_rows` makes the rows and cells in between, whose number the file sets at will.
+    `openpyxl.iter_rows` also creates all rows and cells in between, so a small file could ask for
+    any number of them.
     """
     n_before = 0
     try:
         files.check_archive(path, content)
-        for number, cells in _parse_first_sheet(path, content):
+        for number, described_cells in _parse_first_sheet(path, content):
             _check_number("row", number, n_before + 1, MAX_ROWS)
             n_before = number
-            yield number, _used_cells(cells)
+            yield number, _texts_by_column(described_cells)
     except (FormatError, MissingExtraError):
         raise
-    except Exception as error:  # whatever a strange file makes of zipfile, XML and openpyxl
+    except Exception as error:  # zipfile, XML and openpyxl raise many kinds
         raise FormatError(path, None, f"not a workbook, or a damaged one: {error}") from error
 
 
 def _parse_first_sheet(
     path: Path, content: io.BytesIO
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Give the number of each row that is in the file, and its cells as openpyxl describes them."""
+    """Yield the number of each row in the file and its cells as openpyxl describes them."""
     openpyxl = catalogue.import_extra("openpyxl", f"to read {path}")
     reader = catalogue.import_extra("openpyxl.worksheet._reader", f"to read {path}")
     book = openpyxl.load_workbook(content, read_only=True, data_only=True)
@@ -83,17 +83,17 @@ def _parse_first_sheet(
 
 
 class _SharedStrings(list[str]):
-    """List of the texts that cells refer to by number, without negative numbers."""
+    """Texts that cells refer to by number. Negative numbers are refused."""
 
-    def __getitem__(self, number: Any) -> Any:  # noqa: ANN401 - of list
+    def __getitem__(self, number: Any) -> Any:  # noqa: ANN401 - as in list
         if number < 0:
             raise IndexError(f"shared string {number}")
         return super().__getitem__(number)
 
 
-def _used_cells(cells: Iterable[dict[str, Any]]) -> dict[int, str]:
+def _texts_by_column(described_cells: Iterable[dict[str, Any]]) -> dict[int, str]:
     texts = {}
-    for cell in cells:
+    for cell in described_cells:
         if text := _as_text(cell["value"]):
             _check_number("column", cell["column"], 1, MAX_COLUMNS)
             texts[cell["column"]] = text
@@ -102,7 +102,7 @@ def _used_cells(cells: Iterable[dict[str, Any]]) -> dict[int, str]:
 
 def _check_number(kind: str, number: int, lowest: int, highest: int) -> None:
     if not lowest <= number <= highest:
-        raise ValueError(f"{kind} {number}, where {lowest:,} to {highest:,} are possible")
+        raise ValueError(f"{kind} {number} is not between {lowest:,} and {highest:,}")
 
 
 def _as_text(value: object) -> str:
