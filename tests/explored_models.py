@@ -6,7 +6,7 @@ import numpy as np
 from made_up import WORDS, corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 
 KINDS = ("linear", "nearest", "svm", "cnn")
 OPTIONS = {

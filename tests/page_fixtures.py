@@ -5,7 +5,7 @@ import pytest
 from made_up import corpus
 
 from wordclass.cli import demo
-from wordclass.corpus.reader import Dataset, LabelledCorpus
+from wordclass.corpus.documents import Dataset, LabelledCorpus
 from wordclass.explorer.term_map import Panel, TermMap
 
 HOSTILE = '</script><b>&"'

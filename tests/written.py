@@ -7,7 +7,7 @@ import json
 import openpyxl
 import polars as pl
 
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.storage import files
 
 

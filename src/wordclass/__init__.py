@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from wordclass import torch as torch
     from wordclass.classifiers.factory import classifier as classifier
     from wordclass.classifiers.tuning import tune as tune
-    from wordclass.corpus.reader import Dataset as Dataset
-    from wordclass.corpus.reader import LabelledCorpus as LabelledCorpus
+    from wordclass.corpus.documents import Dataset as Dataset
+    from wordclass.corpus.documents import LabelledCorpus as LabelledCorpus
     from wordclass.corpus.reader import load_dataset as load_dataset
     from wordclass.corpus.reader import read_corpus as read_corpus
     from wordclass.corpus.shards import ShardedCorpus as ShardedCorpus
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from wordclass.vectors.word_vectors import WordVectors as WordVectors
 
 _HOMES = {
-    "Dataset": "corpus.reader",
+    "Dataset": "corpus.documents",
     "DocumentVectorizer": "text.vectorizer",
     "EmbeddingMatrix": "embedding.matrix",
     "EngineError": "errors",
     "FormatError": "errors",
     "IdBatch": "text.sequences",
     "InputError": "errors",
-    "LabelledCorpus": "corpus.reader",
+    "LabelledCorpus": "corpus.documents",
     "MissingDataError": "errors",
     "MissingExtraError": "errors",
     "ShardedCorpus": "corpus.shards",

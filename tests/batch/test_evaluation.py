@@ -4,7 +4,7 @@ from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass.batch.evaluation import evaluate_model
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.decision.measures import ndcg_at, precision_at
 
 TEXTS, LABELS = corpus(90)

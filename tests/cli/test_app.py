@@ -7,7 +7,7 @@ from made_up import corpus
 
 from wordclass.cli import demo
 from wordclass.corpus.datasets import _download
-from wordclass.corpus.reader import Dataset, LabelledCorpus
+from wordclass.corpus.documents import Dataset, LabelledCorpus
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordclass import catalogue, progress
-from wordclass.corpus.reader import CorpusReader, LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus.documents import LabelledCorpus
+from wordclass.corpus.reader import CorpusReader, read_corpus
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError, MissingDataError
 
 FORMATS = catalogue.names("corpus_formats")

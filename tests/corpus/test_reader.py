@@ -8,7 +8,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from wordclass.corpus.reader import CorpusReader, LabelledCorpus, ReadOptions, Record, read_corpus
+from wordclass.corpus.documents import LabelledCorpus, Record
+from wordclass.corpus.reader import CorpusReader, read_corpus
+from wordclass.corpus.selection import ReadOptions
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import FormatError, InputError, MissingDataError, StorageError
 from wordclass.options import check_lengths, list_texts

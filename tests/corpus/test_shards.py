@@ -14,7 +14,7 @@ from in_parts import assert_equal_vectors, write_parts
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass.corpus.reader import ReadSummary
+from wordclass.corpus.selection import ReadSummary
 
 TEXTS, LABELS = corpus(120)
 AWKWARD = [f'{text}\nsaid "{k}", and; more\té' for k, text in enumerate(TEXTS)]

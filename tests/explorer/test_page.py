@@ -13,7 +13,7 @@ from made_up import corpus
 from running_service import running
 
 import wordclass as wc
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.explorer.page import MAX_PAGE_BYTES, Page, export_page
 from wordclass.explorer.views import Exploration
 

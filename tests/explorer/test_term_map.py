@@ -9,7 +9,7 @@ from made_up import corpus
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.explorer.term_map import (

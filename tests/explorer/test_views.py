@@ -5,7 +5,7 @@ import pytest
 from explored_models import KINDS, documents, model
 
 import wordclass as wc
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.errors import InputError
 from wordclass.explorer.views import Exploration
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from reproduction.conftest import write_corpus
 
-from wordclass.corpus.reader import Dataset, LabelledCorpus
+from wordclass.corpus.documents import Dataset, LabelledCorpus
 from wordclass.reproduction import emotions, sources
 from wordclass.reproduction.runner import do
 from wordclass.reproduction.runs import Results, Run

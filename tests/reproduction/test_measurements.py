@@ -6,7 +6,7 @@ from made_up import corpus, multilabel_corpus
 from scipy import sparse
 
 import wordclass as wc
-from wordclass.corpus.reader import Dataset, LabelledCorpus
+from wordclass.corpus.documents import Dataset, LabelledCorpus
 from wordclass.reproduction import measurements
 from wordclass.reproduction.runs import Run
 

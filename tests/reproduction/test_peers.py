@@ -8,7 +8,7 @@ import pytest
 from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.reproduction import peer_script, peers
 from wordclass.reproduction.outlook import Outlook
 from wordclass.reproduction.plan import Plan

@@ -21,7 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordclass.corpus.formats import parquet
-from wordclass.corpus.reader import ReadOptions, read_corpus
+from wordclass.corpus.reader import read_corpus
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError
 from wordclass.storage import compression, files
 from wordclass.storage.files import Growth

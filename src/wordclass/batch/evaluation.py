@@ -11,8 +11,8 @@ import numpy as np
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32
 from wordclass.batch.row_files import open_row_writer
+from wordclass.corpus.documents import Label, LabelledCorpus
 from wordclass.corpus.labels import encode_labels
-from wordclass.corpus.reader import Label, LabelledCorpus
 from wordclass.decision import measures
 from wordclass.decision.measures import ClassScores, DroppedLabelsWarning, Scores
 from wordclass.decision.predictions import Predictions

@@ -11,7 +11,8 @@ from typing import Any
 from wordclass.batch.evaluation import Evaluation, evaluate_block
 from wordclass.batch.predictions import merge_prediction, predict_rows
 from wordclass.batch.row_files import open_row_writer
-from wordclass.corpus.reader import LabelledCorpus, ReadSummary, Record
+from wordclass.corpus.documents import LabelledCorpus, Record
+from wordclass.corpus.selection import ReadSummary
 from wordclass.corpus.shards import Shard, ShardedCorpus
 from wordclass.corpus.splits import Holdout
 from wordclass.engines.engine import Job

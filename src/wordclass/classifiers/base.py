@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.classifiers._saving import SavedClassifier
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, read_labelled_texts
-from wordclass.corpus.reader import Label
 from wordclass.corpus.shards import ShardedCorpus
 from wordclass.corpus.splits import (
     Holdout,

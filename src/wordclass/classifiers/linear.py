@@ -10,8 +10,8 @@ import numpy as np
 from wordclass.arrays import Floats, Ints
 from wordclass.classifiers.base import TextClassifier
 from wordclass.classifiers.factory import classifier
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe, EncodedLabels
-from wordclass.corpus.reader import Label
 from wordclass.corpus.splits import stratified_folds
 from wordclass.decision.measures import check_target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from wordclass.arrays import Floats, Sparse
 from wordclass.classifiers.base import TextClassifier
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import EncodedLabels
-from wordclass.corpus.reader import Label
 from wordclass.corpus.splits import class_order, fingerprint_texts, stratified_folds
 from wordclass.decision.tree_scorer import ClassTree, TreeScorer
 from wordclass.errors import InputError

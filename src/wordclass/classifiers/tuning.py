@@ -19,8 +19,8 @@ import numpy as np
 from wordclass import catalogue, progress
 from wordclass.classifiers.factory import check_options
 from wordclass.classifiers.factory import classifier as make_classifier
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import check_class_count, read_labelled_texts
-from wordclass.corpus.reader import Label
 from wordclass.corpus.splits import fingerprint_texts, share_split
 from wordclass.decision.measures import check_target, evaluate
 from wordclass.embedding.estimator import Labels

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wordclass.corpus.reader import Label
+from wordclass.corpus.documents import Label
 from wordclass.errors import InputError
 
 Output = Annotated[Path, "--output", "-o", "Where to write."]

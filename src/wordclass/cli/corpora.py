@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wordclass.cli.command import Settings
-from wordclass.corpus.reader import (
-    CorpusReader,
-    LabelledCorpus,
-    ReadOptions,
-    ReadSummary,
-    Record,
-    Selection,
-    load_dataset,
-)
+from wordclass.corpus.documents import LabelledCorpus, Record
+from wordclass.corpus.reader import CorpusReader, load_dataset
+from wordclass.corpus.selection import ReadOptions, ReadSummary, Selection
 from wordclass.errors import InputError
 from wordclass.storage.files import COMPRESSIONS, Address, path_exists, size_of
 

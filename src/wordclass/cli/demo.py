@@ -11,7 +11,8 @@ from typing import Any
 
 from wordclass import catalogue, progress
 from wordclass.classifiers.factory import classifier
-from wordclass.corpus.reader import Dataset, load_dataset
+from wordclass.corpus.documents import Dataset
+from wordclass.corpus.reader import load_dataset
 from wordclass.decision.measures import evaluate
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingExtraError

@@ -11,7 +11,7 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command
 from wordclass.cli.corpora import Corpus, InParts, Multilabel, Texts, tell_skipped
-from wordclass.corpus.reader import describe_task
+from wordclass.corpus.documents import describe_task
 from wordclass.errors import InputError
 from wordclass.storage.files import uncompressed_name
 

@@ -12,7 +12,8 @@ from wordclass.cli import arguments
 from wordclass.cli.arguments import Output
 from wordclass.cli.command import Settings, command, same_command
 from wordclass.cli.corpora import Corpus, InParts, Multilabel, Names, tell_skipped
-from wordclass.corpus.reader import LabelledCorpus, ReadSummary, describe_task
+from wordclass.corpus.documents import LabelledCorpus, describe_task
+from wordclass.corpus.selection import ReadSummary
 from wordclass.errors import InputError
 from wordclass.storage import files as storage
 

@@ -17,8 +17,9 @@ from wordclass import catalogue
 from wordclass.cli import arguments
 from wordclass.cli.command import Settings, command, standard_output
 from wordclass.cli.corpora import Corpus, InParts, Texts, tell_skipped
+from wordclass.corpus.documents import Label, Record
 from wordclass.corpus.lines import iterate_line_blocks
-from wordclass.corpus.reader import Label, ReadOptions, ReadSummary, Record
+from wordclass.corpus.selection import ReadOptions, ReadSummary
 from wordclass.errors import InputError
 from wordclass.storage.files import COMPRESSIONS
 from wordclass.tables import escape_control_characters, join_lines

@@ -8,8 +8,9 @@ from itertools import chain, islice
 from typing import Any
 
 from wordclass.corpus import records
+from wordclass.corpus.documents import Record
 from wordclass.corpus.lines import Span, cut_at_lines, decode_lines
-from wordclass.corpus.reader import ReadOptions, Record
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError, NoRecordsError
 from wordclass.storage.files import Address, File, open_for_reading
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from wordclass.arrays import Flags, Sparse, to_sparse
-from wordclass.corpus.reader import Label
+from wordclass.corpus.documents import Label
 from wordclass.errors import InputError, list_some
 from wordclass.options import check_lengths, list_texts
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from wordclass.corpus.reader import ReadOptions
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError
 from wordclass.storage import files
 

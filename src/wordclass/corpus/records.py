@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from wordclass import progress
-from wordclass.corpus.reader import Label, ReadOptions, Record
+from wordclass.corpus.documents import Label, Record
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError, NoRecordsError, list_some
 from wordclass.storage.files import File
 

@@ -12,15 +12,10 @@ from typing import Any
 
 from wordclass import catalogue, progress
 from wordclass.corpus import lines, records
+from wordclass.corpus.documents import LabelledCorpus, Record
 from wordclass.corpus.labels import Codeframe, EncodedLabels, encode_labels
-from wordclass.corpus.reader import (
-    LabelledCorpus,
-    ReadOptions,
-    ReadSummary,
-    Record,
-    Selection,
-    format_of,
-)
+from wordclass.corpus.reader import format_of
+from wordclass.corpus.selection import ReadOptions, ReadSummary, Selection
 from wordclass.engines.tasks import count_shards
 from wordclass.errors import FormatError, InputError, MissingDataError, NoRecordsError
 from wordclass.options import check_int
@@ -211,7 +206,7 @@ class ShardedCorpus:
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from wordclass.corpus.reader import ReadOptions, Selection
+        >>> from wordclass.corpus.selection import ReadOptions, Selection
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> path = Path(tempfile.mkdtemp(), "a.csv")
         >>> _ = path.write_text("text,label\nWell made,positive\nIt broke,negative\n")
@@ -278,7 +273,7 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> summary = ReadSummary()
         >>> partition = [{"text": "good", "label": "positive"}]
@@ -332,7 +327,7 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> partition = [{"text": "good", "label": "positive"}]
         >>> [(texts, labels)] = ShardedCorpus(()).blocks(0, partition, ReadSummary())
@@ -361,7 +356,7 @@ class ShardedCorpus:
         Examples
         --------
         >>> from wordclass.corpus.labels import Codeframe
-        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> summary = ReadSummary(n_docs=2, label_counts={1})
         >>> ShardedCorpus(()).conclude(summary, Codeframe(("a", "b"), "multilabel")).kind
@@ -391,7 +386,7 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.reader import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> ShardedCorpus(()).is_multilabel(ReadSummary(n_docs=3, label_counts={1, 2}))
         True

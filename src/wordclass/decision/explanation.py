@@ -12,8 +12,8 @@ from scipy import sparse
 
 from wordclass import progress
 from wordclass.arrays import Floats32, Ints, Sparse
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe
-from wordclass.corpus.reader import Label
 from wordclass.text.analyzer import Analyze, Analyzer, CharacterAnalyzer, Token, text_between_tokens
 
 PathTo = Callable[[int], list[tuple[str, float]]]  # names and probabilities, to a class's column

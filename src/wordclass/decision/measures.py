@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Ints, Sparse, to_sparse
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe, EncodedLabels, encode_labels, move_columns
-from wordclass.corpus.reader import Label
 from wordclass.errors import InputError, list_some
 from wordclass.options import check_one_of
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from wordclass import catalogue
 from wordclass.arrays import Flags, Floats, Floats32, Ints, select_top_k
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe
-from wordclass.corpus.reader import Label
 from wordclass.decision.thresholds import decide
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_number

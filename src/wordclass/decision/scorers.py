@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse, select_top_k
-from wordclass.corpus.reader import Label
+from wordclass.corpus.documents import Label
 from wordclass.decision.explanation import (
     ENCODER,
     Columns,

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse, special
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
-from wordclass.corpus.reader import Label
+from wordclass.corpus.documents import Label
 from wordclass.decision.explanation import Columns, Contributions, PathTo
 from wordclass.decision.scorers import Scorer, blocks
 from wordclass.embedding.counts import index_arrays

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import (
     Codeframe,
     EncodedLabels,
@@ -22,7 +23,6 @@ from wordclass.corpus.labels import (
     describe_unknown_name,
     read_labelled_texts,
 )
-from wordclass.corpus.reader import Label
 from wordclass.corpus.shards import ShardedCorpus
 from wordclass.corpus.splits import fold_numbers
 from wordclass.embedding.counts import FoldCounts

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from wordclass.arrays import Floats, Ints, Sparse
 from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, read_labelled_texts
-from wordclass.corpus.reader import ReadSummary
+from wordclass.corpus.selection import ReadSummary
 from wordclass.corpus.splits import fold_numbers, fold_splits
 from wordclass.embedding.counts import WordClassCounts
 from wordclass.embedding.state import EmbeddingState, StateBuilder

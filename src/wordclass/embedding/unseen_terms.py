@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass import catalogue, progress
 from wordclass.arrays import Floats32, Ints, find_nonfinite_row, normalize_rows
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import describe_unknown_name
-from wordclass.corpus.reader import Label
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError
 from wordclass.options import check_int

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.corpus.labels import encode_labels
-from wordclass.corpus.reader import LabelledCorpus
 from wordclass.decision.measures import Scores, score
 from wordclass.errors import InputError
 from wordclass.text import counting

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from wordclass.arrays import Floats, Ints
-from wordclass.corpus.reader import Label
+from wordclass.corpus.documents import Label
 from wordclass.errors import InputError
 from wordclass.explorer.colors import palette
 from wordclass.explorer.map_layout import (

@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from wordclass import catalogue, progress
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, normalize_rows
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.corpus.labels import encode_labels
-from wordclass.corpus.reader import LabelledCorpus
 from wordclass.embedding.correlations import gss, information_gain
 from wordclass.embedding.counts import WordClassCounts
 from wordclass.embedding.estimator import WordClassEmbeddings

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from wordclass.arrays import Floats, Floats32, Ints, normalize_rows, select_top_k
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.corpus.labels import describe_unknown_name
-from wordclass.corpus.reader import LabelledCorpus
 from wordclass.decision.explanation import Explanation
 from wordclass.decision.predictions import Predictions
 from wordclass.decision.scorers import LinearScorer, Scorer

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe
-from wordclass.corpus.reader import Label
 from wordclass.options import check_number, check_one_of
 
 _PRODUCTS_AT_ONCE = 32  # documents with all others: long ones take a second, then Ctrl-C is heard

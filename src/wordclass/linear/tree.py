@@ -14,7 +14,7 @@ from scipy import sparse
 
 from wordclass import progress
 from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse, row_numbers, select_top_k
-from wordclass.corpus.reader import Label
+from wordclass.corpus.documents import Label
 from wordclass.decision.thresholds import Calibration
 from wordclass.decision.tree_scorer import ClassTree, TreeModel
 from wordclass.errors import InputError

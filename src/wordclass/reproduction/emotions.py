@@ -8,7 +8,7 @@ target. No text of the target is one of the source, and no test text is one of e
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wordclass.corpus.reader import Dataset, LabelledCorpus
+from wordclass.corpus.documents import Dataset, LabelledCorpus
 from wordclass.corpus.splits import Holdout
 
 # as its authors grouped them; confusion, curiosity, realization and surprise are ambiguous

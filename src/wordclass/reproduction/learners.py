@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wordclass.arrays import Sparse
+from wordclass.corpus.documents import Dataset
 from wordclass.corpus.labels import encode_labels
-from wordclass.corpus.reader import Dataset
 from wordclass.decision.measures import align_labels, evaluate, score
 from wordclass.options import is_auto
 from wordclass.reproduction import peers

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse, to_sparse
 from wordclass.classifiers.factory import classifier
+from wordclass.corpus.documents import Dataset
 from wordclass.corpus.labels import Codeframe, encode_labels
-from wordclass.corpus.reader import Dataset
 from wordclass.decision.measures import align_labels, score
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Projection, Recipe

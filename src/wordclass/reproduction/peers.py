@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wordclass.corpus.reader import Label, LabelledCorpus
+from wordclass.corpus.documents import Label, LabelledCorpus
 from wordclass.errors import MissingExtraError, WordClassError
 from wordclass.reproduction import peer_script
 from wordclass.sentence import cache

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from threadpoolctl import threadpool_limits
 
 from wordclass.classifiers.factory import check_options
-from wordclass.corpus.reader import LabelledCorpus
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.errors import InputError, StorageError, WordClassError
 from wordclass.reproduction import sources
 from wordclass.reproduction.learners import train

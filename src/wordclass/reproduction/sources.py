@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from wordclass import catalogue
+from wordclass.corpus.documents import Dataset, LabelledCorpus
 from wordclass.corpus.labels import encode_labels
-from wordclass.corpus.reader import Dataset, LabelledCorpus, load_dataset, read_corpus
+from wordclass.corpus.reader import load_dataset, read_corpus
 from wordclass.corpus.splits import fingerprint_texts
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.errors import InputError, MissingDataError

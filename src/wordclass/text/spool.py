@@ -19,7 +19,7 @@ from scipy import sparse
 
 from wordclass.arrays import Ints, Sparse
 from wordclass.corpus.labels import Codeframe, EncodedLabels
-from wordclass.corpus.reader import ReadSummary
+from wordclass.corpus.selection import ReadSummary
 from wordclass.corpus.shards import ShardedCorpus
 from wordclass.corpus.splits import Holdout
 from wordclass.engines.engine import Job

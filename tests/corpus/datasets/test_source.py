@@ -5,7 +5,7 @@ import pytest
 from wordclass.corpus.datasets import _download
 from wordclass.corpus.datasets._download import Download
 from wordclass.corpus.datasets._source import Source
-from wordclass.corpus.reader import Record
+from wordclass.corpus.documents import Record
 from wordclass.errors import FormatError, InputError, MissingDataError
 
 SOURCE = Source(

@@ -5,8 +5,10 @@ import pytest
 import written
 from columns import columns_of
 
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.corpus.formats import csv
-from wordclass.corpus.reader import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus.reader import read_corpus
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError
 
 

@@ -4,7 +4,8 @@ import os
 import pytest
 
 from wordclass.corpus.formats import folders
-from wordclass.corpus.reader import ReadOptions, read_corpus
+from wordclass.corpus.reader import read_corpus
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError, StorageError
 
 

@@ -3,8 +3,10 @@ import json
 import pytest
 from columns import columns_of
 
+from wordclass.corpus.documents import LabelledCorpus
 from wordclass.corpus.formats import jsonl
-from wordclass.corpus.reader import LabelledCorpus, ReadOptions, read_corpus
+from wordclass.corpus.reader import read_corpus
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError
 
 GOOD = '{"text": "x", "labels": ["a"]}'

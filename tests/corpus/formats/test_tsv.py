@@ -2,7 +2,7 @@ import pytest
 from columns import columns_of
 
 from wordclass.corpus.formats import tsv
-from wordclass.corpus.reader import ReadOptions
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError
 
 

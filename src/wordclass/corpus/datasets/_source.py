@@ -11,7 +11,7 @@ from typing import Any
 from wordclass.corpus.datasets import _download, _members
 from wordclass.corpus.datasets._download import Download
 from wordclass.corpus.datasets._members import Member, Wanted
-from wordclass.corpus.reader import Dataset, LabelledCorpus, Record
+from wordclass.corpus.documents import Dataset, LabelledCorpus, Record
 from wordclass.errors import FormatError, InputError, MissingDataError
 
 # names a folder that is looked into besides the home, for corpora that are kept elsewhere

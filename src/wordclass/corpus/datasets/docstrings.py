@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from wordclass.corpus.datasets import _docstring_prose
 from wordclass.corpus.datasets._source import Source
-from wordclass.corpus.reader import Dataset, Record
+from wordclass.corpus.documents import Dataset, Record
 from wordclass.errors import MissingDataError
 from wordclass.storage.files import open_for_reading, open_for_writing
 

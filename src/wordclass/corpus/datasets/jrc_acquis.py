@@ -8,7 +8,7 @@ from wordclass.corpus.datasets import _xml
 from wordclass.corpus.datasets._download import Download
 from wordclass.corpus.datasets._members import Member
 from wordclass.corpus.datasets._source import Sizes, Source
-from wordclass.corpus.reader import Dataset, Record
+from wordclass.corpus.documents import Dataset, Record
 from wordclass.errors import FormatError
 from wordclass.options import check_int
 

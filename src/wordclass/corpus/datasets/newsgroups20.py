@@ -8,7 +8,7 @@ import numpy as np
 
 from wordclass.corpus.datasets._download import Download
 from wordclass.corpus.datasets._source import Sizes, Source
-from wordclass.corpus.reader import Dataset, Record
+from wordclass.corpus.documents import Dataset, Record
 from wordclass.errors import InputError
 
 SOURCE = Source(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wordclass.corpus.datasets._download import Download
 from wordclass.corpus.datasets._source import Sizes, Source
-from wordclass.corpus.reader import Dataset, Record
+from wordclass.corpus.documents import Dataset, Record
 
 _URL = "http://disi.unitn.it/moschitti/corpora/ohsumed-all-docs.tar.gz"
 _CODE = "C[0-2][0-9]"

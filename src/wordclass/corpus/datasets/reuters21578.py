@@ -12,7 +12,7 @@ from pathlib import Path
 from wordclass.corpus.datasets._download import Download
 from wordclass.corpus.datasets._members import Member
 from wordclass.corpus.datasets._source import Sizes, Source
-from wordclass.corpus.reader import Dataset, Record
+from wordclass.corpus.documents import Dataset, Record
 from wordclass.errors import FormatError
 
 SOURCE = Source(

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from wordclass.corpus import records
+from wordclass.corpus.documents import Record
 from wordclass.corpus.lines import Span, cut_at_lines, number_lines
-from wordclass.corpus.reader import ReadOptions, Record
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError
 from wordclass.storage.files import File
 

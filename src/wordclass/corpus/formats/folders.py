@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from wordclass.corpus.documents import Record
 from wordclass.corpus.lines import decode_lines
-from wordclass.corpus.reader import ReadOptions, Record
 from wordclass.corpus.records import collect_blocks, refuse_fields
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, InputError, StorageError
 from wordclass.storage import files
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from wordclass import catalogue
-from wordclass.corpus.reader import ReadOptions
 from wordclass.corpus.records import choose_fields, collect_blocks, from_rows
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, MissingExtraError
 from wordclass.storage import files
 from wordclass.storage.files import Address, File

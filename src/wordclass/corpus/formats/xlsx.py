@@ -7,7 +7,8 @@ from typing import Any
 
 from wordclass import catalogue
 from wordclass.corpus import cells, records
-from wordclass.corpus.reader import ReadOptions, Record
+from wordclass.corpus.documents import Record
+from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, MissingExtraError
 from wordclass.storage import files
 

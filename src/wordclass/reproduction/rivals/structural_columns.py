@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Floats32, Ints, Sparse, to_sparse
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe, EncodedLabels, read_labelled_texts
-from wordclass.corpus.reader import Label
 from wordclass.embedding.correlations import information_gain
 from wordclass.embedding.counts import WordClassCounts
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
