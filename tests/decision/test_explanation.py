@@ -15,8 +15,8 @@ from wordclass.text.analyzer import Analyzer, CharacterAnalyzer, text_between_to
 CODEFRAME = Codeframe(("garden", "space"), "single")
 
 
-def made_by(analyze, text, weights):
-    """The explanation of a model that gives each term the weights (garden, space)."""
+def explain_with_weights(analyze, text, weights):
+    """Return the explanation of a model whose terms have the weights (garden, space)."""
     terms = sorted(set(analyze(text)) & weights.keys())
     counts = np.array([analyze(text).count(term) for term in terms], np.float32)
     added = counts[:, None] * np.array([weights[term] for term in terms], np.float32).reshape(-1, 2)
@@ -26,48 +26,76 @@ def made_by(analyze, text, weights):
     return Explanation(text, CODEFRAME, ("space",), contributions, scores, analyze)
 
 
-def test_the_terms_that_moved_the_score_most_come_first():
+def test_the_terms_that_changed_the_score_most_come_first():
     weights = {"moon": (-1, 2), "rose": (3, -4), "the": (0, 1)}
-    found = made_by(Analyzer(), "the Moon the rose", weights)
-    assert found.top("space") == [("rose", -4.0), ("moon", 2.0), ("the", 2.0)]
-    assert found.top("space", 1) == [("rose", -4.0)]
-    assert found.top("garden", None) == [("rose", 3.0), ("moon", -1.0), ("the", 0.0)]
-    assert found.top("space", 0) == []
+    explanation = explain_with_weights(Analyzer(), "the Moon the rose", weights)
+    assert explanation.top("space") == [("rose", -4.0), ("moon", 2.0), ("the", 2.0)]
+    assert explanation.top("space", 1) == [("rose", -4.0)]
+    assert explanation.top("garden", None) == [("rose", 3.0), ("moon", -1.0), ("the", 0.0)]
+    assert explanation.top("space", 0) == []
     with pytest.raises(wc.InputError, match="unknown class 'spase'"):
-        found.top("spase")
+        explanation.top("spase")
 
 
-def test_a_word_has_its_share_at_its_place():
+def test_each_word_has_its_share_and_position():
     weights = {"moon": (0, 2), "numbermask": (0, 3), "moon numbermask": (0, 1)}
-    found = made_by(Analyzer(ngrams=(1, 2)), "Moon 1,000! moon", weights)
-    assert [tuple(word) for word in found.per_word("space")] == [
+    explanation = explain_with_weights(Analyzer(ngrams=(1, 2)), "Moon 1,000! moon", weights)
+    assert [tuple(word) for word in explanation.per_word("space")] == [
         ("Moon", 0, 4, 2.5), ("1,000", 5, 10, 3.5), ("moon", 12, 16, 2.0)
     ]  # fmt: skip
 
 
-def test_words_that_the_model_does_not_know_add_nothing():
-    found = made_by(Analyzer(stop_words=frozenset({"the"})), "the moon flies", {"moon": (0, 2)})
-    assert [word[::3] for word in found.per_word("space")] == [("moon", 2.0), ("flies", 0.0)]
+def test_a_masked_number_is_shown_as_the_text_writes_it():
+    weights = {"moon": (0, 2), "numbermask": (0, 3), "moon numbermask": (0, 1)}
+    analyze = Analyzer(ngrams=(1, 2))
+    explanation = explain_with_weights(analyze, "Moon 1,000! moon", weights)
+    assert explanation.top("space") == [("moon", 4.0), ("1,000", 3.0), ("moon 1,000", 1.0)]
+    assert explanation.tipping(["space"], ["garden"]) == ["moon", "1,000", "moon 1,000"]
+    text = "1, 2 or 1, 3, 4: numbermask"
+    terms = [term for term, _ in explain_with_weights(analyze, text, weights).top("space")]
+    assert terms == ["1, 2, 3, ..."]
+    pairs = Analyzer(ngrams=(2, 2), mask_numbers=False)
+    weights = {"numbermask moon": (0, 1)}
+    explanation = explain_with_weights(pairs, "numbermask moon", weights)
+    assert explanation.top("space") == [("numbermask moon", 1.0)]
 
 
-def test_an_analyzer_of_the_users_own_has_terms_but_no_places():
-    found = made_by(str.split, "a-b c", {"a-b": (0, 2), "c": (0, -3)})
-    assert [tuple(word) for word in found.per_word("space")] == [
+@pytest.mark.parametrize("ngrams", [(1, 1), (2, 2)])
+def test_a_masked_number_with_characters_is_shown_as_the_text_writes_it(ngrams):
+    texts = ["python 3 code", "python 2 code", "a red rose", "a red tulip"] * 5
+    model = wc.classifier("linear", min_docs=1, ngrams=ngrams, characters=(2, 4))
+    model.fit(texts, ["code", "code", "garden", "garden"] * 5)
+    explanation = model.explanation("python 2027 code")
+    terms = [term for term, _ in explanation.top("code", None)]
+    assert any("2027" in term for term in terms)
+    assert not any("numbermask" in term for term in terms)
+
+
+def test_words_that_the_model_does_not_know_contribute_nothing():
+    explanation = explain_with_weights(
+        Analyzer(stop_words=frozenset({"the"})), "the moon flies", {"moon": (0, 2)}
+    )
+    assert [word[::3] for word in explanation.per_word("space")] == [("moon", 2.0), ("flies", 0.0)]
+
+
+def test_a_user_defined_analyzer_has_terms_without_positions():
+    explanation = explain_with_weights(str.split, "a-b c", {"a-b": (0, 2), "c": (0, -3)})
+    assert [tuple(word) for word in explanation.per_word("space")] == [
         ("c", None, None, -3.0), ("a-b", None, None, 2.0)
     ]  # fmt: skip
 
 
-def test_where_nothing_is_predicted_the_best_class_is_explained():
+def test_the_best_class_is_explained_if_nothing_is_predicted():
     texts, labels = multilabel_corpus()
     model = wc.classifier("nearest", min_docs=2).fit(texts, labels)
     model.thresholds_ = np.full(3, np.inf)
-    found = model.explanation("moon orbit")
-    assert found.predicted == ()
-    assert found.labels == ("space",)
+    explanation = model.explanation("moon orbit")
+    assert explanation.predicted == ()
+    assert explanation.labels == ("space",)
     assert [*model.explain("moon orbit")] == ["space"]
 
 
-def test_a_text_of_unknown_words_is_explained_by_no_term():
+def test_a_text_of_unknown_words_has_no_terms():
     model = wc.classifier("nearest", min_docs=2).fit(*corpus())
     for text in ("", "!?", "луна 妈妈"):
         assert list(model.explain(text).values()) == [[]]
@@ -85,10 +113,10 @@ def test_the_shares_of_the_words_sum_to_those_of_the_terms(text, longest, accent
     analyze = Analyzer(ngrams=(1, longest), strip_accents=accents, mask_numbers=mask)
     terms = set(analyze(text))
     weights = {term: (k + 1, -k) for k, term in enumerate(sorted(terms))}
-    found = made_by(analyze, text, weights)
+    explanation = explain_with_weights(analyze, text, weights)
     for label in ("garden", "space"):
-        words = found.per_word(label)
-        total = found.contributions[:, CODEFRAME.column(label)].sum()
+        words = explanation.per_word(label)
+        total = explanation.contributions[:, CODEFRAME.column(label)].sum()
         assert sum(word.contribution for word in words) == pytest.approx(float(total), abs=1e-3)
         places = [(word.start, word.end) for word in words]
         assert places == sorted(places)
@@ -96,18 +124,20 @@ def test_the_shares_of_the_words_sum_to_those_of_the_terms(text, longest, accent
 
 
 def test_a_long_text_of_many_terms_is_explained_in_little_memory():
-    words = [f"word{k}" for k in range(20_000)]  # dense, the shares would take 3 gigabytes
+    words = [f"word{k}" for k in range(20_000)]  # dense shares would need 3 gigabytes
     analyze = Analyzer(mask_numbers=False)
     added = np.ones((len(words), 2), np.float32)
     nothing = np.zeros(2, np.float32)
     contributions = Contributions.of_table(words, added, nothing)
-    found = Explanation(" ".join(words), CODEFRAME, ("space",), contributions, nothing, analyze)
+    explanation = Explanation(
+        " ".join(words), CODEFRAME, ("space",), contributions, nothing, analyze
+    )
     tracemalloc.start()
-    shares = [word.contribution for word in found.per_word("space")]
-    _, most = tracemalloc.get_traced_memory()
+    shares = [word.contribution for word in explanation.per_word("space")]
+    _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert shares == [1.0] * len(words)
-    assert most < 1 << 27
+    assert peak_bytes < 1 << 27
 
 
 class StoppedError(Exception):
@@ -115,7 +145,7 @@ class StoppedError(Exception):
 
 
 def n_reports(work):
-    """Count how often work reports its progress: so often it can be stopped."""
+    """Return how often work reports progress, which is how often it can be stopped."""
     calls = []
     with wc.on_progress(lambda *_: calls.append(1)):
         work()
@@ -132,8 +162,8 @@ def test_a_long_explanation_can_be_stopped(analyzer):
         text = " ".join(f"moon{number}" for number in range(n_words))
         return model.explanation(text).per_word("space")
 
-    few = n_reports(lambda: explain(2_000))
-    assert n_reports(lambda: explain(8_000)) >= 2 * few
+    n_few = n_reports(lambda: explain(2_000))
+    assert n_reports(lambda: explain(8_000)) >= 2 * n_few
 
     def stop(*_):
         raise StoppedError
@@ -148,7 +178,7 @@ def test_a_long_explanation_can_be_stopped(analyzer):
     accents=st.sampled_from([None, "unicode", "ascii"]),
     pattern=st.sampled_from([r"(?u)\b\w\w+\b", r"\w", r"[ab]+", r"f"]),
 )
-def test_each_ngram_is_shared_out_to_words_whole(text, ngrams, accents, pattern):
+def test_the_shares_of_each_ngram_sum_to_one(text, ngrams, accents, pattern):
     characters = CharacterAnalyzer(ngrams=ngrams, strip_accents=accents)
     words = Analyzer(strip_accents=accents, token_pattern=pattern, mask_numbers=False)
     known = sorted({*characters(text)})
@@ -161,7 +191,7 @@ def test_each_ngram_is_shared_out_to_words_whole(text, ngrams, accents, pattern)
 
 
 def slow_shares(text, words, characters, names, known):
-    """Share n-grams out character by character, as the definition says."""
+    """Compute the shares of n-grams character by character, as defined."""
     tokens = words.tokens(text)
     owner = {}
     for token, start, end in [*tokens, *text_between_tokens(text, tokens)]:
@@ -170,27 +200,27 @@ def slow_shares(text, words, characters, names, known):
     occurrences = [*characters.spans(text)]
     table = np.zeros((len(names), len(known)))
     for ngram, start, end in occurrences:
-        n_same = sum(other == ngram for other, _, _ in occurrences)
+        n_same = sum(name == ngram for name, _, _ in occurrences)
         owned = [place for place in range(start, end) if place in owner]
         for place in owned:
             table[names.index(owner[place]), known.index(ngram)] += 1 / (n_same * len(owned))
     return table
 
 
-def test_one_class_of_many_is_explained_without_the_table_of_all():
+def test_a_few_of_many_classes_are_explained_without_the_table_of_all():
     n_classes = 20_000
     words = [f"word{number}" for number in range(2_000)]
     weights = np.ones((len(words), n_classes), np.float32)
     vectorizer = wc.DocumentVectorizer(min_docs=1, mask_numbers=False).fit([" ".join(words)])
     scorer = LinearScorer(vectorizer, weights, np.zeros(n_classes, np.float32))
     joint = SumScorer(scorer, of_characters=scorer_of_characters(words, n_classes))
-    for made in (scorer, joint):
+    for one_of_both in (scorer, joint):
         tracemalloc.start()
-        added = made.contributions(" ".join(words)).columns([5, 7])
-        _, most = tracemalloc.get_traced_memory()
+        added = one_of_both.contributions(" ".join(words)).columns([5, 7])
+        _, peak_bytes = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert added.shape[1] == 2
-        assert most < weights.nbytes / 4
+        assert peak_bytes < weights.nbytes / 4
 
 
 def scorer_of_characters(words, n_classes):

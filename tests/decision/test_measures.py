@@ -21,9 +21,9 @@ def assert_equals_loops(scores, expected):
     assert scores.macro_f1 == pytest.approx(expected["macro_f1"])
     assert scores.micro_f1 == pytest.approx(expected["micro_f1"])
     assert scores.accuracy == pytest.approx(expected["accuracy"])
-    assert {name: each.f1 for name, each in scores.per_class.items()} == pytest.approx(
-        expected["per_class"]
-    )
+    assert {
+        name: class_scores.f1 for name, class_scores in scores.per_class.items()
+    } == pytest.approx(expected["per_class"])
 
 
 @given(true=SETS, predicted=SETS)
@@ -46,17 +46,17 @@ def test_single_label_scores_equal_slow_loops_and_scikit_learn(true, predicted):
 
 @given(true=SETS, predicted=SETS, cut=st.integers(1, 5))
 def test_the_scores_of_batches_add_up(true, predicted, cut):
-    parts = [
-        wc.evaluate(true[part], predicted[part], CLASSES) for part in (slice(cut), slice(cut, None))
+    halves = [
+        wc.evaluate(true[half], predicted[half], CLASSES) for half in (slice(cut), slice(cut, None))
     ]
-    whole = wc.evaluate(true, predicted, CLASSES)
-    total = parts[0] + parts[1]
+    all_scores = wc.evaluate(true, predicted, CLASSES)
+    total = halves[0] + halves[1]
     assert (total.macro_f1, total.micro_f1, total.accuracy) == pytest.approx(
-        (whole.macro_f1, whole.micro_f1, whole.accuracy)
+        (all_scores.macro_f1, all_scores.micro_f1, all_scores.accuracy)
     )
 
 
-def test_a_class_that_nobody_has_and_nobody_predicts_counts_1_if_multilabel_and_0_if_not():
+def test_a_class_without_true_or_predicted_documents_counts_1_if_multilabel_and_0_if_not():
     assert wc.evaluate([["a"]], [["a"]], ["a", "b"]).macro_f1 == 1
     assert wc.evaluate(["a"], ["a"], ["a", "b"]).macro_f1 == 0.5
 
@@ -65,7 +65,7 @@ def test_true_labels_outside_the_codeframe_are_dropped_and_counted():
     with pytest.warns(DroppedLabelsWarning, match="2 true labels are outside") as warned:
         scores = wc.evaluate([["a", "x"], ["y"]], [["a"], []], ["a", "b"])
     assert (scores.n_dropped, scores.accuracy, scores.micro_f1) == (2, 1.0, 1.0)
-    assert warned[0].filename == __file__  # it is told where the call was
+    assert warned[0].filename == __file__  # the warning points to the call
 
 
 def test_a_predicted_label_outside_the_codeframe_is_an_error():
@@ -80,22 +80,25 @@ def test_matrices_are_compared_column_by_column():
     assert scores.accuracy == 0.5
 
 
-def test_precision_and_recall_and_sizes_are_told_by_class():
+def test_each_class_has_precision_recall_and_sizes():
     a = wc.evaluate(["a", "a", "b"], ["a", "b", "a"]).per_class["a"]
     assert (a.precision, a.recall, a.n_true, a.n_predicted) == (0.5, 0.5, 2, 2)
 
 
 @pytest.mark.parametrize(
     ("true", "predicted", "message"),
-    [(["a"], ["a", "b"], "1 true labels but 2"), ([], [], "no labels to evaluate")],
+    [
+        (["a"], ["a", "b"], "there are 1 true labels but 2 predicted ones"),
+        ([], [], "no labels to evaluate"),
+    ],
 )
-def test_labels_that_do_not_fit_are_refused(true, predicted, message):
+def test_labels_of_different_or_zero_length_are_refused(true, predicted, message):
     with pytest.raises(wc.InputError, match=message):
         wc.evaluate(true, predicted)
 
 
 def test_scores_of_different_classes_do_not_add_up():
-    with pytest.raises(wc.InputError, match="do not add up"):
+    with pytest.raises(wc.InputError, match="these scores have different classes"):
         wc.evaluate(["a"], ["a"], ["a", "b"]) + wc.evaluate(["a"], ["a"], ["a", "c"])
 
 
@@ -106,9 +109,9 @@ def test_ranking_measures():
     assert precision_at(2, Y, scores) == pytest.approx((0.5 + 0 + 0) / 3)
     assert ndcg_at(2, Y[:2], scores[:2]) == pytest.approx(ndcg_score(Y[:2], scores[:2], k=2))
     assert ndcg_at(3, Y, scores) == pytest.approx(ndcg_score(Y[:2], scores[:2], k=3) * 2 / 3)
-    with pytest.raises(wc.InputError, match="k is 4"):
+    with pytest.raises(wc.InputError, match="k is 4; expected an int from 1 to 3"):
         precision_at(4, Y, scores)
-    with pytest.raises(wc.InputError, match="of shape"):
+    with pytest.raises(wc.InputError, match="labels have the shape"):
         ndcg_at(1, Y, scores[:, :2])
 
 
@@ -124,40 +127,40 @@ def test_scorers_work_in_grid_search(scorer):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_matrix_without_names_has_the_names_of_the_data_frame_beside_it(frame):
+def test_a_matrix_without_names_takes_those_of_the_data_frame_it_is_compared_with(frame):
     true = frame({"z": [1, 0, 1], "b": [0, 1, 1], "a": [0, 0, 0]})
     predicted = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]], np.int8)
-    for found in (wc.evaluate(true, predicted), wc.evaluate(predicted, true)):
-        assert found.classes == ("a", "b", "z")
-        assert found.true_positives.tolist() == [0, 2, 1]
-        assert found.accuracy == pytest.approx(2 / 3)
+    for scores in (wc.evaluate(true, predicted), wc.evaluate(predicted, true)):
+        assert scores.classes == ("a", "b", "z")
+        assert scores.true_positives.tolist() == [0, 2, 1]
+        assert scores.accuracy == pytest.approx(2 / 3)
     with pytest.raises(wc.InputError, match="mix str and int"):
         wc.evaluate(true, predicted[:, :2])
 
 
-def test_numbers_that_are_no_places_are_names_too():
+def test_column_numbers_in_another_order_are_names():
     frame = pd.DataFrame([[1, 0], [1, 0], [0, 1]], columns=[1, 0])
     predicted = np.array([[1, 0], [1, 0], [0, 0]])
-    for found in (wc.evaluate(frame, predicted), wc.evaluate(predicted, frame)):
-        assert found.classes == (0, 1)
-        assert found.true_positives.tolist() == [0, 2]
-    # where both have names, these decide
+    for scores in (wc.evaluate(frame, predicted), wc.evaluate(predicted, frame)):
+        assert scores.classes == (0, 1)
+        assert scores.true_positives.tolist() == [0, 2]
+    # if both have names, columns are matched by name
     assert wc.evaluate(frame, frame[[0, 1]]).accuracy == 1
     assert wc.evaluate(frame[[0, 1]], frame).accuracy == 1
 
 
-def test_a_matrix_has_no_names_for_labels_of_another_form():
-    found = wc.evaluate(np.array([[1, 0], [0, 1]]), [[1], [1]])
-    assert found.classes == (0, 1)
-    assert found.true_positives.tolist() == [0, 1]
+def test_a_matrix_gives_no_names_to_labels_of_another_form():
+    scores = wc.evaluate(np.array([[1, 0], [0, 1]]), [[1], [1]])
+    assert scores.classes == (0, 1)
+    assert scores.true_positives.tolist() == [0, 1]
 
 
-def test_the_target_says_which_f1_counts():
+def test_the_target_selects_the_measure():
     scores = wc.evaluate(["a", "a", "a", "b"], ["a", "a", "b", "a"])
     macro, micro = scores.macro_f1, scores.micro_f1
     assert macro != micro
     targets = ("macro_f1", "micro_f1", "both", "accuracy")
-    assert [scores.of(each) for each in targets] == pytest.approx(
+    assert [scores.of(target) for target in targets] == pytest.approx(
         [macro, micro, (macro + micro) / 2, 0.5]
     )
     assert scores.n_dropped == 0
@@ -172,35 +175,37 @@ def test_classes_without_a_true_document_are_left_out_of_one_macro_f1():
 
 
 @given(true=SETS.filter(any), predicted=SETS)
-def test_macro_f1_with_positives_is_scikit_learns_over_the_true_labels(true, predicted):
-    columns = [name for name in CLASSES if any(name in each for each in true)]
+def test_macro_f1_with_positives_equals_scikit_learn_over_the_true_labels(true, predicted):
+    columns = [name for name in CLASSES if any(name in labels for labels in true)]
     by_class = [
-        f1_score(*([name in each for each in sets] for sets in (true, predicted)), zero_division=0)
+        f1_score(
+            *([name in labels for labels in sets] for sets in (true, predicted)), zero_division=0
+        )
         for name in columns
     ]
-    found = wc.evaluate(true, predicted, CLASSES).macro_f1_with_positives
-    assert found == pytest.approx(np.mean(by_class))
+    scores = wc.evaluate(true, predicted, CLASSES).macro_f1_with_positives
+    assert scores == pytest.approx(np.mean(by_class))
 
 
 @pytest.mark.parametrize("true", [["x", "y"], [["x"], []]])
-def test_labels_none_of_which_is_in_the_codeframe_are_refused(true):
+def test_labels_that_are_all_outside_the_codeframe_are_refused(true):
     predicted = ["a", "b"] if isinstance(true[0], str) else [["a"], []]
-    told = r"not one of the \d true labels is among the classes 'a', 'b'"
-    with pytest.warns(DroppedLabelsWarning), pytest.raises(wc.InputError, match=told):
+    message = r"none of the \d true labels is a known class; expected some of 'a', 'b'"
+    with pytest.warns(DroppedLabelsWarning), pytest.raises(wc.InputError, match=message):
         wc.evaluate(true, predicted, classes=["a", "b"])
 
 
-def test_a_text_of_an_unknown_class_is_wrong_for_the_score_of_scikit_learn():
+def test_a_text_of_an_unknown_class_counts_as_wrong_in_score():
     model = wc.classifier("nearest", min_docs=2).fit(*corpus())
     with pytest.warns(DroppedLabelsWarning):
         assert model.score(["moon"], ["sports"]) == 0
 
 
-def test_documents_that_have_no_label_to_share_are_no_mistake():
+def test_documents_without_labels_are_accepted():
     assert wc.evaluate([[], []], [[], ["a"]], classes=["a", "b"]).macro_f1 == 0.5
 
 
-def test_ranks_of_many_documents_are_those_of_each():
+def test_documents_are_ranked_independently_of_their_number():
     rng = np.random.default_rng(0)
     Y, scores = rng.random((3000, 6)) < 0.3, rng.random((3000, 6))
     hits = np.take_along_axis(Y, np.argsort(-scores, axis=1), axis=1)[:, :3]

@@ -29,18 +29,18 @@ def several(**options):
     return predictions("multilabel", [[1, 0, 1], [0, 1, 0], [0, 0, 0]], **options)
 
 
-def test_the_best_classes_begin_with_a_single_label():
+def test_the_best_classes_begin_with_the_single_label():
     assert single().top(3)[:2] == [
         [("a", 0.5), ("b", 0.3), ("c", 0.2)],
         [("c", 0.35), ("b", 0.45), ("a", 0.2)],
     ]
     assert several().top(2)[1] == [("b", 0.45), ("c", 0.35)]
-    assert several().top(1)[2] == [("a", 0.1)]  # of equals, the first
+    assert several().top(1)[2] == [("a", 0.1)]  # ties keep the order of the classes
     with pytest.raises(wc.InputError, match="k is 0"):
         single().top(0)
 
 
-def test_a_threshold_leaves_classes_that_are_probable_enough():
+def test_a_threshold_keeps_the_classes_that_are_probable_enough():
     chosen = single().filter(0.45)
     assert chosen.labels.tolist() == ["a", "b", None]
     assert chosen.label_lists == [["a"], ["b"], []]
@@ -53,7 +53,7 @@ def test_a_threshold_leaves_classes_that_are_probable_enough():
         single().filter("high")
 
 
-def test_dicts_are_what_the_commands_print():
+def test_dicts_have_the_form_that_the_commands_print():
     assert several().to_dicts() == [
         {"labels": ["a", "c"], "scores": {"a": 0.5, "c": 0.2}},
         {"labels": ["b"], "scores": {"b": 0.45}},
@@ -71,26 +71,26 @@ def test_data_frames_have_a_row_per_text():
     assert several().to_pandas()["predicted"].tolist() == [["a", "c"], ["b"], []]
 
 
-def test_without_probabilities_there_are_scores():
+def test_without_probabilities_scores_are_used():
     model = wc.classifier("nearest", min_docs=2, probabilities=False).fit(*corpus())
     texts = ["moon", "rose"]
-    found = model.predictions(texts)
-    assert not found.has_probabilities
+    result = model.predictions(texts)
+    assert not result.has_probabilities
     with pytest.raises(wc.InputError, match="fitted without probabilities"):
-        found.probabilities  # noqa: B018 - a property that raises
+        result.probabilities  # noqa: B018 - a property that raises
     with pytest.raises(wc.InputError, match="fitted without probabilities"):
-        found.filter(0.5)
+        result.filter(0.5)
     scores = model.class_scores(texts)
-    assert [best[0][1] for best in found.top(1)] == scores.max(axis=1).tolist()
-    assert found.to_polars().columns == ["predicted", "score"]
+    assert [best[0][1] for best in result.top(1)] == scores.max(axis=1).tolist()
+    assert result.to_polars().columns == ["predicted", "score"]
 
 
-def test_other_shares_of_classes_change_probabilities_and_labels():
+def test_a_prior_shift_changes_probabilities_and_labels():
     texts, labels = multilabel_corpus(90)
     model = wc.classifier("nearest", min_docs=2).fit(texts, labels)
     shift = model.prior_shift([text for text in texts if "moon" not in text])
     scores = model.class_scores(texts)
     probabilities, decisions = model.adjusted(scores, shift)
-    found = model.predictions_of(scores, shift)
-    np.testing.assert_array_equal(found.probabilities, probabilities)
-    np.testing.assert_array_equal(found.decisions, decisions)
+    result = model.predictions_of(scores, shift)
+    np.testing.assert_array_equal(result.probabilities, probabilities)
+    np.testing.assert_array_equal(result.decisions, decisions)

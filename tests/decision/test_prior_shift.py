@@ -9,78 +9,79 @@ from wordclass.decision.prior_shift import PriorShift, clear_shift
 
 
 def shifted(n_docs, trained, shares, seed=0, is_single_label=True, spread=2.0):
-    """Documents drawn by shares; the probabilities that a perfect model with other shares tells."""
+    """Return probabilities of a perfect model with the shares of training, and the true classes."""
     generator = np.random.default_rng(seed)
     n_classes = len(trained)
     if is_single_label:
         true = generator.choice(n_classes, n_docs, p=shares)
-        seen = generator.normal(size=(n_docs, n_classes)) + spread * np.eye(n_classes)[true]
-        likely = np.exp(spread * seen) * trained
+        features = generator.normal(size=(n_docs, n_classes)) + spread * np.eye(n_classes)[true]
+        likely = np.exp(spread * features) * trained
         return likely / likely.sum(axis=1, keepdims=True), true
     true = generator.random((n_docs, n_classes)) < shares
-    seen = generator.normal(size=true.shape) + spread * true
-    odds = np.exp(spread * seen - spread**2 / 2) * trained / (1 - np.asarray(trained))
+    features = generator.normal(size=true.shape) + spread * true
+    odds = np.exp(spread * features - spread**2 / 2) * trained / (1 - np.asarray(trained))
     return odds / (1 + odds), true
 
 
-def slowly(probabilities, trained, tolerance):
-    """The same one number at a time, as the paper has it."""
+def estimate_slowly(probabilities, trained, tolerance):
+    """Compute shares and probabilities one number at a time, as published."""
     shares, n_docs = list(trained), len(probabilities)
     for step in range(1000):
-        made = []
+        adjusted = []
         for row in probabilities:
             parts = [p * q / t for p, q, t in zip(row, shares, trained, strict=True)]
-            made.append([part / sum(parts) for part in parts])
-        new = [sum(row[j] for row in made) / n_docs for j in range(len(trained))]
+            adjusted.append([part / sum(parts) for part in parts])
+        new = [sum(row[j] for row in adjusted) / n_docs for j in range(len(trained))]
         change = sum(abs(a - b) for a, b in zip(new, shares, strict=True)) / len(new)
         shares = new
         if step > 10 and change < tolerance:
             break
-    return np.array(shares), np.array(made)
+    return np.array(shares), np.array(adjusted)
 
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-9])
-def test_it_is_expectation_maximisation_as_published(tolerance):
+def test_the_estimate_is_expectation_maximization_as_published(tolerance):
     trained = np.array([0.5, 0.3, 0.2])
     probabilities, _ = shifted(200, trained, [0.1, 0.2, 0.7])
-    found = PriorShift.of(probabilities, trained, tolerance=tolerance)
-    shares, made = slowly(probabilities.tolist(), trained.tolist(), tolerance)
-    np.testing.assert_allclose(found.shares, shares, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found.probabilities, made, rtol=0, atol=1e-12)
+    shift = PriorShift.of(probabilities, trained, tolerance=tolerance)
+    shares, adjusted = estimate_slowly(probabilities.tolist(), trained.tolist(), tolerance)
+    np.testing.assert_allclose(shift.shares, shares, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(shift.probabilities, adjusted, rtol=0, atol=1e-12)
 
 
-def test_it_equals_that_of_quapy():
+def test_the_estimate_equals_that_of_quapy():
     quapy = pytest.importorskip("quapy.method.aggregative", reason="quapy is not installed")
     trained = np.array([0.4, 0.3, 0.2, 0.1])
     for seed in range(5):
         shares = np.random.default_rng(seed).dirichlet(np.full(4, 0.5))
         probabilities, _ = shifted(400, trained, shares, seed)
-        theirs, made = quapy.EMQ.EM(trained, probabilities)
-        found = PriorShift.of(probabilities, trained)
-        np.testing.assert_allclose(found.shares, theirs, rtol=0, atol=1e-6)
-        np.testing.assert_allclose(found.probabilities, made, rtol=0, atol=1e-6)
+        expected_shares, expected = quapy.EMQ.EM(trained, probabilities)
+        shift = PriorShift.of(probabilities, trained)
+        np.testing.assert_allclose(shift.shares, expected_shares, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(shift.probabilities, expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("is_single_label", [True, False])
-def test_it_finds_the_shares_that_counting_does_not(is_single_label):
+def test_the_estimate_is_better_than_counting_predictions(is_single_label):
     trained = np.array([0.6, 0.3, 0.1])
     shares = np.array([0.1, 0.2, 0.7])
     probabilities, true = shifted(5_000, trained, shares, 1, is_single_label, spread=1.2)
-    found = PriorShift.of(probabilities, trained, is_single_label=is_single_label)
+    shift = PriorShift.of(probabilities, trained, is_single_label=is_single_label)
     if is_single_label:
         counted = np.bincount(probabilities.argmax(axis=1), minlength=3) / len(true)
         right, before = (
-            np.mean(each.argmax(axis=1) == true) for each in (found.probabilities, probabilities)
+            np.mean(values.argmax(axis=1) == true)
+            for values in (shift.probabilities, probabilities)
         )
-        assert found.shares.sum() == pytest.approx(1)
-        np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
+        assert shift.shares.sum() == pytest.approx(1)
+        np.testing.assert_allclose(shift.probabilities.sum(axis=1), 1)
     else:
         counted = (probabilities > 0.5).mean(axis=0)
         right, before = (
-            np.mean((each > 0.5) == true) for each in (found.probabilities, probabilities)
+            np.mean((values > 0.5) == true) for values in (shift.probabilities, probabilities)
         )
-    assert np.abs(found.shares - shares).max() < 0.03
-    assert np.abs(found.shares - shares).mean() < np.abs(counted - shares).mean() / 2
+    assert np.abs(shift.shares - shares).max() < 0.03
+    assert np.abs(shift.shares - shares).mean() < np.abs(counted - shares).mean() / 2
     assert right > before + 0.05
 
 
@@ -88,21 +89,21 @@ def test_it_finds_the_shares_that_counting_does_not(is_single_label):
 def test_probabilities_are_adjusted_by_the_odds_of_the_shares(is_single_label):
     trained = np.array([0.6, 0.3, 0.1])
     probabilities, _ = shifted(60, trained, [0.2, 0.3, 0.5], is_single_label=is_single_label)
-    found = PriorShift.of(probabilities, trained, is_single_label=is_single_label)
-    made = found.adjust(probabilities)
-    for row, given_row in zip(made, probabilities, strict=True):
-        own = given_row * found.shares / trained
+    shift = PriorShift.of(probabilities, trained, is_single_label=is_single_label)
+    adjusted = shift.adjust(probabilities)
+    for row, original_row in zip(adjusted, probabilities, strict=True):
+        weighted = original_row * shift.shares / trained
         if is_single_label:
-            np.testing.assert_allclose(row, own / own.sum())
+            np.testing.assert_allclose(row, weighted / weighted.sum())
         else:
-            others = (1 - given_row) * (1 - found.shares) / (1 - trained)
-            np.testing.assert_allclose(row, own / (own + others))
+            opposite = (1 - original_row) * (1 - shift.shares) / (1 - trained)
+            np.testing.assert_allclose(row, weighted / (weighted + opposite))
     same = PriorShift(trained, trained, probabilities, is_single_label)
     np.testing.assert_allclose(same.adjust(probabilities), probabilities)
 
 
 @given(st.lists(st.integers(0, 400), min_size=2, max_size=6), st.integers(0, 10**6))
-def test_shares_that_are_those_of_training_are_no_clear_shift(counts, seed):
+def test_equal_shares_are_not_a_clear_shift(counts, seed):
     n_docs = max(sum(counts), 1)
     trained = np.array(counts) / n_docs
     assert not len(clear_shift(trained, np.array(counts), n_docs))
@@ -112,49 +113,49 @@ def test_shares_that_are_those_of_training_are_no_clear_shift(counts, seed):
     assert len(clear_shift(trained, drawn[:-1], 30)) in (0, len(counts))
 
 
-def test_a_shift_is_clear_where_a_tenth_of_the_labels_moved_and_no_accident_made_it():
+def test_a_shift_is_clear_if_a_tenth_of_the_labels_changed_and_chance_is_unlikely():
     trained = np.array([0.7, 0.3])
     assert clear_shift(trained, np.array([580, 420]), 1000).tolist() == [0, 1]
     assert not len(clear_shift(trained, np.array([620, 380]), 1000))
-    assert not len(clear_shift(trained, np.array([5, 5]), 10))  # ten documents tell nothing
+    assert not len(clear_shift(trained, np.array([5, 5]), 10))  # ten documents are too few
 
 
 def test_the_classes_that_changed_most_come_first():
     trained = np.array([0.1, 0.4, 0.2, 0.3])
     counts = np.array([90, 410, 450, 50])
     assert clear_shift(trained, counts, 1000).tolist() == [2, 3, 0, 1]
-    # twice what an accident makes: the mean absolute error of a share is sqrt(2 q (1 - q) / (pi n))
+    # the change expected by chance: the mean absolute error of a share is sqrt(2 q (1-q) / (pi n))
     for n_docs, is_clear in ((7, True), (6, False)):
-        accident = 2 * np.sqrt(2 * 0.25 / (np.pi * n_docs))
+        by_chance = 2 * np.sqrt(2 * 0.25 / (np.pi * n_docs))
         counts = np.array([0.81, 0.19]) * n_docs
-        assert (2 * accident < 0.62) == is_clear
+        assert (2 * by_chance < 0.62) == is_clear
         assert bool(len(clear_shift(np.array([0.5, 0.5]), counts, n_docs))) == is_clear
 
 
 @pytest.mark.parametrize("is_single_label", [True, False])
-def test_an_interval_is_by_documents_drawn_anew(is_single_label):
+def test_an_interval_is_computed_from_documents_drawn_with_replacement(is_single_label):
     trained, shares = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
-    given, _ = shifted(50, trained, shares, 3, is_single_label, spread=1.0)
-    found = PriorShift.of(given, trained, is_single_label=is_single_label, tolerance=1e-6)
+    probabilities, _ = shifted(50, trained, shares, 3, is_single_label, spread=1.0)
+    shift = PriorShift.of(probabilities, trained, is_single_label=is_single_label, tolerance=1e-6)
     generator, drawn = np.random.default_rng(7), []
     for _ in range(25):
         times = generator.multinomial(50, np.full(50, 1 / 50))
-        again = np.repeat(given, times, axis=0)
-        each = PriorShift.of(again, trained, is_single_label=is_single_label, tolerance=1e-6)
-        drawn.append(each.shares)
+        again = np.repeat(probabilities, times, axis=0)
+        sample = PriorShift.of(again, trained, is_single_label=is_single_label, tolerance=1e-6)
+        drawn.append(sample.shares)
     expected = np.quantile(drawn, (0.1, 0.9), axis=0)
-    np.testing.assert_allclose(found.interval(0.8, 25, 7), expected, atol=0.02)
+    np.testing.assert_allclose(shift.interval(0.8, 25, 7), expected, atol=0.02)
 
 
-def test_without_a_shift_nothing_changes_much():
+def test_without_a_shift_shares_and_probabilities_hardly_change():
     trained = np.array([0.6, 0.3, 0.1])
     probabilities, _ = shifted(5_000, trained, trained)
-    found = PriorShift.of(probabilities, trained)
-    assert np.abs(found.shares - trained).max() < 0.02
-    assert np.abs(found.probabilities - probabilities).mean() < 0.01
+    shift = PriorShift.of(probabilities, trained)
+    assert np.abs(shift.shares - trained).max() < 0.02
+    assert np.abs(shift.probabilities - probabilities).mean() < 0.01
 
 
-def test_an_interval_holds_the_share_about_as_often_as_it_says():
+def test_an_interval_contains_the_true_share_about_as_often_as_its_level():
     trained, shares = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
     n_inside = 0
     for seed in range(60):
@@ -165,43 +166,51 @@ def test_an_interval_holds_the_share_about_as_often_as_it_says():
     assert 0.82 <= n_inside / 180 <= 0.97
 
 
-def test_an_interval_is_the_same_every_time_and_narrower_of_more_documents():
+def test_an_interval_is_deterministic_and_narrower_for_more_documents():
     trained = np.array([0.5, 0.5])
     widths = []
     for n_docs in (100, 10_000):
-        found = PriorShift.of(shifted(n_docs, trained, [0.3, 0.7])[0], trained)
-        low, high = found.interval(n_samples=40)
-        np.testing.assert_array_equal(found.interval(n_samples=40), [low, high])
+        shift = PriorShift.of(shifted(n_docs, trained, [0.3, 0.7])[0], trained)
+        low, high = shift.interval(n_samples=40)
+        np.testing.assert_array_equal(shift.interval(n_samples=40), [low, high])
         widths.append((high - low).mean())
     assert widths[1] < widths[0] / 5
 
 
 @pytest.mark.parametrize("is_single_label", [True, False])
-def test_classes_without_a_document_in_training_or_certain_ones_are_no_problem(is_single_label):
+def test_classes_that_are_absent_or_certain_are_handled(is_single_label):
     probabilities = np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (50, 1))
     for trained in ([1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]):
-        found = PriorShift.of(probabilities, np.array(trained), is_single_label=is_single_label)
-        assert np.isfinite(found.probabilities).all()
-        np.testing.assert_allclose(found.shares, [0.5, 0.5, 0.0], atol=1e-6)
-        assert np.isfinite(found.interval(n_samples=5)).all()
+        shift = PriorShift.of(probabilities, np.array(trained), is_single_label=is_single_label)
+        assert np.isfinite(shift.probabilities).all()
+        np.testing.assert_allclose(shift.shares, [0.5, 0.5, 0.0], atol=1e-6)
+        assert np.isfinite(shift.interval(n_samples=5)).all()
 
 
 @pytest.mark.parametrize(
     ("probabilities", "trained", "message"),
     [
-        (np.full((49, 2), 0.5), [0.5, 0.5], "49 documents are too few .* 50 or more"),
-        (np.full((60, 2), 0.5), [0.5], "do not go with 1 shares"),
+        (np.full((49, 2), 0.5), [0.5, 0.5], "49 documents are too few .* expected at least 50"),
+        (
+            np.full((60, 2), 0.5),
+            [0.5],
+            "have the shape \\(60, 2\\); expected a row per document and 1 columns",
+        ),
         (np.full((60, 2), 0.5), [[0.5]], "trained has shape"),
         (np.full((60, 0), 0.5), [], "trained has shape"),
-        (np.full((60, 2), 0.4), [0.5, 0.5], "must sum to 1 in a single-label task"),
-        (np.full((60, 2), 0.5), [1.0, 1.0], "must sum to 1 in a single-label task"),
-        ([["a", "b"]] * 60, [0.5, 0.5], "probabilities must be numbers"),
-        (np.full((60, 2), np.nan), [0.5, 0.5], "probabilities must be between 0 and 1"),
-        (np.full((60, 2), 0.5), [0.5, 1.5], "trained must be between 0 and 1"),
-        (np.full((60, 2), 0.5), ["a", "b"], "trained must be numbers"),
+        (np.full((60, 2), 0.4), [0.5, 0.5], "do not sum to 1; use is_single_label=False"),
+        (np.full((60, 2), 0.5), [1.0, 1.0], "do not sum to 1; use is_single_label=False"),
+        ([["a", "b"]] * 60, [0.5, 0.5], "probabilities are not numeric"),
+        (
+            np.full((60, 2), np.nan),
+            [0.5, 0.5],
+            "probabilities are out of range; expected numbers from 0 to 1",
+        ),
+        (np.full((60, 2), 0.5), [0.5, 1.5], "trained is out of range; expected shares from 0 to 1"),
+        (np.full((60, 2), 0.5), ["a", "b"], "trained is not numeric; expected one share per class"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_one_line(probabilities, trained, message):
+def test_invalid_probabilities_and_shares_are_refused_in_one_line(probabilities, trained, message):
     with pytest.raises(wc.InputError, match=message) as raised:
         PriorShift.of(probabilities, np.array(trained))
     assert "\n" not in str(raised.value)
@@ -210,8 +219,8 @@ def test_what_it_cannot_do_is_refused_in_one_line(probabilities, trained, messag
 # --- classifiers ----------------------------------------------------------------------------
 
 
-def _part(n_docs, counts, seed):
-    """Documents of a made-up corpus, so many of each class."""
+def _sample(n_docs, counts, seed):
+    """Return documents of a made-up corpus, with the given number of each class."""
     texts, labels = corpus(n_docs, seed)
     chosen = []
     for name, count in counts.items():
@@ -220,69 +229,72 @@ def _part(n_docs, counts, seed):
 
 
 @pytest.mark.parametrize("name", ["linear", "svm", "nearest", "cnn"])
-def test_a_classifier_estimates_shares_and_predicts_by_them(name, tmp_path):
+def test_a_classifier_estimates_shares_and_adjusts_predictions(name, tmp_path):
     options = {}
     if name == "cnn":
         pytest.importorskip("torch", reason="the extra 'torch' is not installed")
         options = {"channels": 8, "lr": 0.01, "max_epochs": 10}
-    texts, labels = _part(600, {"space": 100, "garden": 60, "music": 40}, 1)
+    texts, labels = _sample(600, {"space": 100, "garden": 60, "music": 40}, 1)
     clf = wc.classifier(name, min_docs=2, **options).fit(texts, labels)
-    others, true = _part(600, {"space": 10, "garden": 20, "music": 150}, 2)
-    shift = clf.prior_shift(others)
+    new_texts, true = _sample(600, {"space": 10, "garden": 20, "music": 150}, 2)
+    shift = clf.prior_shift(new_texts)
     np.testing.assert_allclose(shift.trained, [0.3, 0.2, 0.5])
     np.testing.assert_allclose(shift.shares, [20 / 180, 150 / 180, 10 / 180], atol=0.05)
-    adjusted = clf.predict_adjusted(others)
-    # by chance a text in a hundred may be lost where nearly all are right
-    assert np.mean(adjusted == true) >= np.mean(clf.predict(others) == true) - 0.01
-    assert adjusted.dtype == clf.predict(others).dtype
+    adjusted = clf.predict_adjusted(new_texts)
+    # if nearly all predictions are right, one in a hundred may get worse by chance
+    assert np.mean(adjusted == true) >= np.mean(clf.predict(new_texts) == true) - 0.01
+    assert adjusted.dtype == clf.predict(new_texts).dtype
     clf.save(tmp_path / "model")
     again = wc.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.prior_shift(others).shares, shift.shares)
-    np.testing.assert_array_equal(again.predict_adjusted(others), adjusted)
+    np.testing.assert_array_equal(again.prior_shift(new_texts).shares, shift.shares)
+    np.testing.assert_array_equal(again.predict_adjusted(new_texts), adjusted)
 
 
-def test_a_shift_of_nothing_changes_no_label():
+def test_unchanged_shares_change_no_label():
     texts, labels = corpus(300, 1)
     clf = wc.classifier("linear").fit(texts, labels)
-    others, _ = corpus(120, 2)
+    new_texts, _ = corpus(120, 2)
     trained = clf.training_.shares
     none = PriorShift(trained, trained, np.zeros((0, 3)), True)
-    np.testing.assert_array_equal(clf.predict_adjusted(others, none), clf.predict(others))
+    np.testing.assert_array_equal(clf.predict_adjusted(new_texts, none), clf.predict(new_texts))
     all_music = PriorShift(trained, np.array([0.0, 1.0, 0.0]), np.zeros((0, 3)), True)
-    assert {*clf.predict_adjusted(others, all_music)} == {"music"}
+    assert {*clf.predict_adjusted(new_texts, all_music)} == {"music"}
 
 
 @pytest.mark.parametrize("name", ["linear", "nearest"])
 def test_several_labels_are_adjusted_class_by_class(name):
     texts, labels = multilabel_corpus(300)
     clf = wc.classifier(name, min_docs=2).fit(texts, labels)
-    others, true = multilabel_corpus(400, 5)
-    kept = [k for k, each in enumerate(true) if "space" not in each or k % 8 == 0]
-    others, true = [others[k] for k in kept], [true[k] for k in kept]
-    shift = clf.prior_shift(others)
-    here = np.array([np.mean([name in each for each in true]) for name in clf.classes_])
+    new_texts, true = multilabel_corpus(400, 5)
+    rows = [k for k, labels in enumerate(true) if "space" not in labels or k % 8 == 0]
+    new_texts = [new_texts[k] for k in rows]
+    true = [true[k] for k in rows]
+    shift = clf.prior_shift(new_texts)
+    here = np.array([np.mean([name in labels for labels in true]) for name in clf.classes_])
     counted = np.array(
-        [np.mean([name in each for each in clf.predict(others)]) for name in clf.classes_]
+        [np.mean([name in labels for labels in clf.predict(new_texts)]) for name in clf.classes_]
     )
     assert shift.shares[2] < shift.trained[2] / 2
     assert np.abs(shift.shares - here).mean() <= np.abs(counted - here).mean() + 0.02
-    adjusted = clf.predict_adjusted(others)
-    assert all(isinstance(each, tuple) for each in adjusted)
-    scores = [wc.evaluate(true, each).micro_f1 for each in (adjusted, clf.predict(others))]
-    assert scores[0] >= scores[1] - 0.03  # texts of several labels break the assumption a little
+    adjusted = clf.predict_adjusted(new_texts)
+    assert all(isinstance(labels, tuple) for labels in adjusted)
+    scores = [
+        wc.evaluate(true, predicted).micro_f1 for predicted in (adjusted, clf.predict(new_texts))
+    ]
+    assert scores[0] >= scores[1] - 0.03  # texts of several labels slightly violate the assumption
     trained = clf.training_.shares
     same = PriorShift(trained, trained, np.zeros((0, 3)), False)
-    assert clf.predict_adjusted(others, same) == clf.predict(others)
+    assert clf.predict_adjusted(new_texts, same) == clf.predict(new_texts)
 
 
-def test_weights_of_texts_count_in_the_shares_of_training():
+def test_the_shares_of_training_are_weighted():
     texts, labels = corpus(90)
     weights = np.array([3.0 if label == "music" else 1.0 for label in labels])
     clf = wc.classifier("svm", min_docs=2).fit(texts, labels, sample_weight=weights)
     np.testing.assert_allclose(clf.training_.shares, [0.2, 0.6, 0.2])
 
 
-def test_a_model_without_probabilities_or_shares_says_so():
+def test_a_model_without_probabilities_or_shares_is_an_error():
     texts, labels = corpus(90)
     clf = wc.classifier("nearest", min_docs=2, probabilities=False).fit(texts, labels)
     with pytest.raises(wc.InputError, match="fitted without probabilities"):
@@ -295,58 +307,62 @@ def test_a_model_without_probabilities_or_shares_says_so():
         wc.classifier("nearest", min_docs=2).fit(texts, labels).prior_shift(texts[:3])
 
 
-def test_a_class_that_nothing_tells_of_keeps_its_share():
-    """Else its share would end at 0 or 1: whatever it is, the documents are as likely."""
+def test_a_class_without_evidence_keeps_its_share():
+    """Without a pull its share would end at 0 or 1, because all shares are equally likely."""
     generator = np.random.default_rng(0)
-    telling, true = shifted(400, [0.6], [0.3], is_single_label=False)
-    nothing = np.full(400, 0.88) + generator.normal(0, 0.001, 400)
-    given = np.column_stack([telling, nothing, np.ones(400)])
+    informative, true = shifted(400, [0.6], [0.3], is_single_label=False)
+    uninformative = np.full(400, 0.88) + generator.normal(0, 0.001, 400)
+    probabilities = np.column_stack([informative, uninformative, np.ones(400)])
     trained = np.array([0.6, 0.85, 1.0])
     free, held = (
-        PriorShift.of(given, trained, is_single_label=False, pull=pull) for pull in (0.0, 0.01)
+        PriorShift.of(probabilities, trained, is_single_label=False, pull=pull)
+        for pull in (0.0, 0.01)
     )
     assert free.shares[1] > 0.99
     assert held.shares[1] == pytest.approx(0.85, abs=0.01)
     assert held.shares[2] == pytest.approx(1.0, abs=1e-3)
     assert abs(held.shares[0] - true.mean()) < 0.05
     low, high = held.interval(n_samples=20)
-    assert low[1] <= held.shares[1] < 0.99 < high[1]  # it may be anything
+    assert low[1] <= held.shares[1] < 0.99 < high[1]  # the share is unknown
 
 
 @pytest.mark.parametrize("name", ["linear", "svm", "nearest"])
 def test_rare_labels_stay_rare(name):
-    """Their few documents make probabilities that are too high on average."""
+    """The probabilities of a class with few documents are too high on average."""
     texts, labels = multilabel_corpus(600)
     generator = np.random.default_rng(2)
-    several = [[*each] for each in labels]
+    several = [[*names] for names in labels]
     for rare, n_docs in (("one", 1), ("two", 2), ("three", 3), ("nine", 9)):
         for k in generator.choice(600, n_docs, replace=False):
             several[k].append(rare)
             texts[k] += f" {rare} and more" if rare == "nine" else ""
     clf = wc.classifier(name, min_docs=1).fit(texts, several)
-    others, true = multilabel_corpus(300, 5)
-    shift = clf.prior_shift(others)
-    true_shares = np.array([sum(name in each for each in true) for name in clf.classes_]) / 300
+    new_texts, true = multilabel_corpus(300, 5)
+    shift = clf.prior_shift(new_texts)
+    true_shares = np.array([sum(name in labels for labels in true) for name in clf.classes_]) / 300
     assert (np.abs(shift.shares - true_shares) < np.where(true_shares, 0.1, 0.03)).all()
-    given = [sum(map(len, each)) for each in (clf.predict(others), clf.predict_adjusted(others))]
-    assert given[1] == pytest.approx(given[0], rel=0.1)
+    n_labels, n_adjusted_labels = (
+        sum(map(len, predicted))
+        for predicted in (clf.predict(new_texts), clf.predict_adjusted(new_texts))
+    )
+    assert n_adjusted_labels == pytest.approx(n_labels, rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["linear", "svm", "nearest"])
 @pytest.mark.parametrize("make", [corpus, multilabel_corpus])
-def test_texts_that_tell_nothing_change_no_share(make, name):
+def test_texts_without_known_words_change_no_share(make, name):
     clf = wc.classifier(name, min_docs=2).fit(*make(120))
-    for others in ([""] * 60, ["quark gluon"] * 60):
-        shift = clf.prior_shift(others)
+    for new_texts in ([""] * 60, ["quark gluon"] * 60):
+        shift = clf.prior_shift(new_texts)
         np.testing.assert_allclose(shift.shares, shift.trained, atol=1e-6)
         low, high = shift.interval(n_samples=20)
         assert low.max() == 0
         assert high.min() == 1
         if name == "linear":
-            assert list(clf.predict_adjusted(others)) == list(clf.predict(others))
+            assert list(clf.predict_adjusted(new_texts)) == list(clf.predict(new_texts))
 
 
-def test_a_class_without_a_text_in_training_has_none_here():
+def test_a_class_without_training_texts_has_no_share():
     texts, labels = corpus(120)
     names = ["garden", "music", "none", "space"]
     clf = wc.classifier("linear", min_docs=2).fit(texts, labels, class_names=names)
@@ -357,45 +373,50 @@ def test_a_class_without_a_text_in_training_has_none_here():
 
 
 @pytest.mark.parametrize("spread", [0.5, 2.0])
-def test_an_interval_of_several_labels_is_as_wide_as_they_tell(spread):
+def test_intervals_of_a_multilabel_task_are_wide_enough(spread):
     trained, shares = np.array([0.5, 0.3, 0.2]), np.array([0.35, 0.3, 0.3])
     n_inside = 0
     for seed in range(20):
-        given, _ = shifted(400, trained, shares, seed, is_single_label=False, spread=spread)
-        found = PriorShift.of(given, trained, is_single_label=False, pull=0.1)
-        low, high = found.interval(0.9, 40, seed)
+        probabilities, _ = shifted(400, trained, shares, seed, is_single_label=False, spread=spread)
+        shift = PriorShift.of(probabilities, trained, is_single_label=False, pull=0.1)
+        low, high = shift.interval(0.9, 40, seed)
         n_inside += int(((low <= shares) & (shares <= high)).sum())
     assert n_inside / 60 > 0.8
 
 
 @pytest.mark.parametrize("name", ["linear", "svm", "nearest"])
-def test_a_label_given_at_random_is_not_taken_from_all_texts_or_given_to_all(name):
+def test_a_random_label_is_neither_removed_from_all_texts_nor_added_to_all(name):
     texts, labels = multilabel_corpus(300)
     generator = np.random.default_rng(1)
-    noisy = [[*each, *(["any"] if generator.random() < 0.3 else [])] for each in labels]
+    noisy = [[*names, *(["any"] if generator.random() < 0.3 else [])] for names in labels]
     clf = wc.classifier(name, min_docs=2).fit(texts, noisy)
-    others, _ = multilabel_corpus(200, 5)
-    shift = clf.prior_shift(others)
+    new_texts, _ = multilabel_corpus(200, 5)
+    shift = clf.prior_shift(new_texts)
     assert abs(shift.shares[0] - shift.trained[0]) < 0.1
-    given = [
-        sum("any" in each for each in made)
-        for made in (clf.predict(others), clf.predict_adjusted(others))
-    ]
-    assert abs(given[1] - given[0]) <= 40
+    n_predicted, n_adjusted = (
+        sum("any" in labels for labels in predicted)
+        for predicted in (clf.predict(new_texts), clf.predict_adjusted(new_texts))
+    )
+    assert abs(n_adjusted - n_predicted) <= 40
 
 
-def test_what_is_no_shift_of_this_model_is_refused():
+def test_a_shift_of_another_model_is_refused():
     texts, labels = corpus(90)
     clf = wc.classifier("nearest", min_docs=2).fit(texts, labels)
     several = PriorShift(*[np.full(3, 0.5)] * 2, np.zeros((0, 3)), False)
     wide = PriorShift(*[np.full(2, 0.5)] * 2, np.zeros((0, 2)), True)
-    for shift, message in ((3, "shift is 3; expected"), (several, "expected"), (wide, "do not go")):
+    cases = (
+        (3, "shift is 3; expected"),
+        (several, "expected"),
+        (wide, "expected a row per document and 2 columns"),
+    )
+    for shift, message in cases:
         with pytest.raises(wc.InputError, match=message):
             clf.predict_adjusted(texts, shift)
     shift = clf.prior_shift(texts)
-    for given_rows in ([[0.1, 0.2, np.nan]], [[0.5, 0.5]], "moon"):
+    for invalid in ([[0.1, 0.2, np.nan]], [[0.5, 0.5]], "moon"):
         with pytest.raises(wc.InputError, match="probabilities"):
-            shift.adjust(given_rows)
+            shift.adjust(invalid)
     for name, value in (("level", 95), ("level", 1.0), ("seed", "x"), ("n_samples", 1)):
         with pytest.raises(wc.InputError, match=f"{name} is"):
             shift.interval(**{name: value})
@@ -405,7 +426,7 @@ def test_what_is_no_shift_of_this_model_is_refused():
             PriorShift.of(shift.probabilities, shift.trained, **{name: value})
 
 
-def test_probabilities_that_are_not_calibrated_tell_no_shares():
+def test_shares_need_calibrated_probabilities():
     pytest.importorskip("fasttext", reason="the extra 'fasttext' is not installed")
     texts, labels = corpus(90)
     clf = wc.classifier("fasttext").fit(texts, labels)
@@ -413,7 +434,7 @@ def test_probabilities_that_are_not_calibrated_tell_no_shares():
         clf.prior_shift(texts)
 
 
-def test_a_tree_of_classes_tells_shares():
+def test_a_tree_of_classes_estimates_shares():
     texts, labels = corpus(300)
     clf = wc.classifier("linear", classes="tree", min_docs=1).fit(texts, labels)
     assert clf.prior_shift(corpus(90, 1)[0]).shares.sum() == pytest.approx(1)

@@ -30,19 +30,19 @@ def f1(scores, truth, threshold):
 
 @given(scores=SCORES, truth=TRUTH)
 def test_no_other_threshold_is_better(scores, truth):
-    truth[:3] = 1  # enough positives for a threshold of its own
+    truth[:3] = 1  # enough positives for a separate threshold
     thresholds = best_thresholds(scores, to_sparse(truth))
     for j in range(2):
         best = f1(scores[:, j], truth[:, j], thresholds[j])
-        others = [f1(scores[:, j], truth[:, j], each) for each in np.arange(-5.5, 5)]
-        assert best >= max(others) - 1e-12
+        qualities = [f1(scores[:, j], truth[:, j], threshold) for threshold in np.arange(-5.5, 5)]
+        assert best >= max(qualities) - 1e-12
 
 
 def best_of_all_cuts(scores, truth):
-    """The threshold with the best F1, the highest of equals, by trying one after the other."""
-    places = np.unique(scores.astype(np.float64))[::-1]
-    between = [*((places[:-1] + places[1:]) / 2), places[-1] - 0.5]
-    return max(between, key=lambda each: f1(scores, truth, each))  # the first of equals
+    """Return the threshold with the best F1, the highest of equals, by trying all."""
+    distinct = np.unique(scores.astype(np.float64))[::-1]
+    cuts = [*((distinct[:-1] + distinct[1:]) / 2), distinct[-1] - 0.5]
+    return max(cuts, key=lambda cut: f1(scores, truth, cut))  # the first of equals
 
 
 @pytest.mark.parametrize("share", [0.004, 0.05, 0.5])
@@ -53,17 +53,18 @@ def test_the_best_of_many_cuts_is_found_without_sorting_all_scores(share, gap, d
     truth = rng.random((1_500, 1)) < share
     truth[:3] = True
     scores = (gap * truth + rng.normal(size=truth.shape)).round(digits).astype(np.float32)
-    found = best_thresholds(scores, to_sparse(truth.astype(int)))
-    np.testing.assert_allclose(found, [best_of_all_cuts(scores, truth)], rtol=1e-6)
+    thresholds = best_thresholds(scores, to_sparse(truth.astype(int)))
+    np.testing.assert_allclose(thresholds, [best_of_all_cuts(scores, truth)], rtol=1e-6)
 
 
 def test_a_threshold_lies_half_way_between_scores():
     scores = np.array([[1.0], [2.0], [3.0], [8.0], [9.0], [10.0]])
     truth = np.array([[0], [0], [0], [1], [1], [1]])
     assert best_thresholds(scores, to_sparse(truth)).tolist() == [5.5]
-    scores, truth = np.array([[1.0], [3.0], [3.5], [4.0]]), np.array([[0], [1], [1], [1]])
+    scores = np.array([[1.0], [3.0], [3.5], [4.0]])
+    truth = np.array([[0], [1], [1], [1]])
     assert best_thresholds(scores, to_sparse(truth)).tolist() == [2.0]
-    # where nothing is below, half a point
+    # half a point below the lowest score
     assert best_thresholds(scores[1:], to_sparse(truth[1:])).tolist() == [2.5]
 
 
@@ -90,12 +91,13 @@ def test_an_infinite_pull_gives_all_classes_the_same_threshold():
 def test_a_pull_moves_small_classes_more_than_large_ones():
     rng = np.random.default_rng(1)
     truth = np.zeros((200, 2), int)
-    truth[:100, 0], truth[:5, 1] = 1, 1
+    truth[:100, 0] = 1
+    truth[:5, 1] = 1
     scores = truth + rng.normal(size=(200, 2))
-    own, pulled, shared = (
-        best_thresholds(scores, to_sparse(truth), p) for p in (0.0, 10.0, np.inf)
+    separate, pulled, common = (
+        best_thresholds(scores, to_sparse(truth), pull) for pull in (0.0, 10.0, np.inf)
     )
-    moved = (pulled - own) / (shared - own)
+    moved = (pulled - separate) / (common - separate)
     np.testing.assert_allclose(moved, [10 / 110, 10 / 15])
 
 
@@ -106,7 +108,8 @@ def test_tuned_thresholds_do_better_on_new_documents_than_the_best_of_each_class
         truth = (rng.random((n, 60)) < 0.02).astype(int)
         return truth, 2 * truth + rng.normal(size=(n, 60))
 
-    (truth, scores), (new_truth, new_scores) = documents(400), documents(4000)
+    truth, scores = documents(400)
+    new_truth, new_scores = documents(4000)
     folds = np.arange(400) % 5
     codeframe = Codeframe(tuple(range(60)), "multilabel")
 
@@ -118,19 +121,22 @@ def test_tuned_thresholds_do_better_on_new_documents_than_the_best_of_each_class
 
 
 def cross_validated(scores, truth, folds, pull, target):
-    """How good thresholds with this pull are on documents that had no part in them, in loops."""
-    found = []
+    """Return the mean quality of thresholds with this pull on held-out folds, in slow loops."""
+    qualities = []
     for fold in sorted(set(folds.tolist())):
         thresholds = best_thresholds(scores[folds != fold], to_sparse(truth[folds != fold]), pull)
-        predicted, true = scores[folds == fold] > thresholds, truth[folds == fold]
-        macro = np.mean([f1(each, t, 0.5) for each, t in zip(predicted.T, true.T, strict=True)])
+        predicted = scores[folds == fold] > thresholds
+        true = truth[folds == fold]
+        columns = zip(predicted.T, true.T, strict=True)
+        macro = np.mean([f1(decisions, column, 0.5) for decisions, column in columns])
         micro = f1(predicted.ravel(), true.ravel(), 0.5)
-        found.append({"macro_f1": macro, "micro_f1": micro, "both": (macro + micro) / 2}[target])
-    return np.mean(found)
+        measures = {"macro_f1": macro, "micro_f1": micro, "both": (macro + micro) / 2}
+        qualities.append(measures[target])
+    return np.mean(qualities)
 
 
 @pytest.mark.parametrize("seed", [8, 15, 45])
-def test_the_pull_is_the_one_that_is_best_for_the_target(seed):
+def test_the_pull_that_is_best_for_the_target_is_chosen(seed):
     rng = np.random.default_rng(seed)
     truth = (rng.random((120, 5)) < [0.5, 0.04, 0.04, 0.04, 0.04]).astype(int)
     scores = 2.0 * truth + rng.normal(size=(120, 5)) + [1.0, 0, 0, 0, 0]
@@ -148,7 +154,7 @@ def test_the_pull_is_the_one_that_is_best_for_the_target(seed):
     assert tuned_thresholds(scores, to_sparse(truth), folds).tolist() == tuned["both"]
 
 
-def test_one_fold_alone_cannot_tell_and_takes_the_usual_pull():
+def test_a_single_fold_takes_the_default_pull():
     rng = np.random.default_rng(3)
     truth = (rng.random((50, 4)) < 0.3).astype(int)
     scores = truth + rng.normal(size=(50, 4))
@@ -156,11 +162,12 @@ def test_one_fold_alone_cannot_tell_and_takes_the_usual_pull():
     assert tuned.tolist() == best_thresholds(scores, to_sparse(truth), 10.0).tolist()
 
 
-def test_a_pull_can_be_asked_for_at_least():
+def test_the_pull_has_a_lower_bound():
     rng = np.random.default_rng(4)
     truth = (rng.random((400, 4)) < 0.5).astype(int)
-    scores = truth * 3 + rng.normal(size=(400, 4)) + np.arange(4) * 5  # no common one would do
-    Y, folds = to_sparse(truth), np.arange(400) % 4
+    scores = truth * 3 + rng.normal(size=(400, 4)) + np.arange(4) * 5  # a common threshold is poor
+    Y = to_sparse(truth)
+    folds = np.arange(400) % 4
     apart = tuned_thresholds(scores, Y, folds)
     assert apart.tolist() in [best_thresholds(scores, Y, pull).tolist() for pull in (0.0, 3.0)]
     pulled = tuned_thresholds(scores, Y, folds, least_pull=50.0)
@@ -169,7 +176,7 @@ def test_a_pull_can_be_asked_for_at_least():
     assert one_fold.tolist() == pulled.tolist()
 
 
-def test_the_highest_score_decides_or_all_above_their_thresholds():
+def test_scores_above_thresholds_decide_or_the_highest_score():
     scores = np.array([[1.0, 3.0, 2.0], [5.0, 5.0, 0.0]])
     assert decide(scores, None).tolist() == [[False, True, False], [True, False, False]]
     above = decide(scores, np.array([1.0, 2.0, 0.5]))
@@ -177,14 +184,14 @@ def test_the_highest_score_decides_or_all_above_their_thresholds():
     assert decide(np.zeros((0, 3)), None).shape == (0, 3)
 
 
-def test_single_labels_are_judged_by_the_highest_score():
+def test_single_labels_are_scored_by_the_highest_score():
     truth = to_sparse(np.array([[1, 0], [0, 1], [0, 1]]))
     scores = np.array([[-3.0, -4.0], [-9.0, -8.0], [7.0, 6.0]])
-    found = score_decisions(scores, truth, Codeframe((0, 1), "single"))
-    assert (found.accuracy, found.true_positives.tolist()) == (2 / 3, [1, 1])
+    quality = score_decisions(scores, truth, Codeframe((0, 1), "single"))
+    assert (quality.accuracy, quality.true_positives.tolist()) == (2 / 3, [1, 1])
 
 
-def test_scores_are_judged_by_the_best_common_threshold():
+def test_multilabel_scores_are_scored_by_the_best_common_threshold():
     truth = np.array([[1, 0], [0, 1], [0, 0]])
     codeframe = Codeframe((0, 1), "multilabel")
     assert score_decisions(truth * 2.0, to_sparse(truth), codeframe).macro_f1 == 1
@@ -194,28 +201,28 @@ def test_scores_are_judged_by_the_best_common_threshold():
 # --- probabilities ---------------------------------------------------------------------------
 
 
-def made_up(n_docs=4_000, seed=0):
-    """Scores (n, 2) and labels whose true probabilities are known sigmoids of them."""
+def sigmoid_case(n_docs=4_000, seed=0):
+    """Return scores (n, 2), labels, and their true probabilities, which are sigmoids of scores."""
     chance = np.random.default_rng(seed)
     scores = chance.normal(size=(n_docs, 2))
     true = 1 / (1 + np.exp(-(scores * [2.0, 0.5] + [-1.0, 0.3])))
     return scores, sparse.csr_matrix(chance.random((n_docs, 2)) < true), true
 
 
-def test_the_sigmoids_are_found_again():
-    scores, Y, true = made_up()
-    found = Calibration.fit(scores, Y, is_single_label=False)
-    np.testing.assert_allclose(found.parameters, [[2.0, -1.0], [0.5, 0.3]], atol=0.15)
-    np.testing.assert_allclose(found.probabilities(scores), true, atol=0.04)
+def test_known_sigmoids_are_recovered():
+    scores, Y, true = sigmoid_case()
+    calibration = Calibration.fit(scores, Y, is_single_label=False)
+    np.testing.assert_allclose(calibration.parameters, [[2.0, -1.0], [0.5, 0.3]], atol=0.15)
+    np.testing.assert_allclose(calibration.probabilities(scores), true, atol=0.04)
 
 
-def test_they_are_those_of_a_logistic_regression_on_the_score():
-    scores, Y, _ = made_up()
-    found = Calibration.fit(scores, Y, is_single_label=False).probabilities(scores)
+def test_the_sigmoids_equal_a_logistic_regression_on_the_score():
+    scores, Y, _ = sigmoid_case()
+    fitted = Calibration.fit(scores, Y, is_single_label=False).probabilities(scores)
     for j in range(2):
         plain = LogisticRegression(C=1e6).fit(scores[:, [j]], Y.toarray()[:, j])
         np.testing.assert_allclose(
-            found[:, j], plain.predict_proba(scores[:, [j]])[:, 1], atol=0.005
+            fitted[:, j], plain.predict_proba(scores[:, [j]])[:, 1], atol=0.005
         )
 
 
@@ -223,18 +230,22 @@ def test_a_row_of_a_single_label_task_sums_to_1():
     chance = np.random.default_rng(0)
     labels = chance.integers(0, 3, 300)
     scores = np.eye(3)[labels] + chance.normal(size=(300, 3))
-    found = Calibration.fit(scores, sparse.csr_matrix(np.eye(3)[labels]), is_single_label=True)
-    made = found.probabilities(np.vstack([scores, np.full((1, 3), -1e9), np.full((1, 3), 1e9)]))
-    np.testing.assert_allclose(made.sum(axis=1), 1.0)
-    assert np.isfinite(made).all()
+    calibration = Calibration.fit(
+        scores, sparse.csr_matrix(np.eye(3)[labels]), is_single_label=True
+    )
+    probabilities = calibration.probabilities(
+        np.vstack([scores, np.full((1, 3), -1e9), np.full((1, 3), 1e9)])
+    )
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert np.isfinite(probabilities).all()
 
 
 def test_a_higher_score_is_never_less_probable():
     chance = np.random.default_rng(1)
     scores = chance.normal(size=(200, 1))
-    Y = sparse.csr_matrix(scores < 0)  # the wrong way round
-    found = Calibration.fit(scores, Y, is_single_label=False)
-    assert found.parameters[0, 0] == pytest.approx(0.0, abs=1e-9)
+    Y = sparse.csr_matrix(scores < 0)  # high scores mean the opposite
+    calibration = Calibration.fit(scores, Y, is_single_label=False)
+    assert calibration.parameters[0, 0] == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("n_positive", [0, 1, 2])
@@ -243,10 +254,10 @@ def test_a_class_of_few_documents_is_never_certain(n_positive):
     Y = np.zeros((100, 2))
     Y[50:, 0] = 1
     Y[100 - n_positive :, 1] = 1
-    found = Calibration.fit(scores, sparse.csr_matrix(Y), is_single_label=False)
-    made = found.probabilities(scores)[:, 1]
-    assert np.isfinite(found.parameters).all()
-    assert 0 < made.min() < made.max() < 1
+    calibration = Calibration.fit(scores, sparse.csr_matrix(Y), is_single_label=False)
+    probabilities = calibration.probabilities(scores)[:, 1]
+    assert np.isfinite(calibration.parameters).all()
+    assert 0 < probabilities.min() < probabilities.max() < 1
 
 
 @pytest.mark.parametrize("n_docs", [12, 500])
@@ -255,36 +266,38 @@ def test_the_slope_of_single_labels_makes_them_most_likely(n_docs):
     labels = chance.integers(0, 3, n_docs)
     scores = 4.0 * np.eye(3)[labels] + 4.0 * chance.normal(size=(n_docs, 3))
     Y = sparse.csr_matrix(np.eye(3)[labels])
-    found = Calibration.fit(scores, Y, is_single_label=True)
-    assert found.parameters.shape == (3, 2)
-    assert (found.parameters[:, 1] == 0).all()
-    assert len(set(found.parameters[:, 0])) == 1
+    calibration = Calibration.fit(scores, Y, is_single_label=True)
+    assert calibration.parameters.shape == (3, 2)
+    assert (calibration.parameters[:, 1] == 0).all()
+    assert len(set(calibration.parameters[:, 0])) == 1
 
     def loss(slope):
-        own, doubt = scores[np.arange(n_docs), labels], 1 / (n_docs + 2)
-        aim = (1 - doubt) * own + doubt * scores.mean(axis=1)
+        true_scores = scores[np.arange(n_docs), labels]
+        doubt = 1 / (n_docs + 2)
+        aim = (1 - doubt) * true_scores + doubt * scores.mean(axis=1)
         return np.mean(special.logsumexp(slope * scores, axis=1) - slope * aim)
 
     slopes = np.geomspace(0.01, 10, 2001)
     best = slopes[np.argmin([loss(slope) for slope in slopes])]
-    assert found.parameters[0, 0] == pytest.approx(best, rel=0.005)
+    assert calibration.parameters[0, 0] == pytest.approx(best, rel=0.005)
     # scores of another size have the same probabilities
     for size in (1e-4, 1e4):
         other = Calibration.fit(scores * size, Y, is_single_label=True)
         np.testing.assert_allclose(
-            other.probabilities(scores * size), found.probabilities(scores), atol=1e-3
+            other.probabilities(scores * size), calibration.probabilities(scores), atol=1e-3
         )
 
 
 @pytest.mark.parametrize("spread", [1.0, 3.0])
-def test_a_class_borrows_from_all_classes_as_much_as_one_document_would_count(spread):
+def test_the_sigmoid_of_a_class_is_pulled_to_that_of_all_classes(spread):
     scores = np.array([[-2.0, -1.0], [-1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
     scores *= [spread, 1.0]  # the sigmoids of the two classes differ
     truth = np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1]])
-    found = Calibration.fit(scores, sparse.csr_matrix(truth), is_single_label=False)
+    calibration = Calibration.fit(scores, sparse.csr_matrix(truth), is_single_label=False)
 
     def fitted(values, is_true, start, prior):
-        n_true, n_false = is_true.sum(), (1 - is_true).sum()
+        n_true = is_true.sum()
+        n_false = (1 - is_true).sum()
         aim = np.where(is_true, (n_true + 1) / (n_true + 2), 1 / (n_false + 2))
 
         def loss(parameters):
@@ -297,10 +310,10 @@ def test_a_class_borrows_from_all_classes_as_much_as_one_document_would_count(sp
     pooled = fitted(scores.ravel(), truth.ravel(), np.array([1.0, 0.0]), 0.0)
     for j in range(2):
         expected = fitted(scores[:, j], truth[:, j], pooled, 1.0)
-        np.testing.assert_allclose(found.parameters[j], expected, atol=1e-3)
+        np.testing.assert_allclose(calibration.parameters[j], expected, atol=1e-3)
 
 
-def test_the_sigmoids_of_many_classes_at_once_are_those_of_each_alone(monkeypatch):
+def test_sigmoids_fitted_together_equal_those_fitted_alone(monkeypatch):
     rng = np.random.default_rng(6)
     truth = rng.random((300, 40)) < np.geomspace(0.002, 0.6, 40)
     scores = truth * rng.normal(1, 2, 40) + rng.normal(size=truth.shape) * np.geomspace(
@@ -308,17 +321,17 @@ def test_the_sigmoids_of_many_classes_at_once_are_those_of_each_alone(monkeypatc
     )
     Y = sparse.csr_matrix(truth)
     together = Calibration.fit(scores, Y, is_single_label=False).parameters
-    monkeypatch.setattr("wordclass.decision.thresholds._CELLS_TOGETHER", 1)
+    monkeypatch.setattr("wordclass.decision.thresholds._CELLS_PER_FIT", 1)
     alone = Calibration.fit(scores, Y, is_single_label=False).parameters
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
     assert (together[:, 0] >= 0).all()
     assert (together[:, 0] == 0).any()
 
 
-def test_the_sigmoid_of_all_classes_is_nearly_that_of_some_documents(monkeypatch):
-    scores, Y, _ = made_up()
+def test_a_sample_of_documents_gives_nearly_the_same_common_sigmoid(monkeypatch):
+    scores, Y, _ = sigmoid_case()
     every = Calibration.fit(scores, Y, is_single_label=False).parameters
-    monkeypatch.setattr("wordclass.decision.thresholds._MOST_POOLED", 2_000)
+    monkeypatch.setattr("wordclass.decision.thresholds._MAX_POOLED_CELLS", 2_000)
     some = Calibration.fit(scores, Y, is_single_label=False).parameters
     np.testing.assert_allclose(some, every, atol=0.01)
     assert (some != every).any()
@@ -328,10 +341,10 @@ def test_the_sigmoid_of_all_classes_is_nearly_that_of_some_documents(monkeypatch
 def test_scores_of_any_size_have_finite_sigmoids(size):
     truth = np.arange(60)[:, None] % [2, 3, 7] == 0
     scores = size * (truth + np.sin(np.arange(180)).reshape(60, 3))
-    found = Calibration.fit(scores, sparse.csr_matrix(truth), is_single_label=False)
-    made = found.probabilities(scores)
-    assert np.isfinite(made).all()
-    np.testing.assert_allclose(made.mean(axis=0), truth.mean(axis=0), atol=0.08)
+    calibration = Calibration.fit(scores, sparse.csr_matrix(truth), is_single_label=False)
+    probabilities = calibration.probabilities(scores)
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.mean(axis=0), truth.mean(axis=0), atol=0.08)
 
 
 def test_equal_scores_of_all_classes_leave_all_equally_probable():
@@ -345,8 +358,8 @@ def test_equal_scores_of_all_classes_leave_all_equally_probable():
 # --- with the shares of the classes -----------------------------------------------------------
 
 
-def shared(n_docs=20_000, seed=3):
-    """Scores (n, 3), and labels whose true probabilities are a known softmax of them."""
+def softmax_case(n_docs=20_000, seed=3):
+    """Return scores (n, 3), labels, and their true probabilities, a softmax of the scores."""
     chance = np.random.default_rng(seed)
     scores = 5.0 * chance.normal(size=(n_docs, 3)) + [0.0, 2.0, 7.0]
     logits = 0.4 * scores + [0.0, -1.0, -4.0]
@@ -356,92 +369,96 @@ def shared(n_docs=20_000, seed=3):
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1.0, 1e4])
-def test_the_softmax_with_shares_is_found_again_whatever_the_size_of_the_scores(factor):
-    scores, Y, true = shared()
-    found = Calibration.fit(factor * scores, Y, is_single_label=True, shares=True)
-    made = found.probabilities(factor * scores)
-    np.testing.assert_allclose(made, true, atol=0.03)
-    np.testing.assert_allclose(made.mean(axis=0), np.asarray(Y.mean(axis=0)).ravel(), atol=1e-3)
-    slope, offset = found.parameters.T
+def test_a_known_softmax_with_shares_is_recovered_for_scores_of_any_size(factor):
+    scores, Y, true = softmax_case()
+    calibration = Calibration.fit(factor * scores, Y, is_single_label=True, shares=True)
+    probabilities = calibration.probabilities(factor * scores)
+    np.testing.assert_allclose(probabilities, true, atol=0.03)
+    np.testing.assert_allclose(
+        probabilities.mean(axis=0), np.asarray(Y.mean(axis=0)).ravel(), atol=1e-3
+    )
+    slope, offset = calibration.parameters.T
     np.testing.assert_allclose(slope * factor, 0.4, atol=0.02)
     np.testing.assert_allclose(offset - offset[0], [0.0, -1.0, -4.0], atol=0.1)
 
 
-def test_offsets_are_held_to_none_as_strongly_as_told():
-    scores, Y, _ = shared()
-    few = slice(0, 60)
-    free, held, fixed = (
-        Calibration.fit(scores[few], Y[few], is_single_label=True, shares=True, pull=pull)
+def test_a_pull_shrinks_the_offsets():
+    scores, Y, _ = softmax_case()
+    sample = slice(0, 60)
+    free, shrunk, fixed = (
+        Calibration.fit(scores[sample], Y[sample], is_single_label=True, shares=True, pull=pull)
         for pull in (0.0, 5.0, 1e5)
     )
-    spread = [np.ptp(each.parameters[:, 1]) for each in (free, held, fixed)]
+    spread = [np.ptp(calibration.parameters[:, 1]) for calibration in (free, shrunk, fixed)]
     assert spread[0] > 1.2 * spread[1] > 10 * spread[2]
-    truth = Y[few].toarray().astype(bool)
+    truth = Y[sample].toarray().astype(bool)
 
-    def loss(parameters):  # what is minimized, written down once more
-        made = Calibration(parameters, True).probabilities(scores[few])
+    def loss(parameters):
+        probabilities = Calibration(parameters, True).probabilities(scores[sample])
         doubt = 1 / 62
         aim = (1 - doubt) * truth + doubt / truth.shape[1]
         centered = parameters[:, 1] - parameters[:, 1].mean()
-        return -(aim * np.log(made)).sum() / 60 + 5.0 * (centered @ centered) / 120
+        return -(aim * np.log(probabilities)).sum() / 60 + 5.0 * (centered @ centered) / 120
 
-    least = loss(held.parameters)
+    least = loss(shrunk.parameters)
     for column in range(3):
         for step in (-0.05, 0.05):
-            moved = held.parameters.copy()
+            moved = shrunk.parameters.copy()
             moved[column, 1] += step
             assert loss(moved) > least - 1e-3
 
 
 @pytest.mark.parametrize("rounding", [0.0, 1e-7])
-def test_scores_that_tell_nothing_leave_the_shares(rounding):
+def test_uninformative_scores_give_the_shares(rounding):
     chance = np.random.default_rng(0)
     scores = np.array([[0.3, -0.3]] * 200) + rounding * chance.normal(size=(200, 2))
     Y = sparse.csr_matrix(np.eye(2)[[0, 0, 0, 1] * 50])
-    found = Calibration.fit(scores, Y, is_single_label=True, shares=True)
-    # also for the scores of another model, that has learned from all documents
-    made = found.probabilities(np.array([[0.3, -0.3], [-0.3, 0.3]]))
-    np.testing.assert_allclose(made, [[0.75, 0.25]] * 2, atol=0.005)
+    calibration = Calibration.fit(scores, Y, is_single_label=True, shares=True)
+    # also for the scores of another model, which learned from all documents
+    probabilities = calibration.probabilities(np.array([[0.3, -0.3], [-0.3, 0.3]]))
+    np.testing.assert_allclose(probabilities, [[0.75, 0.25]] * 2, atol=0.005)
 
 
-def test_scores_the_wrong_way_round_leave_the_shares_too():
+def test_reversed_scores_give_the_shares():
     scores = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)
     Y = sparse.csr_matrix(np.eye(2)[[1, 0] * 20])
-    found = Calibration.fit(scores, Y, is_single_label=True, shares=True)
-    np.testing.assert_allclose(found.probabilities(scores), 0.5, atol=1e-6)
+    calibration = Calibration.fit(scores, Y, is_single_label=True, shares=True)
+    np.testing.assert_allclose(calibration.probabilities(scores), 0.5, atol=1e-6)
 
 
 def test_a_class_without_documents_is_improbable_and_finite():
-    scores, Y, _ = shared(200)
+    scores, Y, _ = softmax_case(200)
     with_none = sparse.hstack([Y, sparse.csr_matrix((200, 1))]).tocsr()
     wider = np.hstack([scores, np.zeros((200, 1))])
-    made = Calibration.fit(wider, with_none, is_single_label=True, shares=True).probabilities(wider)
-    assert np.isfinite(made).all()
-    assert 0 < made[:, 3].mean() < 0.01
+    probabilities = Calibration.fit(
+        wider, with_none, is_single_label=True, shares=True
+    ).probabilities(wider)
+    assert np.isfinite(probabilities).all()
+    assert 0 < probabilities[:, 3].mean() < 0.01
 
 
-def test_the_mean_of_sigmoids_is_the_share_where_that_is_asked_for():
+def test_the_mean_of_sigmoids_with_shares_is_the_share():
     generator = np.random.default_rng(3)
     truth = generator.random((3000, 7)) < [0.5, 0.1, 0.01, 0.0, 0.0, 0.0, 1.0]
     truth[:3, 3] = truth[5:7, 4] = True  # three documents, and two
     scores = generator.normal(size=truth.shape) + 2 * truth
     Y = sparse.csr_matrix(truth.astype(float))
     plain = Calibration.fit(scores, Y, is_single_label=False)
-    found = plain.with_shares(scores, Y)
+    calibration = plain.with_shares(scores, Y)
     known = slice(0, 4)
-    means = found.probabilities(scores).mean(axis=0)
+    means = calibration.probabilities(scores).mean(axis=0)
     np.testing.assert_allclose(means[known], truth.mean(axis=0)[known], rtol=1e-3)
-    np.testing.assert_array_equal(found.parameters[known, 0], plain.parameters[known, 0])
-    assert (found.parameters[4:, 0] == 0).all()  # nobody can tell from so few
+    np.testing.assert_array_equal(calibration.parameters[known, 0], plain.parameters[known, 0])
+    assert (calibration.parameters[4:, 0] == 0).all()  # too few documents for a slope
     np.testing.assert_allclose(means[4:], [3 / 3002, 1 / 3002, 3001 / 3002])
-    assert found.is_single_label is False
+    assert calibration.is_single_label is False
 
 
 # --- weights of documents ---------------------------------------------------------------------
 
 
 def weighted_case(seed=0, n_docs=120, n_classes=3):
-    """Scores (n, m), single labels, and whole-number weights, some of them 0."""
+    """Return scores (n, m), single labels, and integer weights, some of them 0."""
     chance = np.random.default_rng(seed)
     labels = chance.integers(0, n_classes, n_docs)
     scores = np.eye(n_classes)[labels] + chance.normal(size=(n_docs, n_classes))
@@ -450,7 +467,7 @@ def weighted_case(seed=0, n_docs=120, n_classes=3):
 
 @pytest.mark.parametrize("options", [{}, {"shares": True}, {"shares": True, "pull": 1.0}])
 @pytest.mark.parametrize("is_single_label", [True, False])
-def test_documents_of_weight_0_are_not_there(options, is_single_label):
+def test_documents_of_weight_0_have_no_effect(options, is_single_label):
     if not is_single_label and options:
         return
     scores, Y, weights = weighted_case()
@@ -464,14 +481,14 @@ def test_documents_of_weight_0_are_not_there(options, is_single_label):
 
 
 @pytest.mark.parametrize("is_single_label", [True, False])
-def test_a_weight_counts_as_so_many_copies(is_single_label):
+def test_a_weight_counts_as_that_number_of_copies(is_single_label):
     scores, Y, weights = weighted_case(n_docs=3_000)
     rows = np.repeat(np.arange(len(weights)), weights)
     options = {"shares": True} if is_single_label else {}
     fit = Calibration.fit
     weighted = fit(scores, Y, is_single_label=is_single_label, weights=weights * 0.5, **options)
     copied = fit(scores[rows], Y[rows], is_single_label=is_single_label, **options)
-    # copies count as more documents, of which a calibration is a little surer
+    # copies count as more documents, which make a calibration slightly more certain
     np.testing.assert_allclose(
         weighted.probabilities(scores), copied.probabilities(scores), atol=0.01
     )
@@ -507,15 +524,15 @@ def test_no_class_is_more_probable_than_the_one_with_the_highest_score(scores, o
     np.testing.assert_allclose(probabilities[is_same], plain[is_same], atol=1e-5)
 
 
-def test_offsets_alone_leave_the_slope_and_have_the_shares():
+def test_fitted_offsets_keep_the_slope_and_give_the_shares():
     chance = np.random.default_rng(0)
     labels = (chance.random(400) < 0.2).astype(int)
     scores = np.eye(2)[labels] + chance.normal(size=(400, 2))
     Y = sparse.csr_matrix(np.eye(2)[labels])
     fitted = Calibration.fit_offsets(scores, Y)
     np.testing.assert_allclose(fitted.parameters[:, 0], 1.0)
-    made = fitted.probabilities(scores).mean(axis=0)
-    np.testing.assert_allclose(made, np.asarray(Y.mean(axis=0)).ravel(), atol=0.005)
+    probabilities = fitted.probabilities(scores).mean(axis=0)
+    np.testing.assert_allclose(probabilities, np.asarray(Y.mean(axis=0)).ravel(), atol=0.005)
     same = Calibration.fit_offsets(np.zeros((4, 2)), sparse.csr_matrix(np.eye(2)[[0, 0, 0, 1]]))
     np.testing.assert_allclose(same.probabilities(np.zeros((1, 2))), [[2 / 3, 1 / 3]], atol=0.05)
 
@@ -524,5 +541,5 @@ def test_offsets_alone_leave_the_slope_and_have_the_shares():
 
 
 def test_a_class_without_a_share_has_an_infinite_threshold():
-    found = without_absent_classes(np.array([-1.0, 0.5, -2.0]), np.array([0.5, 0.0, 0.1]))
-    assert found.tolist() == [-1.0, np.inf, -2.0]
+    thresholds = without_absent_classes(np.array([-1.0, 0.5, -2.0]), np.array([0.5, 0.0, 0.1]))
+    assert thresholds.tolist() == [-1.0, np.inf, -2.0]

@@ -110,7 +110,7 @@ def _show_evaluation(
     n: int,
     per_class: bool,
 ) -> None:
-    from wordclass.decision.prior_shift import FEWEST
+    from wordclass.decision.prior_shift import MIN_DOCS_FOR_SHARES
 
     if found.n_shared:
         shared = f"{found.n_shared:,} of these {n_docs:,} documents are among those"
@@ -121,7 +121,7 @@ def _show_evaluation(
     if shifted := found.shifted_classes():
         most = ", ".join(f"{name} {here:.1%} (was {was:.1%})" for name, was, here in shifted[:3])
         told = f"warning: the shares of classes are not those of training: {most}"
-        can_adjust = loaded.is_calibrated and n_docs >= FEWEST
+        can_adjust = loaded.is_calibrated and n_docs >= MIN_DOCS_FOR_SHARES
         hint = "; predict --adjust-priors takes that into account" if can_adjust else ""
         settings.say(told + hint)
     n_shown = len(found.scores.classes) if per_class else n

@@ -1,10 +1,11 @@
-"""Which words made this label: exact for every classifier whose scores are sums over terms."""
+"""Explanations: how much each term and word of a text adds to the score of a class."""
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -14,19 +15,37 @@ from wordclass import progress
 from wordclass.arrays import Floats32, Ints, Sparse
 from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe
-from wordclass.text.analyzer import Analyze, Analyzer, CharacterAnalyzer, Token, text_between_tokens
+from wordclass.text.analyzer import (
+    NUMBER_MASK,
+    Analyze,
+    Analyzer,
+    CharacterAnalyzer,
+    Token,
+    text_between_tokens,
+)
 
-PathTo = Callable[[int], list[tuple[str, float]]]  # names and probabilities, to a class's column
+PathTo = Callable[[int], list[tuple[str, float]]]  # from a column to names and probabilities
 Columns = Sequence[int] | slice
 
+ENCODER = "(encoder)"  # stands for the contribution of an encoder, which reads the whole text
 _ACCOUNT = ("score", "intercept", "sum")
-ENCODER = "(encoder)"  # stands for what an encoder reads in the whole text
+_MAX_NUMBERS_LISTED = 3
 _NGRAMS_PER_REPORT = 1 << 14
-_EXPLAINING = "explaining characters"
+_STEP = "explaining characters"
 
 
 class WordShare(NamedTuple):
-    """What one word of a text adds to a score; its place is None where it is not known."""
+    """The contribution of one word of a text to a score.
+
+    Parameters
+    ----------
+    word : str
+        The word as it is written in the text.
+    start, end : int or None
+        The position of the word in the text; None if it is unknown.
+    contribution : float
+        The part of the score that the word adds.
+    """
 
     word: str
     start: int | None
@@ -43,12 +62,12 @@ class Contributions:
 
     Parameters
     ----------
-    terms
+    terms : list of str
         The distinct terms of the text that the classifier knows.
-    intercept
-        (m,) the scores of a text without any term.
-    columns
-        Returns the table (t, k) of the terms and the given columns.
+    intercept : array of shape (m,)
+        The scores of a text without any term.
+    columns : callable
+        Function that returns the table (t, k) of the terms and the given columns.
     """
 
     terms: list[str]
@@ -57,7 +76,7 @@ class Contributions:
 
     @classmethod
     def of_table(cls, terms: list[str], table: Floats32, intercept: Floats32) -> "Contributions":
-        """Return contributions whose table (t, m) is small, and computed already."""
+        """Return the contributions in a table (t, m) that is small and already computed."""
         return cls(terms, intercept, lambda columns: table[:, columns])
 
     def table(self) -> Floats32:
@@ -67,26 +86,40 @@ class Contributions:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What each term of a text adds to the score of each class.
+    """The contribution of each term of a text to the score of each class.
 
-    The contributions of the terms and the intercept sum to the scores, but for rounding.
+    Contributions and intercept sum to the scores, up to rounding.
 
     Parameters
     ----------
-    text
+    text : str
         The text.
-    codeframe
+    codeframe : Codeframe
         The classes: the columns of all arrays.
-    predicted
-        The labels that the text was given; in a multilabel task maybe none.
-    added
-        What the terms of the text add to the scores.
-    scores
-        (m,) of the text.
-    analyze
-        What cut the text into terms.
-    path_to
-        What tells the path to a class, where the classifier has a tree of them.
+    predicted : tuple of str or int
+        The predicted labels, possibly none in a multilabel task.
+    added : Contributions
+        The contributions of the terms.
+    scores : array of shape (m,)
+        The scores of the text.
+    analyze : callable
+        The analyzer that cut the text into terms.
+    path_to : callable, optional
+        Function that returns the path to a class, for classifiers with a tree of classes.
+
+    See Also
+    --------
+    Predictions : The result of a prediction.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> model = wc.classifier("nearest", min_docs=1).fit(["red apple", "blue sky"], ["food", "air"])
+    >>> explanation = model.explanation("a red, red sky")
+    >>> explanation.labels
+    ('food',)
+    >>> [term for term, contribution in explanation.top("food")]
+    ['red', 'sky']
     """
 
     text: str
@@ -113,83 +146,243 @@ class Explanation:
         return self.added.table()
 
     def column(self, number: int) -> Floats32:
-        """Return the contributions (t,) of all terms to the score of one class."""
+        """Return the contributions (t,) of all terms to the score of one class.
+
+        Parameters
+        ----------
+        number : int
+            The position of the class in the codeframe.
+
+        Returns
+        -------
+        array of shape (t,)
+            The contributions, in the order of `terms`.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.explanation("apple sky").column(0).shape
+        (2,)
+        """
         return self.added.columns([number])[:, 0]
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The predicted labels; where there are none, the class with the highest score."""
+        """The predicted labels, or the class with the highest score if there are none."""
         return self.predicted or (self.codeframe.classes[int(self.scores.argmax())],)
 
     def top(self, label: Label, n: int | None = 10) -> list[tuple[str, float]]:
-        """Return the terms that moved the score of a class most, up or down; None: all of them.
+        """Return the terms that changed the score of a class most, up or down.
 
-        Sorted by the absolute value of the contribution, ties by term.
+        A number that the model counts as "any number" is returned as the text writes it.
+
+        Parameters
+        ----------
+        label : str or int
+            The class.
+        n : int or None, default=10
+            The number of terms. None returns all terms.
+
+        Returns
+        -------
+        list of (str, float)
+            Terms and contributions, sorted by the absolute value of the contribution, then by term.
+
+        Raises
+        ------
+        InputError
+            If the model does not know the class.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> [term for term, contribution in model.explanation("an apple").top("food", n=1)]
+        ['apple']
         """
         added = self.column(self.codeframe.column(label))
         order = sorted(range(len(self.terms)), key=lambda t: (-abs(added[t]), self.terms[t]))
         chosen = order if n is None else order[: max(n, 0)]
-        return [(self.terms[t], float(added[t])) for t in chosen]
+        return [(self._written(self.terms[t]), float(added[t])) for t in chosen]
 
     def account(self, label: Label) -> dict[str, float]:
-        """Return the score of a class: the intercept, and the sum of what all terms add."""
+        """Return the summands of the score of a class.
+
+        Parameters
+        ----------
+        label : str or int
+            The class.
+
+        Returns
+        -------
+        dict
+            The "score", the "intercept", and the "sum" of the contributions of all terms.
+
+        Raises
+        ------
+        InputError
+            If the model does not know the class.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> sorted(model.explanation("apple").account("food"))
+        ['intercept', 'score', 'sum']
+        """
         j = self.codeframe.column(label)
         values = (self.scores[j], self.intercept[j], self.column(j).sum())
         return {name: round(float(value), 6) for name, value in zip(_ACCOUNT, values, strict=True)}
 
     def path(self, label: Label) -> list[tuple[str, float]]:
-        """Return the way to a class in a tree of classes: each step, and how probable it is.
+        """Return the path to a class in a tree of classes.
 
-        The last step is the class itself. Without a tree there is no step.
+        Parameters
+        ----------
+        label : str or int
+            The class.
+
+        Returns
+        -------
+        list of (str, float)
+            The name and probability of each step; the last step is the class itself. Without a
+            tree, the list is empty.
+
+        Raises
+        ------
+        InputError
+            If the model does not know the class.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.explanation("apple").path("food")
+        []
         """
         return [] if self.path_to is None else self.path_to(self.codeframe.column(label))
 
-    def tipping(self, given: Collection[str], true: Collection[str], n: int = 10) -> list[str]:
-        """Return the terms that did most for the classes that were given, and against true ones."""
+    def tipping(self, predicted: Collection[str], true: Collection[str], n: int = 10) -> list[str]:
+        """Return the terms that contributed most to a wrong prediction.
+
+        Parameters
+        ----------
+        predicted : collection of str
+            The predicted labels.
+        true : collection of str
+            The true labels.
+        n : int, default=10
+            The largest number of terms.
+
+        Returns
+        -------
+        list of str
+            The terms that contributed most to wrong labels and against missing ones, best first.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.explanation("apple").tipping(["food"], ["air"])
+        ['apple']
+        """
         names = [*map(str, self.codeframe.classes)]
-        signs = np.array([(name in given) - (name in true) for name in names], np.float32)
+        signs = np.array([(name in predicted) - (name in true) for name in names], np.float32)
         (chosen,) = np.nonzero(signs)
         added = self.added.columns(chosen.tolist()) @ signs[chosen]
-        return [self.terms[t] for t in np.argsort(-added, kind="stable")[:n] if added[t] > 0]
+        order = np.argsort(-added, kind="stable")[:n]
+        return [self._written(self.terms[t]) for t in order if added[t] > 0]
 
     def per_word(self, label: Label) -> list[WordShare]:
-        """Return what each word of the text adds to the score of a class, in the text's order.
+        """Return the contribution of each word of the text to the score of a class.
 
-        What a term adds is shared evenly by its occurrences, and what one of several words adds by
-        its words; so the shares sum to what the terms add. A masked number stands where the number
-        does; what stands between words is listed where it adds something. Where the terms are
-        n-grams of characters, words are what white space separates. What an encoder adds has no
-        place, and comes last. Where an analyzer of the user's own cut the text, places are not
-        known, and the terms themselves are returned.
+        The contribution of a term is divided evenly among its occurrences, and that of several
+        words among these words, so the contributions of words sum to those of the terms. Text
+        between words is listed if it contributes. If the terms are n-grams of characters, words are
+        separated by white space.
+
+        Parameters
+        ----------
+        label : str or int
+            The class.
+
+        Returns
+        -------
+        list of WordShare
+            The words in the order of the text. The contribution of an encoder has no position and
+            comes last. For a user-defined analyzer, positions are unknown, and the terms themselves
+            are returned, the largest contribution first.
+
+        Raises
+        ------
+        InputError
+            If the model does not know the class.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> [word.word for word in model.explanation("Apple sky!").per_word("food")]
+        ['Apple', 'sky']
         """
         column = self.codeframe.column(label)
         added = dict(zip(self.terms, self.column(column).tolist(), strict=True))
-        rest = [WordShare(ENCODER, None, None, added[ENCODER])] if ENCODER in added else []
+        of_encoder = [WordShare(ENCODER, None, None, added[ENCODER])] if ENCODER in added else []
         if isinstance(self.analyze, CharacterAnalyzer):
-            return [*_shares_by_characters(self.text, self.analyze, added), *rest]
+            return [*_shares_by_characters(self.text, self.analyze, added), *of_encoder]
         if not isinstance(self.analyze, Analyzer):
             return [WordShare(term, None, None, share) for term, share in self.top(label, None)]
         tokens = self.analyze.tokens(self.text)
-        between = [each for each in text_between_tokens(self.text, tokens) if each.token in added]
-        cut = self.analyze.terms([each.token for each in tokens])
-        occurrences = [(term, places) for term, places in cut if term in added]
-        whole = {term for term, _ in occurrences}
-        # words that are no term by themselves may add something by their characters
+        between = [
+            token for token in text_between_tokens(self.text, tokens) if token.token in added
+        ]
+        terms = self.analyze.terms([token.token for token in tokens])
+        occurrences = [(term, positions) for term, positions in terms if term in added]
+        counted = {term for term, _ in occurrences}
+        pieces = [*tokens, *between]
+        # words that are no terms by themselves may contribute by their characters
         occurrences += [
-            (each.token, range(k, k + 1))
-            for k, each in enumerate([*tokens, *between])
-            if each.token in added and (k >= len(tokens) or each.token not in whole)
+            (piece.token, range(k, k + 1))
+            for k, piece in enumerate(pieces)
+            if piece.token in added and (k >= len(tokens) or piece.token not in counted)
         ]
         n_occurrences = Counter(term for term, _ in occurrences)
-        pieces, shares = [*tokens, *between], np.zeros(len(tokens) + len(between))
-        for term, places in occurrences:
-            share = added[term] / (n_occurrences[term] * len(places))
-            shares[places.start : places.stop] += share
-        found = [
+        shares = np.zeros(len(pieces))
+        for term, positions in occurrences:
+            share = added[term] / (n_occurrences[term] * len(positions))
+            shares[positions.start : positions.stop] += share
+        words = [
             WordShare(self.text[piece.start : piece.end], piece.start, piece.end, share)
             for piece, share in zip(pieces, shares.tolist(), strict=True)
         ]
-        return [*sorted(found, key=lambda each: (each.start, each.end)), *rest]
+        return [*sorted(words, key=lambda word: (word.start, word.end)), *of_encoder]
+
+    def _written(self, term: str) -> str:
+        """Return a term with its numbers as the text writes them."""
+        if NUMBER_MASK not in term:
+            return term
+        written = self._written_numbers.get(term, [])
+        listed = ", ".join(written[:_MAX_NUMBERS_LISTED])
+        return listed + ", ..." * (len(written) > _MAX_NUMBERS_LISTED) or term
+
+    @cached_property
+    def _written_numbers(self) -> dict[str, list[str]]:
+        """The distinct forms of each term that contains a masked number."""
+        if not isinstance(self.analyze, Analyzer) or not self.analyze.mask_numbers:
+            return {}
+        tokens = self.analyze.tokens(self.text)
+        written = [
+            self.text[token.start : token.end] if NUMBER_MASK in token.token else token.token
+            for token in tokens
+        ]
+        names = [token.token for token in tokens]
+        forms: dict[str, dict[str, None]] = defaultdict(dict)  # distinct, in the order of the text
+        words = ((name, range(k, k + 1)) for k, name in enumerate(names))
+        for term, positions in chain(words, self.analyze.terms(names)):
+            if NUMBER_MASK in term:
+                forms[term][" ".join(written[positions.start : positions.stop])] = None
+        return {term: [*distinct] for term, distinct in forms.items()}
 
 
 def _shares_by_characters(
@@ -208,21 +401,30 @@ def _shares_by_characters(
 def words_of_characters(
     text: str, analyze: Analyze, ngrams: CharacterAnalyzer, known: Sequence[str]
 ) -> tuple[list[str], Sparse]:
-    """Return the words that n-grams of characters stand in, and the n-grams' shares (w, g) of them.
+    """Return the words of a text, and the share (w, g) of each n-gram of characters in each word.
 
-    What an n-gram adds is shared evenly by its occurrences, and by the characters of each. A word
-    has the shares of its characters, so each column sums to 1. What stands between words counts as
-    a word.
+    The contribution of an n-gram is divided evenly among its occurrences, and among the characters
+    of each. A word has the shares of its characters, so each column sums to 1. Text between words
+    counts as a word.
 
     Parameters
     ----------
     text : str
+        The text.
     analyze : callable
-        Cuts the text into words. If it is user-defined, words are what white space separates.
+        The analyzer that cuts the text into words. If it is user-defined, words are separated by
+        white space.
     ngrams : CharacterAnalyzer
-        Cuts the text into n-grams of characters.
+        The analyzer that cuts the text into n-grams of characters.
     known : sequence of str
         The g distinct n-grams of the text that the model knows.
+
+    Returns
+    -------
+    words : list of str
+        The w distinct words that contain known n-grams.
+    shares : sparse matrix of shape (w, g)
+        The share of each n-gram in each word.
     """
     tokens = analyze.tokens(text) if isinstance(analyze, Analyzer) else []
     pieces = [*tokens, *text_between_tokens(text, tokens)]
@@ -241,15 +443,15 @@ def words_of_characters(
 
 @dataclass(frozen=True, eq=False)
 class _Occurrences:
-    """The stretches of a text in which known n-grams of characters stand, one row per occurrence.
+    """Occurrences of known n-grams of characters in a text.
 
     Parameters
     ----------
-    numbers
-        The number of the n-gram.
-    starts, ends
-        The stretch of the text.
-    n_known
+    numbers : array of shape (n,)
+        The number of the n-gram of each occurrence.
+    starts, ends : array of shape (n,)
+        The range of the text that each occurrence covers.
+    n_known : int
         The number of known n-grams.
     """
 
@@ -259,7 +461,7 @@ class _Occurrences:
     n_known: int
 
     def shares(self, owners: Ints, n_owners: int) -> Sparse:
-        """Return the share (owners, n-grams) of each n-gram that each owner of characters has.
+        """Return the share (owners, n-grams) of each n-gram in each owner of characters.
 
         Characters without an owner, such as a lone surrogate inside a word, have no share.
         """
@@ -275,8 +477,8 @@ class _Occurrences:
             holders = owners[self.starts[reaching] + offset]
             reaching = reaching[holders >= 0]
             holders = holders[holders >= 0]
-            places = (holders, self.numbers[reaching])
-            total = total + sparse.csr_matrix((fractions[reaching], places), shape=total.shape)
+            cells = (holders, self.numbers[reaching])
+            total = total + sparse.csr_matrix((fractions[reaching], cells), shape=total.shape)
         return sparse.csr_matrix(total)
 
 
@@ -286,7 +488,7 @@ def _find_ngrams(text: str, ngrams: CharacterAnalyzer, known: Sequence[str]) -> 
     rows = array("q")
     for n_read, (ngram, start, end) in enumerate(ngrams.spans(text)):
         if n_read % _NGRAMS_PER_REPORT == 0:
-            progress.report(_EXPLAINING, n_read)
+            progress.report(_STEP, n_read)
         number = number_of.get(ngram)
         if number is not None:
             rows.extend((number, start, end))
@@ -295,9 +497,9 @@ def _find_ngrams(text: str, ngrams: CharacterAnalyzer, known: Sequence[str]) -> 
 
 
 def _owners(n_characters: int, pieces: Sequence[Token]) -> Ints:
-    """Return the piece number of each character of a text, -1 for characters in no piece."""
+    """Return the number of the piece that each character of a text belongs to, or -1."""
     owners = np.full(n_characters, -1, np.int64)
-    for number in range(len(pieces) - 1, -1, -1):  # where pieces overlap, the first one counts
+    for number in range(len(pieces) - 1, -1, -1):  # if pieces overlap, the first one counts
         _, start, end = pieces[number]
         owners[start:end] = number
     return owners

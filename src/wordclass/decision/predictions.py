@@ -1,4 +1,4 @@
-"""The result of a prediction: one type for Python, commands, service, explorer, Dask and Spark."""
+"""The result of a prediction, as used by Python, commands, service, explorer, Dask and Spark."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -29,12 +29,16 @@ class Predictions:
     scores : array of shape (n, m)
         The score of each class.
     decisions : array of shape (n, m)
-        Which classes each text has.
+        True for the classes that are predicted labels.
     calibrate : callable
-        Turns the scores into probabilities (n, m), or raises InputError.
+        Function that turns scores into probabilities (n, m), or raises InputError.
     allowed : array of shape (m,), optional
         False for classes without training documents, which are never predicted. By default all
         classes are allowed.
+
+    See Also
+    --------
+    Explanation : The contribution of each term to a score.
 
     Examples
     --------
@@ -64,7 +68,7 @@ class Predictions:
         Raises
         ------
         InputError
-            The classifier was fitted without probabilities.
+            If the classifier was fitted without probabilities.
         """
         return self.calibrate(self.scores)
 
@@ -85,7 +89,7 @@ class Predictions:
     def labels(self) -> Any:  # noqa: ANN401 - see Codeframe.to_labels
         """The labels in the form that `predict` returns.
 
-        A single-label text that lost its label by `filter` has None.
+        The label is None for a single-label text whose label was removed by `filter`.
         """
         labels = self.codeframe.to_labels(self.decisions)
         if self.codeframe.is_multilabel or self.decisions.any(axis=1).all():
@@ -99,10 +103,32 @@ class Predictions:
         return [[classes[column] for column in np.flatnonzero(row)] for row in self.decisions]
 
     def best_columns(self, k: int) -> Ints:
-        """Return the columns (n, k) of the best classes, best first.
+        """Return the columns of the best classes, best first.
 
-        They are sorted by probability, or by score if there are no probabilities; of equals, the
-        class that comes first in `classes_`. The label of a single-label text is always the first.
+        Classes are sorted by probability, or by score if there are no probabilities; ties keep the
+        order of `classes_`. The label of a single-label text always comes first.
+
+        Parameters
+        ----------
+        k : int
+            The number of classes per text.
+
+        Returns
+        -------
+        array of shape (n, k)
+            Positions in the codeframe; fewer columns if there are fewer classes.
+
+        Raises
+        ------
+        InputError
+            If `k` is not a positive int.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).best_columns(1).tolist()
+        [[1]]
         """
         check_int("k", k, 1)
         n_classes = len(self.codeframe.classes)
@@ -113,9 +139,30 @@ class Predictions:
         return columns
 
     def top(self, k: int) -> list[list[tuple[Label, float]]]:
-        """Return the k best classes of each text with their probabilities, best first.
+        """Return the best classes of each text with their probabilities, best first.
 
-        Without probabilities, the scores are returned. For the order see `best_columns`.
+        Parameters
+        ----------
+        k : int
+            The number of classes per text.
+
+        Returns
+        -------
+        list of list of (str or int, float)
+            Classes and probabilities, in the order of `best_columns`. Without probabilities, the
+            numbers are scores.
+
+        Raises
+        ------
+        InputError
+            If `k` is not a positive int.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> [[label for label, probability in best] for best in model.predictions(["sky"]).top(2)]
+        [['air', 'food']]
         """
         columns = self.best_columns(k)
         values = np.take_along_axis(self.values, columns, axis=1)
@@ -126,10 +173,32 @@ class Predictions:
         ]
 
     def filter(self, threshold: float) -> "Predictions":
-        """Return predictions whose labels are the classes with at least this probability.
+        """Return predictions whose labels have at least a given probability.
 
-        In a single-label task only the most probable class may be the label. Classes without
+        In a single-label task, only the most probable class may be the label. Classes without
         training documents are never labels.
+
+        Parameters
+        ----------
+        threshold : float
+            The smallest probability of a label.
+
+        Returns
+        -------
+        Predictions
+            New predictions with the same scores.
+
+        Raises
+        ------
+        InputError
+            If the threshold is negative or not a number, or the classifier has no probabilities.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).filter(1.0).labels.tolist()
+        [None]
         """
         check_number("threshold", threshold)
         decisions = self.probabilities >= threshold
@@ -140,17 +209,31 @@ class Predictions:
         return replace(self, decisions=decisions)
 
     def to_dicts(self, k: int | None = None) -> list[dict[str, Any]]:
-        """Return a dict per text as the commands print it: `labels`, and `scores` by class.
+        """Return one dict per text, as the commands print it.
 
         Parameters
         ----------
         k : int, optional
-            The number of classes with a score, best first. By default those that are labels.
+            The number of classes with a score, best first. By default, the predicted labels have a
+            score.
 
         Returns
         -------
-        Scores are probabilities, or scores if the classifier has no probabilities, rounded to six
-        digits.
+        list of dict
+            "labels" is the list of labels. "scores" maps classes to probabilities, or to scores if
+            the classifier has no probabilities, rounded to six digits.
+
+        Raises
+        ------
+        InputError
+            If `k` is not a positive int.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).to_dicts()[0]["labels"]
+        ['food']
         """
         classes = self.codeframe.classes
         values = self.values
@@ -159,29 +242,71 @@ class Predictions:
         return [
             {
                 "labels": labels,
-                "scores": {str(classes[j]): round(float(own[j]), _DIGITS) for j in columns},
+                "scores": {str(classes[j]): round(float(row[j]), _DIGITS) for j in columns},
             }
-            for labels, columns, own in zip(self.label_lists, shown, values, strict=True)
+            for labels, columns, row in zip(self.label_lists, shown, values, strict=True)
         ]
 
     def to_polars(self) -> Any:  # noqa: ANN401 - polars.DataFrame
-        """Return a polars data frame with the columns `predicted` and `probability`.
+        """Return a polars data frame with one row per text.
 
-        One row per text; in a multilabel task both columns hold lists. Without probabilities, the
-        second column is `score`.
+        Returns
+        -------
+        polars.DataFrame
+            The columns are `predicted` and `probability`, or `score` if there are no probabilities.
+            In a multilabel task, both columns contain lists.
+
+        Raises
+        ------
+        MissingExtraError
+            If polars is not installed.
+
+        See Also
+        --------
+        Predictions.to_pandas : The same as a pandas data frame.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).to_polars()["predicted"].to_list()
+        ['food']
         """
         polars: Any = catalogue.import_extra("polars", "for Predictions.to_polars")
         return polars.DataFrame(self._columns())
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas.DataFrame
-        """Return a pandas data frame with the columns of `to_polars`."""
+        """Return a pandas data frame with one row per text.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are those of `to_polars`.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        See Also
+        --------
+        Predictions.to_polars : The same as a polars data frame.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).to_pandas()["predicted"].tolist()
+        ['food']
+        """
         pandas: Any = catalogue.import_extra("pandas", "for Predictions.to_pandas", "dask")
         return pandas.DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
         labels: list[Any] = self.label_lists
         values: list[Any] = [
-            own[row].tolist() for own, row in zip(self.values, self.decisions, strict=True)
+            row[is_label].tolist()
+            for row, is_label in zip(self.values, self.decisions, strict=True)
         ]
         if not self.codeframe.is_multilabel:
             labels = [next(iter(names), None) for names in labels]

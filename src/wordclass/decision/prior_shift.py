@@ -1,10 +1,10 @@
-"""Prior shift: the shares of classes among documents without labels, and what follows from them.
+"""Prior shift: estimated shares of classes among unlabelled documents, and adjusted probabilities.
 
-A model learns how frequent its classes are, and is wrong about it where it is used on documents of
-another time or place. Expectation-maximisation finds the shares that make the documents most likely
-(Saerens, Latinne and Decaestecker, 2002), from probabilities alone: what a document says of its
-class is believed, how frequent the class was in training is not. The probabilities must be
-calibrated, and within a class the documents must look as they did in training.
+A model learns how frequent its classes are, and is wrong about it for documents of another time or
+source. Expectation-maximization finds the shares that make the documents most likely (Saerens,
+Latinne and Decaestecker, 2002). It uses probabilities alone: they say what a document is about, and
+the part of them that is the share in training is replaced. The probabilities must be calibrated,
+and the documents of a class must look as they did in training.
 """
 
 from dataclasses import dataclass
@@ -15,33 +15,43 @@ from wordclass.arrays import Floats, Ints
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_number
 
-FEWEST = 50  # documents: the shares of fewer are an accident
+MIN_DOCS_FOR_SHARES = 50  # the shares of fewer documents are left to chance
 _TOLERANCE = 1e-4  # mean change of the shares in a step
-_FEWEST_STEPS, _MOST_STEPS = 12, 1000
-_MOST_CELLS = 1 << 31  # probabilities that all samples of a bootstrap look at together
-_ROUNDING = 1e-3
-_NO_DIFFERENCE = 1e-6  # between documents, relative to their probabilities
-_CLEAR = 0.1  # of all labels are of other classes than in training: a shift that is worth a word
+_MIN_STEPS = 12
+_MAX_STEPS = 1000
+_MAX_BOOTSTRAP_CELLS = 1 << 31  # probabilities that all bootstrap samples read together
+_MIN_BOOTSTRAP_SAMPLES = 20
+_MAX_SUM_ERROR = 1e-3
+_MIN_RELATIVE_RANGE = 1e-6  # of the probabilities of a class, else they are equal
+_MIN_SHIFT = 0.1  # share of all labels that must have changed for a shift to be reported
 
 
 @dataclass(frozen=True, eq=False)
 class PriorShift:
-    """Shares of classes, and the probabilities of documents that go with them.
+    """Estimated shares of classes, and the probabilities of documents under these shares.
 
     Parameters
     ----------
     trained : array of shape (m,)
         The share of each class in training, above 0.
     shares : array of shape (m,)
-        Its share among these documents. In a single-label task they sum to 1.
+        The share of each class among these documents. In a single-label task they sum to 1.
     probabilities : array of shape (n, m)
-        Of the classes of each document, if these are the shares; from the probabilities that the
-        shares were estimated from.
+        The probabilities of the documents from which the shares were estimated, under these
+        shares.
     is_single_label : bool
         Whether a document has exactly one label.
     trust : array of shape (m,), optional
-        How much of what each step finds is believed, from 0 (the share stays that of training) to
-        1; None: all of it.
+        The fraction of each estimated change that is applied: from 0, where the share remains that
+        of training, to 1. By default, changes are applied in full.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wordclass.decision.prior_shift import PriorShift
+    >>> probabilities = np.array([[0.9, 0.1]] * 80 + [[0.1, 0.9]] * 20)
+    >>> PriorShift.of(probabilities, np.array([0.5, 0.5])).shares.round(1).tolist()
+    [0.9, 0.1]
     """
 
     trained: Floats
@@ -60,88 +70,166 @@ class PriorShift:
         tolerance: float = _TOLERANCE,
         pull: float = 0.0,
     ) -> "PriorShift":
-        """Estimate the shares of classes from calibrated probabilities (n, m).
+        """Estimate the shares of classes from calibrated probabilities.
 
         Parameters
         ----------
         probabilities : array of shape (n, m)
-            As a model tells them that was trained with the shares `trained`.
+            Probabilities from a model that was trained with the shares `trained`.
         trained : array of shape (m,)
             The share of each class in training.
         is_single_label : bool, default=True
-            Whether the classes share out each document; else each class is a task of its own.
+            Whether each document has exactly one of the classes. If not, each class is a task of
+            its own.
         tolerance : float, default=1e-4
-            It ends, after 12 steps or more, where the shares change by less on average.
+            The estimation ends when the mean change of the shares is smaller, but not before 12
+            steps.
         pull : float, default=0.0
-            How strongly the share of a class is held to that of training where probabilities hardly
-            differ from document to document: what each step finds is believed by r / (r + pull), r
-            the part of the variance of labels that probabilities explain, in a single-label task of
-            all classes together. A class that cannot be told from others would end at 0 or 1 else.
+            Pulls the share of a class toward that of training if its probabilities hardly differ
+            between documents: a change is multiplied by r / (r + pull), where r is the part of the
+            variance of labels that the probabilities explain. In a single-label task, r is computed
+            over all classes. Without this pull, the share of a class that cannot be distinguished
+            from others would end at 0 or 1.
+
+        Returns
+        -------
+        PriorShift
+            The estimated shares.
 
         Raises
         ------
         InputError
-            There are fewer than 50 documents, or something is no probability.
+            If there are fewer than 50 documents, or the values are not probabilities.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from wordclass.decision.prior_shift import PriorShift
+        >>> probabilities = np.array([[0.9, 0.1]] * 80 + [[0.1, 0.9]] * 20)
+        >>> PriorShift.of(probabilities, np.array([0.5, 0.5])).shares.round(1).tolist()
+        [0.9, 0.1]
         """
         check_number("tolerance", tolerance, above=0.0)
         check_number("pull", pull)
-        given, known = _checked(probabilities, trained, is_single_label)
-        before = _above_zero(known, tolerance, is_single_label)
-        trust = _trust(given, pull, is_single_label) if pull else None
-        estimate = _single_label if is_single_label else _multilabel
-        return cls(before, *estimate(given, before, None, tolerance, trust), is_single_label, trust)
+        values, trained_shares = _check(probabilities, trained, is_single_label)
+        before = _keep_above_zero(trained_shares, tolerance, is_single_label)
+        trust = _compute_trust(values, pull, is_single_label) if pull else None
+        estimate = _estimate_single_label if is_single_label else _estimate_multilabel
+        shares, adjusted = estimate(values, before, None, tolerance, trust)
+        return cls(before, shares, adjusted, is_single_label, trust)
 
     def adjust(self, probabilities: Floats) -> Floats:
-        """Return probabilities (n, m), as the model tells them, under the shares that were found.
+        """Return probabilities under the estimated shares.
 
-        Where the shares are those of training, they stay what they are.
+        If the shares are those of training, the probabilities do not change.
+
+        Parameters
+        ----------
+        probabilities : array of shape (n, m)
+            Probabilities of the model under the shares of training.
+
+        Returns
+        -------
+        array of shape (n, m)
+            The adjusted probabilities.
+
+        Raises
+        ------
+        InputError
+            If the values are not probabilities of these classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from wordclass.decision.prior_shift import PriorShift
+        >>> probabilities = np.array([[0.9, 0.1]] * 80 + [[0.1, 0.9]] * 20)
+        >>> shift = PriorShift.of(probabilities, np.array([0.5, 0.5]))
+        >>> shift.adjust(np.array([[0.5, 0.5]])).round(1).tolist()
+        [[0.9, 0.1]]
         """
-        given = _checked_probabilities(probabilities, len(self.shares))
+        values = _check_probabilities(probabilities, len(self.shares))
         if self.is_single_label:
-            return _shared_out(given, self.shares / self.trained)
-        own, opposite = self.shares / self.trained, (1 - self.shares) / (1 - self.trained)
-        return _against_opposite(given, own, opposite)
+            return _reweight_and_normalize(values, self.shares / self.trained)
+        ratios = self.shares / self.trained
+        opposite_ratios = (1 - self.shares) / (1 - self.trained)
+        return _reweight_against_opposite(values, ratios, opposite_ratios)
 
     def interval(self, level: float = 0.95, n_samples: int = 200, seed: int = 0) -> Floats:
-        """Return the lower and upper end (2, m) of an interval of each share, by a bootstrap.
+        """Return a confidence interval of each share, computed by a bootstrap.
 
-        Documents are drawn anew, with replacement, and the shares estimated again; of very many
-        documents and classes, fewer times than `n_samples`. All that they tell is believed then, so
-        that an interval is wide where it is little; it holds the share that was found, too.
+        Documents are drawn with replacement, and the shares are estimated again without a pull
+        toward those of training, so that the interval is wide if the documents say little. The
+        interval always contains the estimated share.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The confidence level.
+        n_samples : int, default=200
+            The number of samples. Fewer are drawn from very many documents and classes.
+        seed : int, default=0
+            The seed of the random draws.
+
+        Returns
+        -------
+        array of shape (2, m)
+            The lower and the upper end of each interval.
+
+        Raises
+        ------
+        InputError
+            If an argument is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from wordclass.decision.prior_shift import PriorShift
+        >>> probabilities = np.array([[0.9, 0.1]] * 80 + [[0.1, 0.9]] * 20)
+        >>> shift = PriorShift.of(probabilities, np.array([0.5, 0.5]))
+        >>> low, high = shift.interval()
+        >>> bool((low <= shift.shares).all() and (shift.shares <= high).all())
+        True
         """
         check_int("n_samples", n_samples, 2)
         check_number("level", level, above=0.0, below=1.0)
         check_int("seed", seed, 0)
         n_docs = len(self.probabilities)
-        n_fit = _MOST_CELLS // (self.probabilities.size * _FEWEST_STEPS)
+        n_affordable = _MAX_BOOTSTRAP_CELLS // (self.probabilities.size * _MIN_STEPS)
         generator = np.random.default_rng(seed)
-        # the probabilities under the shares that were found are as good a start as those given
-        start = _above_zero(self.shares, _TOLERANCE, self.is_single_label)
-        estimate = _single_label if self.is_single_label else _multilabel
-        drawn = []
-        for _ in range(int(np.clip(n_fit, 20, n_samples))):
+        # probabilities under the estimated shares are as good a start as the original ones
+        start = _keep_above_zero(self.shares, _TOLERANCE, self.is_single_label)
+        estimate = _estimate_single_label if self.is_single_label else _estimate_multilabel
+        samples = []
+        for _ in range(int(np.clip(n_affordable, _MIN_BOOTSTRAP_SAMPLES, n_samples))):
             weights = generator.multinomial(n_docs, np.full(n_docs, 1 / n_docs)) / n_docs
-            drawn.append(estimate(self.probabilities, start, weights, _TOLERANCE, None)[0])
-        low, high = np.quantile(np.array(drawn), ((1 - level) / 2, (1 + level) / 2), axis=0)
-        tells_nothing = False if self.trust is None else self.trust == 0
-        low = np.where(tells_nothing, 0.0, np.minimum(low, self.shares))
-        high = np.where(tells_nothing, 1.0, np.maximum(high, self.shares))
+            shares, _ = estimate(self.probabilities, start, weights, _TOLERANCE, None)
+            samples.append(shares)
+        low, high = np.quantile(np.array(samples), ((1 - level) / 2, (1 + level) / 2), axis=0)
+        is_unknown = False if self.trust is None else self.trust == 0
+        low = np.where(is_unknown, 0.0, np.minimum(low, self.shares))
+        high = np.where(is_unknown, 1.0, np.maximum(high, self.shares))
         return np.stack([low, high])
 
 
 def clear_shift(trained: Floats, counts: Ints, n_docs: int) -> Ints:
-    """Return the classes whose shares differ most from training, where shares clearly do; or none.
+    """Return the classes sorted by the change of their shares, or none if there is no clear shift.
 
-    They do where at least a tenth of all labels would have to be of other classes to have the
-    shares of training, and that is more than twice what an accident of so few documents makes.
+    A shift is clear if at least a tenth of all labels would have to change to restore the shares of
+    training, and if that is more than twice the change expected by chance.
 
     Parameters
     ----------
     trained : array of shape (m,)
         The share of each class in training.
     counts : array of shape (m,)
-        How many of the documents have each class.
+        The number of documents of each class.
     n_docs : int
+        The number of documents.
+
+    Returns
+    -------
+    array of int
+        The columns of all classes, the largest change first, or an empty array.
 
     Examples
     --------
@@ -152,117 +240,159 @@ def clear_shift(trained: Floats, counts: Ints, n_docs: int) -> Ints:
     """
     changes = np.abs(counts / n_docs - trained)
     total = trained.sum() + counts.sum() / n_docs
-    by_accident = np.sqrt(2 * trained * (1 - trained) / (np.pi * n_docs)).sum()
-    if changes.sum() <= max(_CLEAR * total, 2 * by_accident):
+    expected_by_chance = np.sqrt(2 * trained * (1 - trained) / (np.pi * n_docs)).sum()
+    if changes.sum() <= max(_MIN_SHIFT * total, 2 * expected_by_chance):
         return np.zeros(0, np.int64)
     return np.argsort(-changes, kind="stable")
 
 
-def _checked(
-    probabilities: Floats, trained: Floats, is_single_label: bool
-) -> tuple[Floats, Floats]:
+def _check(probabilities: Floats, trained: Floats, is_single_label: bool) -> tuple[Floats, Floats]:
     try:
-        before = np.asarray(trained, np.float64)
+        shares = np.asarray(trained, np.float64)
     except (TypeError, ValueError):
-        raise InputError("trained must be numbers, one share per class") from None
-    if before.ndim != 1 or not before.size:
-        raise InputError(f"trained has shape {before.shape}; expected one share per class")
-    given = _checked_probabilities(probabilities, len(before))
-    if len(given) < FEWEST:
+        raise InputError("trained is not numeric", expected="one share per class") from None
+    if shares.ndim != 1 or not shares.size:
+        raise InputError(f"trained has shape {shares.shape}", expected="one share per class")
+    values = _check_probabilities(probabilities, len(shares))
+    if len(values) < MIN_DOCS_FOR_SHARES:
         raise InputError(
-            f"{len(given)} documents are too few to tell the shares of classes; {FEWEST} or more"
+            f"{len(values)} documents are too few to estimate the shares of classes",
+            expected=f"at least {MIN_DOCS_FOR_SHARES}",
         )
-    if not (np.isfinite(before).all() and (before >= 0).all() and (before <= 1).all()):
-        raise InputError("trained must be between 0 and 1")
-    sums = np.append(given.sum(axis=1), before.sum())
-    if is_single_label and np.abs(sums - 1).max() > _ROUNDING:
-        told = "probabilities of a document, and trained shares, must sum to 1"
-        raise InputError(f"{told} in a single-label task")
-    return given, before
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and (shares <= 1).all()):
+        raise InputError("trained is out of range", expected="shares from 0 to 1")
+    sums = np.append(values.sum(axis=1), shares.sum())
+    if is_single_label and np.abs(sums - 1).max() > _MAX_SUM_ERROR:
+        raise InputError(
+            "the probabilities of a document, or the trained shares, do not sum to 1",
+            hint="use is_single_label=False for a multilabel task",
+        )
+    return values, shares
 
 
-def _checked_probabilities(given: object, n_classes: int) -> Floats:
+def _check_probabilities(probabilities: object, n_classes: int) -> Floats:
     try:
-        values = np.asarray(given, np.float64)
+        values = np.asarray(probabilities, np.float64)
     except (TypeError, ValueError):
-        raise InputError("probabilities must be numbers, a row per document") from None
+        raise InputError("probabilities are not numeric", expected="a row per document") from None
     if values.ndim != 2 or values.shape[1] != n_classes:
-        told = f"probabilities of shape {values.shape} do not go with {n_classes} shares of classes"
-        raise InputError(told)
+        raise InputError(
+            f"probabilities have the shape {values.shape}",
+            expected=f"a row per document and {n_classes} columns, one per class",
+        )
     if not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
-        raise InputError("probabilities must be between 0 and 1")
+        raise InputError("probabilities are out of range", expected="numbers from 0 to 1")
     return values
 
 
-def _above_zero(before: Floats, tolerance: float, is_single_label: bool) -> Floats:
-    """Return shares that can be divided by: of classes that no document, or each one, has."""
+def _keep_above_zero(shares: Floats, tolerance: float, is_single_label: bool) -> Floats:
+    """Return shares that are safe to divide by, also for classes that no document, or all, have."""
     if is_single_label:
-        raised = before + tolerance if (before == 0).any() else before
+        raised = shares + tolerance if (shares == 0).any() else shares
         return np.asarray(raised / raised.sum())
-    is_inside = (before > 0) & (before < 1)
-    return np.where(is_inside, before, (before + tolerance) / (1 + 2 * tolerance))
+    is_inside = (shares > 0) & (shares < 1)
+    return np.where(is_inside, shares, (shares + tolerance) / (1 + 2 * tolerance))
 
 
-def _trust(given: Floats, pull: float, is_single_label: bool) -> Floats:
-    """Return r / (r + pull) of each class (m,), r as in `PriorShift.of`."""
-    means, variances = given.mean(axis=0), given.var(axis=0)
-    most = means * (1 - means)  # the variance of labels, were each document's known
-    variances[np.ptp(given, axis=0) <= _NO_DIFFERENCE * means] = 0.0
+def _compute_trust(probabilities: Floats, pull: float, is_single_label: bool) -> Floats:
+    """Return r / (r + pull) of each class (m,), with r as in `PriorShift.of`."""
+    means = probabilities.mean(axis=0)
+    variances = probabilities.var(axis=0)
+    label_variances = means * (1 - means)
+    variances[np.ptp(probabilities, axis=0) <= _MIN_RELATIVE_RANGE * means] = 0.0
     if is_single_label:
-        variances, most = np.full_like(most, variances.sum()), np.full_like(most, most.sum())
-    explained = np.divide(variances, most, out=np.zeros_like(most), where=most > 0)
+        variances = np.full_like(variances, variances.sum())
+        label_variances = np.full_like(label_variances, label_variances.sum())
+    explained = np.divide(
+        variances,
+        label_variances,
+        out=np.zeros_like(label_variances),
+        where=label_variances > 0,
+    )
     return np.asarray(explained / (explained + pull))
 
 
-def _shared_out(given: Floats, ratios: Floats) -> Floats:
-    """Return probabilities (n, m) times ratios (m,), so that those of a document sum to 1."""
-    made = given * ratios
-    totals = made.sum(axis=1, keepdims=True)
-    # of classes whose share has become 0 there is nothing to say
-    return np.asarray(np.divide(made, totals, out=given.copy(), where=totals > 0))
+def _reweight_and_normalize(probabilities: Floats, ratios: Floats) -> Floats:
+    """Return probabilities (n, m) times ratios (m,), normalized for each document."""
+    weighted = probabilities * ratios
+    totals = weighted.sum(axis=1, keepdims=True)
+    # documents whose classes all have a share of 0 keep their probabilities
+    return np.asarray(np.divide(weighted, totals, out=probabilities.copy(), where=totals > 0))
 
 
-def _against_opposite(given: Floats, own: Floats, opposite: Floats) -> Floats:
-    """Do the same for each class and its opposite, each with ratios (m,) of their own."""
-    made = given * own
-    totals = made + (1 - given) * opposite
-    return np.divide(made, totals, out=given.copy(), where=totals > 0)
+def _reweight_against_opposite(
+    probabilities: Floats, ratios: Floats, opposite_ratios: Floats
+) -> Floats:
+    """Return probabilities (n, m) times ratios (m,), normalized for each class and its opposite."""
+    weighted = probabilities * ratios
+    totals = weighted + (1 - probabilities) * opposite_ratios
+    return np.divide(weighted, totals, out=probabilities.copy(), where=totals > 0)
 
 
-def _single_label(
-    given: Floats, before: Floats, weights: Floats | None, tolerance: float, trust: Floats | None
+def _estimate_single_label(
+    probabilities: Floats,
+    before: Floats,
+    weights: Floats | None,
+    tolerance: float,
+    trust: Floats | None,
 ) -> tuple[Floats, Floats]:
-    """Return shares (m,) and probabilities (n, m); `weights` (n,) of documents sum to 1.
+    """Return shares (m,) and probabilities (n, m) by expectation-maximization.
 
-    What a step finds is believed by `trust` (m,), else the shares `before` (m,) are.
+    Parameters
+    ----------
+    probabilities : array of shape (n, m)
+        The probabilities under the shares `before`.
+    before : array of shape (m,)
+        The shares of training.
+    weights : array of shape (n,), optional
+        The weights of the documents, which sum to 1. By default they are equal.
+    tolerance : float
+        The mean change of the shares below which the estimation ends.
+    trust : array of shape (m,), optional
+        The fraction of each change that is applied.
     """
-    shares, last = before, np.full_like(before, np.inf)
-    for step in range(_MOST_STEPS):
-        made = _shared_out(given, shares / before)
-        shares = made.mean(axis=0) if weights is None else weights @ made
+    shares = before
+    previous = np.full_like(before, np.inf)
+    for step in range(_MAX_STEPS):
+        adjusted = _reweight_and_normalize(probabilities, shares / before)
+        shares = adjusted.mean(axis=0) if weights is None else weights @ adjusted
         if trust is not None:
-            shares = before + trust * (shares - before)  # all are trusted the same
-        if step + 1 >= _FEWEST_STEPS and np.abs(shares - last).mean() < tolerance:
+            shares = before + trust * (shares - before)  # the sum stays 1, as all trusts are equal
+        if step + 1 >= _MIN_STEPS and np.abs(shares - previous).mean() < tolerance:
             break
-        last = shares
-    return shares, made
+        previous = shares
+    return shares, adjusted
 
 
-def _multilabel(
-    given: Floats, before: Floats, weights: Floats | None, tolerance: float, trust: Floats | None
+def _estimate_multilabel(
+    probabilities: Floats,
+    before: Floats,
+    weights: Floats | None,
+    tolerance: float,
+    trust: Floats | None,
 ) -> tuple[Floats, Floats]:
-    """Do the same for each class and its opposite, all classes side by side."""
-    shares, made = before.copy(), given.copy()
-    going = np.arange(len(before))
-    for step in range(_MOST_STEPS):
-        own, opposite = shares[going] / before[going], (1 - shares[going]) / (1 - before[going])
-        made[:, going] = _against_opposite(given[:, going], own, opposite)
-        found = made[:, going].mean(axis=0) if weights is None else weights @ made[:, going]
+    """Return the shares of each class against its opposite, for all classes side by side.
+
+    The arguments are those of `_estimate_single_label`.
+    """
+    shares = before.copy()
+    adjusted = probabilities.copy()
+    active = np.arange(len(before))
+    for step in range(_MAX_STEPS):
+        ratios = shares[active] / before[active]
+        opposite_ratios = (1 - shares[active]) / (1 - before[active])
+        adjusted[:, active] = _reweight_against_opposite(
+            probabilities[:, active], ratios, opposite_ratios
+        )
+        updated = (
+            adjusted[:, active].mean(axis=0) if weights is None else weights @ adjusted[:, active]
+        )
         if trust is not None:
-            found = before[going] + trust[going] * (found - before[going])
-        is_over = (np.abs(found - shares[going]) < tolerance) & (step + 1 >= _FEWEST_STEPS)
-        shares[going] = found
-        going = going[~is_over]
-        if not len(going):
+            updated = before[active] + trust[active] * (updated - before[active])
+        has_converged = np.abs(updated - shares[active]) < tolerance
+        shares[active] = updated
+        if step + 1 >= _MIN_STEPS:
+            active = active[~has_converged]
+        if not len(active):
             break
-    return shares, made
+    return shares, adjusted

@@ -1,4 +1,4 @@
-"""Scorers: from texts to one score per class, and what each term of a text adds to it.
+"""Scorers: from texts to one score per class, and the contribution of each term to it.
 
 Every classifier predicts with a `Scorer`. This file has those that are linear in the terms of a
 text or in the vector of an encoder; the others are `decision.tree_scorer.TreeScorer`,
@@ -38,11 +38,11 @@ _ENCODER_LAYOUT = {"weights": "float32 dimensions classes", "intercept": "float3
 
 
 class Scorer(Protocol):
-    """Scores texts for all classes.
+    """A scorer computes the scores of texts for all classes.
 
-    An implementation defines `scores`, `contributions` and `to_state`, and a class method
-    `from_state` that takes what `to_state` returned. The other members describe the scorer, so
-    that nobody needs to ask for its type; their defaults fit most scorers.
+    An implementation defines `n_classes`, `scores`, `contributions` and `to_state`, and a class
+    method `from_state` that restores a scorer from its state. The other members describe the
+    scorer, so that callers do not need to check its type; their defaults fit most scorers.
     """
 
     @property
@@ -65,8 +65,8 @@ class Scorer(Protocol):
     def top(self, texts: Iterable[str], k: int) -> tuple[Ints, Floats32]:
         """Return the columns (n, k) and scores (n, k) of the best classes.
 
-        Of equal scores, the class that comes first is better. Texts are scored in blocks, so that
-        the scores of all classes are never held at once.
+        Ties keep the order of the classes. Texts are scored in blocks, so that the scores of all
+        texts for all classes are never in memory together.
         """
         listed = list_texts(texts)
         k = min(k, self.n_classes)
@@ -87,7 +87,7 @@ class Scorer(Protocol):
 
     @property
     def reads_every_text(self) -> bool:
-        """Whether a text without a known term has scores of its own."""
+        """Whether the scores of a text without known terms still depend on the text."""
         return False
 
     @property
@@ -112,12 +112,12 @@ class Scorer(Protocol):
 
     @property
     def words(self) -> "LinearScorer | None":
-        """The summand that has one weight per word and class, if any."""
+        """The linear scorer of words that contributes to the scores, if any."""
         return None
 
     @property
     def encoder(self) -> "EncoderScorer | None":
-        """The summand that reads texts as a whole, if any."""
+        """The scorer of whole texts that contributes to the scores, if any."""
         return None
 
     @property
@@ -134,20 +134,22 @@ def blocks(n_texts: int, n_classes: int) -> Iterable[slice]:
 
 @dataclass(frozen=True, eq=False)
 class LinearScorer(Scorer):
-    """X times the weights, plus the intercept: what every linear classifier ends in.
+    """Scorer that multiplies X by weights and adds an intercept.
 
-    Pretrained and word-class features of a text are themselves sums over its terms, so whatever
-    weights a linear model gives to them, they fold into one weight per term and class. Prediction
-    is then one sparse product, and the contribution of a term to a score is exact.
+    All linear classifiers predict with it.
+
+    Pretrained and word-class features of a text are themselves sums over its terms. So the weights
+    that a linear model gives to them fold into one weight per term and class. Prediction is then
+    one sparse product, and the contribution of a term to a score is exact.
 
     Parameters
     ----------
-    vectorizer
-        Fitted: makes X (n, v).
-    weights
-        (v, m) of each term for each class.
-    intercept
-        (m,) what a text without a single term scores.
+    vectorizer : DocumentVectorizer
+        The fitted vectorizer, which computes X (n, v).
+    weights : array of shape (v, m)
+        The weight of each term for each class.
+    intercept : array of shape (m,)
+        The scores of a text without any term.
     """
 
     vectorizer: DocumentVectorizer
@@ -218,7 +220,19 @@ class LinearScorer(Scorer):
 
 @dataclass(frozen=True, eq=False)
 class EncoderScorer(Scorer):
-    """The vectors that an encoder makes of texts, times weights (d, m), plus the intercept (m,)."""
+    """Scorer that multiplies the vectors of a sentence encoder by weights and adds an intercept.
+
+    Parameters
+    ----------
+    sentence_encoder : SentenceEncoder
+        The encoder, which turns texts into vectors (n, d).
+    weights : array of shape (d, m)
+        The weight of each dimension for each class.
+    intercept : array of shape (m,)
+        The scores of a zero vector.
+    n_jobs : int, optional
+        The number of threads of the encoder.
+    """
 
     sentence_encoder: SentenceEncoder
     weights: Floats32
@@ -232,7 +246,7 @@ class EncoderScorer(Scorer):
 
     @property
     def reads_every_text(self) -> bool:
-        """True: an encoder makes a vector of any text."""
+        """True, because an encoder computes a vector for any text."""
         return True
 
     def scores(self, texts: Iterable[str]) -> Floats32:
@@ -242,7 +256,7 @@ class EncoderScorer(Scorer):
         return scores
 
     def contributions(self, text: str) -> Contributions:
-        """Return the contribution of the whole text: an encoder's scores are no sum over words."""
+        """Return the contribution of the whole text, because scores are not sums over words."""
         added = self.scores([text]) - self.intercept
         return Contributions.of_table([ENCODER], added, self.intercept)
 
@@ -265,22 +279,22 @@ class EncoderScorer(Scorer):
         arrays = state.take(**_ENCODER_LAYOUT)
         sentence_encoder = SentenceEncoder.reopen(encoder, state.metadata, "encoder")
         if len(arrays["weights"]) != sentence_encoder.n_dims:
-            raise ValueError("the weights of the encoder are not those of its dimensions")
+            raise ValueError("the number of weights is not the number of dimensions of the encoder")
         return cls(sentence_encoder, **arrays, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
 class SumScorer(Scorer):
-    """Sum the scores of words, of characters and of an encoder's vectors.
+    """Sum of the scores of words, of n-grams of characters, and of an encoder.
 
     Parameters
     ----------
-    of_words
-        With the intercept; None if terms are not used.
-    of_characters
-        Of n-grams of characters, if any; without an intercept.
-    of_encoder
-        Of the vectors that an encoder makes, if any.
+    of_words : LinearScorer or None
+        The scorer of words, with the intercept; None if words are not used.
+    of_characters : LinearScorer, optional
+        The scorer of n-grams of characters, without an intercept.
+    of_encoder : EncoderScorer, optional
+        The scorer of an encoder's vectors.
     """
 
     of_words: LinearScorer | None
@@ -343,24 +357,25 @@ class SumScorer(Scorer):
 
     @property
     def linear_scorers(self) -> tuple[LinearScorer, ...]:
-        """The scorers of words and characters, unless an encoder reads the texts, too."""
+        """The scorers of words and characters, or none if there is also an encoder."""
         if self.of_encoder is not None:
             return ()
-        return tuple(part for part in (self.of_words, self.of_characters) if part is not None)
+        scorers = (self.of_words, self.of_characters)
+        return tuple(scorer for scorer in scorers if scorer is not None)
 
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts."""
         listed = list_texts(texts)
-        first, *others = self._scorers
+        first, *more_scorers = self._scorers
         scores = first.scores(listed)
-        for scorer in others:
+        for scorer in more_scorers:
             scores += scorer.scores(listed)
         return scores
 
     def contributions(self, text: str) -> Contributions:
         """Return the terms of a text and their contributions to the scores.
 
-        What characters add is added to the words they are in.
+        The contributions of n-grams of characters are added to the words that contain them.
         """
         encoded = None if self.of_encoder is None else self.of_encoder.contributions(text)
         if self.of_words is None:
@@ -370,7 +385,7 @@ class SumScorer(Scorer):
         of_characters, shares = self._add_characters(text, self.of_words, row_of)
         intercept = of_words.intercept
         if encoded is not None:
-            # a term of the text that looks like the name has its share added
+            # a term of the text may have the same name: both contributions are added
             row_of.setdefault(ENCODER, len(row_of))
             intercept = intercept + encoded.intercept
 
@@ -389,9 +404,9 @@ class SumScorer(Scorer):
     def _add_characters(
         self, text: str, words: LinearScorer, row_of: dict[str, int]
     ) -> tuple[Contributions | None, Sparse]:
-        """Return the contributions of n-grams of characters, and the words' shares (w, g) of them.
+        """Return the contributions of n-grams, and their shares (w, g) in each word.
 
-        Words that are no terms are appended to the terms.
+        Words that are not terms are appended to `row_of`.
         """
         if self.of_characters is None:
             return None, sparse.csr_matrix((0, 0))

@@ -25,7 +25,7 @@ from wordclass.text.analyzer import Analyze
 from wordclass.text.vectorizer import DocumentVectorizer
 from wordclass.text.vocabulary import Vocabulary
 
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(48)  # for integrals over [-1, 1]
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(48)  # integrates over [-1, 1]
 _TREE = {"starts": "int64 ends", "targets": "int64 places", "names": "str nodes"}
 _MODEL = {
     "weights": "csr:float32 places terms",
@@ -36,16 +36,18 @@ _MODEL = {
 
 @dataclass(frozen=True, eq=False)
 class ClassTree:
-    """Which classes and nodes stand below which node; node 0 is the root.
+    """Tree whose leaves are classes.
+
+    Nodes are numbered from 0, the root. A place is one child of a node: a class or another node.
 
     Parameters
     ----------
     starts : array of shape (nodes + 1,)
-        Where the children of each node begin: its places are `starts[i]` to `starts[i + 1]`.
+        The first place of each node: its children have the places `starts[i]` to `starts[i + 1]`.
     targets : array of shape (places,)
-        What stands at each place: class j as j, node i as -i. A node stands behind its parent.
+        The child at each place: j for class j, -i for node i. A node comes after its parent.
     names : list of str
-        Of the nodes; that of the root is empty.
+        The names of the nodes; that of the root is empty.
     """
 
     starts: Ints
@@ -53,31 +55,32 @@ class ClassTree:
     names: list[str]
 
     def with_classes(self, columns: Ints) -> "ClassTree":
-        """Return the same tree with class `columns[j]` at the place of class j."""
+        """Return the same tree with class `columns[j]` in place of class j."""
         is_class = self.targets >= 0
         targets = np.where(is_class, columns[np.maximum(self.targets, 0)], self.targets)
         return replace(self, targets=targets)
 
     def check(self, n_classes: int) -> None:
-        """Refuse a tree that was stored, but is none: every class and node has one place."""
-        n_nodes, n_places = len(self.names), len(self.targets)
+        """Raise ValueError if the stored arrays do not form a tree of these classes."""
+        n_nodes = len(self.names)
+        n_places = len(self.targets)
         if len(self.starts) != n_nodes + 1 or self.starts[0] != 0 or self.starts[-1] != n_places:
-            raise ValueError("tree.starts does not cut tree.targets into nodes")
+            raise ValueError("tree.starts does not divide tree.targets into nodes")
         if (np.diff(self.starts) < 1).any():
             raise ValueError("tree.starts has a node without children")
         if not np.array_equal(np.sort(self.targets), np.arange(1 - n_nodes, n_classes)):
-            raise ValueError("tree.targets has no place, or two, for a class or a node")
+            raise ValueError("tree.targets does not contain each class and node once")
         if (self.parents[1:] >= np.arange(1, n_nodes)).any():
-            raise ValueError("tree.targets has a node that does not stand behind its parent")
+            raise ValueError("tree.targets has a node that comes before its parent")
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes have children."""
+        """The number of nodes, which all have children."""
         return len(self.names)
 
     @cached_property
     def node_places(self) -> Ints:
-        """The place (nodes,) of each node; that of the root is -1."""
+        """The place (nodes,) of each node, -1 for the root."""
         places = np.full(self.n_nodes, -1)
         is_node = self.targets < 0
         places[-self.targets[is_node]] = np.flatnonzero(is_node)
@@ -98,45 +101,49 @@ class ClassTree:
 
     @cached_property
     def parents(self) -> Ints:
-        """The node (nodes,) above each node; of the root, itself."""
+        """The parent (nodes,) of each node, where the root is its own parent."""
         parents = self.owners[self.node_places]
         parents[0] = 0
         return parents
 
     def path(self, j: int) -> list[int]:
-        """Return the places on the way to a class, from the top down."""
+        """Return the places on the path to a class, from the top down."""
         places = [int(self.class_places[j])]
         while node := int(self.owners[places[0]]):
             places.insert(0, int(self.node_places[node]))
         return places
 
     def places_of(self, Y: Sparse) -> Sparse:
-        """Return which places (n, places) are on the way to the classes of documents (n, m)."""
-        m = len(self.class_places)
-        paths = [self.path(j) for j in range(m)]
+        """Return a 0/1 matrix (n, places) of the places on the paths to the classes of Y."""
+        n_classes = len(self.class_places)
+        paths = [self.path(j) for j in range(n_classes)]
         ends = np.cumsum([0, *map(len, paths)])
         columns = np.fromiter((place for path in paths for place in path), np.int64)
-        shape = m, len(self.targets)
+        shape = (n_classes, len(self.targets))
         on_path = sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=shape)
-        made = sparse.csr_matrix(Y @ on_path)
-        made.data[:] = 1.0
-        made.sort_indices()
-        return made
+        places = sparse.csr_matrix(Y @ on_path)
+        places.data[:] = 1.0
+        places.sort_indices()
+        return places
 
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """Log probabilities of the classes of documents: sums along the paths of a tree.
+    """Model of the log probabilities of classes, which are sums along the paths of a tree.
 
     Parameters
     ----------
     tree : ClassTree
+        The tree of classes.
     weights : sparse matrix of shape (places, v)
+        The weight of each term for each place.
     intercept : array of shape (places,)
+        The scores of a text without any term.
     stretch : array of shape (nodes, 2)
-        Slope and offset of the scores of each node's children. With these, the probabilities of
-        children are a softmax where a document has one label, else a sigmoid each.
+        The slope and offset of the scores of each node's children. The probabilities of the
+        children are a softmax of the result in a single-label task, otherwise one sigmoid each.
     is_single_label : bool
+        Whether a document has exactly one label.
     """
 
     tree: ClassTree
@@ -150,8 +157,8 @@ class TreeModel:
         places = slice(*self.tree.starts[node : node + 2])
         intercept = self.intercept[places]
         if extension.solver is None:
-            made = (X[rows] @ self.weights[places].T).toarray() + intercept
-            return np.asarray(made, np.float32)
+            scores = (X[rows] @ self.weights[places].T).toarray() + intercept
+            return np.asarray(scores, np.float32)
         product: Floats32 = extension.solver.multiply_pruned(
             X.data.astype(np.float64, copy=False), *index_arrays(X), rows.astype(np.int32),
             *self._tables[node], intercept, X.shape[1],
@@ -160,19 +167,19 @@ class TreeModel:
 
     @cached_property
     def _tables(self) -> list[tuple[Any, ...]]:
-        """The terms with weights of each node, and these weights in the order of terms."""
+        """For each node, the terms that have weights, and these weights in the order of terms."""
         tables = []
         for first, last in pairwise(self.tree.starts.tolist()):
-            own = self.weights[first:last].tocoo()
-            order = np.argsort(own.col, kind="stable")
-            terms, counts = np.unique(own.col, return_counts=True)
+            weights = self.weights[first:last].tocoo()
+            order = np.argsort(weights.col, kind="stable")
+            terms, counts = np.unique(weights.col, return_counts=True)
             ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-            children = own.row[order].astype(np.int32)
-            tables.append((terms.astype(np.int32), ends, children, own.data[order]))
+            children = weights.row[order].astype(np.int32)
+            tables.append((terms.astype(np.int32), ends, children, weights.data[order]))
         return tables
 
     def log_shares(self, scores: Floats | Floats32, node: int) -> Floats:
-        """Return the log probabilities (n, children) of children, of what reaches a node."""
+        """Return the log probabilities (n, children) of the children of a node, given the node."""
         slope, offset = self.stretch[node]
         stretched = scores * slope + offset
         if self.is_single_label:
@@ -196,7 +203,7 @@ class TreeModel:
         if extension.solver is None:
             return np.asarray((X @ self.weights.T).toarray() + self.intercept, np.float32)
         terms = np.unique(X.indices)
-        weights = self._weights_by_term[terms]  # few texts have few terms
+        weights = self._weights_by_term[terms]  # a few texts have few distinct terms
         product: Floats32 = extension.solver.multiply_pruned(
             X.data.astype(np.float64, copy=False),
             *index_arrays(X),
@@ -212,15 +219,15 @@ class TreeModel:
 
     @cached_property
     def _weights_by_term(self) -> Sparse:
-        """The weights (v, places) of the places, term after term."""
+        """The weights (v, places) with one row per term."""
         return sparse.csr_matrix(self.weights.T)
 
     def added(self, x: Sparse, classes: Sequence[int]) -> Floats:
         """Return the contributions (t, k) of terms to the log probabilities of k classes.
 
-        That is an integral: of the slope of the log probability, on the way from no term to all
-        of them. The sum over terms is what they change together. Only the nodes above the classes
-        are read.
+        A contribution is the integral of the slope of the log probability along the line from no
+        terms to all terms of the document. The sum over terms is their joint change. Only the nodes
+        on the paths to the classes are read.
         """
         tree = self.tree
         paths = [tree.path(j) for j in classes]
@@ -228,15 +235,15 @@ class TreeModel:
         for place in {place for path in paths for place in path}:
             places_of_node[int(tree.owners[place])].add(place)
         added: dict[int, Floats] = {}  # (t,) of each place
-        for node in sorted(places_of_node):  # a node stands behind its parent
+        for node in sorted(places_of_node):  # a node comes after its parent
             first, last = tree.starts[node : node + 2]
             weights = self.weights[first:last][:, x.indices].toarray().T * x.data[:, None]
             mean = self._mean_shares(weights.sum(axis=0), node)
             shift = weights @ mean
             for place in places_of_node[node]:
                 child = place - first
-                own = weights[:, child]
-                change = own - shift if self.is_single_label else own * (1 - mean[child])
+                score = weights[:, child]
+                change = score - shift if self.is_single_label else score * (1 - mean[child])
                 added[place] = self.stretch[node, 0] * change
                 if node:
                     added[place] += added[int(tree.node_places[node])]
@@ -252,9 +259,9 @@ class TreeModel:
         changes = np.empty(len(totals))
         for node in range(tree.n_nodes):
             places = slice(*tree.starts[node : node + 2])
-            own = totals[places]
-            mean = self._mean_shares(own, node)
-            change = own - own @ mean if self.is_single_label else own * (1 - mean)
+            scores = totals[places]
+            mean = self._mean_shares(scores, node)
+            change = scores - scores @ mean if self.is_single_label else scores * (1 - mean)
             changes[places] = self.stretch[node, 0] * change
             if node:
                 changes[places] += changes[tree.node_places[node]]
@@ -262,22 +269,23 @@ class TreeModel:
         return sums
 
     def _mean_shares(self, totals: Floats, node: int) -> Floats:
-        """Return the mean probability (children,) on the way from no term to all of them."""
+        """Return the mean probability (children,) along the line from no terms to all terms."""
         places = slice(*self.tree.starts[node : node + 2])
-        way = (_POINTS[:, None] + 1) / 2 * totals + self.intercept[places]
-        mean: Floats = _WEIGHTS / 2 @ np.exp(self.log_shares(way, node))
+        line = (_POINTS[:, None] + 1) / 2 * totals + self.intercept[places]
+        mean: Floats = _WEIGHTS / 2 @ np.exp(self.log_shares(line, node))
         return mean
 
 
 @dataclass(frozen=True, eq=False)
 class TreeScorer(Scorer):
-    """Scores texts by a tree: a score is the log probability of a class.
+    """Scorer with a tree of classes, whose scores are log probabilities.
 
     Parameters
     ----------
     vectorizer : DocumentVectorizer
-        Fitted: makes X (n, v).
+        The fitted vectorizer, which computes X (n, v).
     model : TreeModel
+        The model of the nodes.
     """
 
     vectorizer: DocumentVectorizer
@@ -290,7 +298,7 @@ class TreeScorer(Scorer):
 
     @property
     def has_log_scores(self) -> bool:
-        """True: scores are log probabilities."""
+        """True, because scores are log probabilities."""
         return True
 
     @property
@@ -305,7 +313,7 @@ class TreeScorer(Scorer):
         return self.vectorizer.vocabulary_.terms
 
     def scores(self, texts: Iterable[str]) -> Floats32:
-        """Return the scores (n, m) of texts: all nodes are visited."""
+        """Return the scores (n, m) of texts, computed at all nodes."""
         listed = list_texts(texts)
         scores = np.empty((len(listed), self.n_classes), np.float32)
         class_places = self.model.tree.class_places
@@ -335,9 +343,9 @@ class TreeScorer(Scorer):
         return Contributions(terms, intercept, columns)
 
     def path_to(self, text: str, classes: Sequence[Label]) -> PathTo:
-        """Return a function from a column to the nodes on the way to its class, and the class.
+        """Return a function from a column to the path to its class.
 
-        Each step is a name and a probability.
+        A path lists the names and probabilities of the nodes above the class, then of the class.
         """
         tree = self.model.tree
         (log_shares,) = self.model.everywhere(self.vectorizer.transform([text]))

@@ -102,14 +102,14 @@ class Dask:
                 f"the scheduler {self._address} has no workers", hint="start workers and try again"
             ) from error
         versions = self._client.run(metadata.version, "wordclass", on_error="return")
-        own_version = metadata.version("wordclass")
+        local_version = metadata.version("wordclass")
         for worker, version in sorted(versions.items()):
-            hint = f"install version {own_version} there"
+            hint = f"install version {local_version} there"
             if isinstance(version, BaseException):
                 raise EngineError(f"the worker {worker} has no wordclass", hint=hint)
-            if version != own_version:
+            if version != local_version:
                 problem = f"the worker {worker} has wordclass {version}"
-                raise EngineError(problem, expected=f"{own_version}, as here", hint=hint)
+                raise EngineError(problem, expected=f"{local_version}, as here", hint=hint)
 
     @property
     def _address(self) -> str:
@@ -188,7 +188,7 @@ class Dask:
             return self._client.submit(pickle.loads, pickled, pure=False, retries=_MAX_RETRIES)
 
     def _wait_for(self, total: Any, size_of: dict[str, int], report: Report) -> Any:  # noqa: ANN401
-        """Return the result of a future; report finished tasks while waiting."""
+        """Return the result of a future and report finished tasks while waiting."""
         wait: Any = catalogue.import_extra("distributed", "for the engine 'dask'", "dask").wait
         try:
             while True:
@@ -218,13 +218,13 @@ class Dask:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the cluster if it was started here; a client that was passed in stays open."""
+        """Close the cluster if it was started here, but not a client that was passed in."""
         while self._opened:
             self._opened.pop().close()
 
 
 def _task_states(dask_scheduler: Any, keys: list[str]) -> dict[str, str]:  # noqa: ANN401
-    """Return the states of tasks; this runs on the scheduler."""
+    """Return the states of tasks on the scheduler, where this function runs."""
     return {key: getattr(dask_scheduler.tasks.get(key), "state", "forgotten") for key in keys}
 
 

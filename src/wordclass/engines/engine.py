@@ -72,7 +72,7 @@ def engine(name: str, **options: Any) -> Engine:  # noqa: ANN401 - each engine h
 
 @contextmanager
 def open_engine(name_or_engine: str | Engine, **options: Any) -> Iterator[Engine]:  # noqa: ANN401
-    """Open an engine for the `with` block; close it afterwards only if it was given by name."""
+    """Open an engine for the `with` block, and close it afterwards if it was given by name."""
     if isinstance(name_or_engine, str):
         with engine(name_or_engine, **options) as opened:
             yield opened
@@ -116,8 +116,8 @@ class Job:
 
         def report(n_items: int) -> None:
             self._n_done += n_items
-            n_done = min(self._n_done, n_done_before + self._n_items)
-            self._listener(f"{self._description}: {step}", n_done, total)
+            n_reported = min(self._n_done, n_done_before + self._n_items)
+            self._listener(f"{self._description}: {step}", n_reported, total)
 
         report(0)
         result = self._engine.map_and_add(work, self._items, plus, report)

@@ -87,7 +87,7 @@ class Processes:
             )
             try:
                 with progress.on_progress(progress.ignore):  # hide the progress of single files
-                    total: Sum = tree_sum(_report_each(parallel(tasks), chunks, report), add)
+                    total: Sum = tree_sum(_report_progress(parallel(tasks), chunks, report), add)
             except executor.TerminatedWorkerError as error:
                 raise EngineError(
                     "a process was killed, possibly because memory ran out",
@@ -103,7 +103,7 @@ class Processes:
         """Do nothing: idle processes end by themselves."""
 
 
-def _report_each(sums: Any, chunks: list[range], report: Report) -> Iterator[Any]:  # noqa: ANN401
+def _report_progress(sums: Any, chunks: list[range], report: Report) -> Iterator[Any]:  # noqa: ANN401
     for chunk_sum, chunk in zip(sums, chunks, strict=True):
         report(len(chunk))
         yield chunk_sum

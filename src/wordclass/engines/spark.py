@@ -139,20 +139,20 @@ class Spark:
         functions = catalogue.import_extra("pyspark.sql.functions", reason, "spark")
         cloudpickle = catalogue.import_extra("pyspark.cloudpickle", reason, "spark")
         context = self._session.sparkContext
-        own_version = metadata.version("wordclass")
+        local_version = metadata.version("wordclass")
         is_table = hasattr(items, "mapInArrow")
         pickled = cloudpickle.dumps((work, None if is_table else items))
         shared = context.broadcast(_SharedWork(pickled))
         if is_table:
             n_sums = items.rdd.getNumPartitions()
-            sums = items.mapInArrow(_partition_task(shared, own_version), _SCHEMA)
+            sums = items.mapInArrow(_partition_task(shared, local_version), _SCHEMA)
             sizes = [1] * n_sums
         else:
             chunks = cut_into_chunks(len(require_sequence(items)), self.n_workers)
             sizes = [*map(len, chunks)]
             n_sums = len(chunks)
             table = self._session.range(0, n_sums, 1, n_sums)  # one row per task
-            sums = table.mapInArrow(_chunk_task(shared, own_version, chunks), _SCHEMA)
+            sums = table.mapInArrow(_chunk_task(shared, local_version, chunks), _SCHEMA)
         while n_sums > 1:
             node = functions.floor(functions.col("number") / _BRANCHES)
             sums = sums.groupBy(node.alias("node")).applyInArrow(_addition_task(add), _SCHEMA)
@@ -173,13 +173,13 @@ class Spark:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop Spark if it was started here; a session that was passed in keeps running."""
+        """Stop Spark if it was started here, but not a session that was passed in."""
         if self._owns_session:
             self._session.stop()
 
 
 def _start_session(sql: Any, master: str) -> Any:  # noqa: ANN401 - a module, a SparkSession
-    """Start a session; raise EngineError early, because Spark itself would wait for a minute."""
+    """Start a session, or raise EngineError early, because Spark itself would wait a minute."""
     address = urlsplit(master)
     if address.scheme == "spark":
         host = (address.hostname, address.port or _DEFAULT_PORT)
@@ -226,7 +226,7 @@ def _driver_addresses(master: str) -> dict[str, str]:
 
 
 def _call_with_timeout(function: Callable[[], Any], seconds: float | None) -> Any:  # noqa: ANN401
-    """Return the result of a function; raise TimeoutError if it takes longer."""
+    """Return the result of a function, or raise TimeoutError if it takes longer."""
     results: Queue[tuple[Any, Exception | None]] = Queue()
 
     def run() -> None:
@@ -257,7 +257,7 @@ def _ignore_pandas_warning() -> Iterator[None]:
 
 
 class _SharedWork:
-    """What all tasks share, such as the vocabulary; each process unpickles it once."""
+    """Pickled work that all tasks share, which each process unpickles once."""
 
     def __init__(self, pickled: bytes) -> None:
         self._pickled = pickled
@@ -316,10 +316,10 @@ def _addition_task(add: Add[Any]) -> Any:  # noqa: ANN401 - a function
 def _result_batch(number: int, version: str, process: Callable[[], Any]) -> Any:  # noqa: ANN401
     """Return the sum that a task computes, or the user error that it meets."""
     try:
-        own_version = metadata.version("wordclass")
-        if own_version != version:
+        local_version = metadata.version("wordclass")
+        if local_version != version:
             raise EngineError(
-                f"an executor has wordclass {own_version}",
+                f"an executor has wordclass {local_version}",
                 expected=f"{version}, as on the driver",
                 hint=f"install version {version} there",
             )
@@ -339,7 +339,7 @@ def _result_table(number: int, total: bytes | None, problem: bytes | None) -> An
 
 @contextmanager
 def _report_tasks(context: Any, sizes: list[int], report: Report) -> Iterator[None]:  # noqa: ANN401
-    """Report finished tasks while a job runs; its first stage has one task per size."""
+    """Report the finished tasks of a job, whose first stage has one task per size."""
     group = f"wordclass-{uuid4().hex}"
     is_over = Event()
     context.setJobGroup(group, "wordclass")
@@ -381,9 +381,10 @@ def _errors_in_one_line() -> Iterator[None]:
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         if any("No module named 'wordclass" in line for line in lines):
-            own_version = metadata.version("wordclass")
+            local_version = metadata.version("wordclass")
             raise EngineError(
-                "an executor has no wordclass", hint=f"install version {own_version} for its Python"
+                "an executor has no wordclass",
+                hint=f"install version {local_version} for its Python",
             ) from error
         reason = next(
             (line for line in reversed(lines) if "Error" in line or "Exception" in line), ""
