@@ -43,7 +43,7 @@ def test_labels_that_training_never_saw_are_left_out_or_refused(model):
 @pytest.mark.parametrize("label", ["sports", ""])
 def test_documents_that_share_no_label_with_the_model_are_refused(model, label):
     labels = [label] * 30
-    with pytest.raises(wc.InputError, match="not one of the 30 true labels is among the classes"):
+    with pytest.raises(wc.InputError, match="none of the 30 true labels is a known class"):
         evaluate_model(model, LabelledCorpus(TEXTS[60:], labels, False))
 
 
