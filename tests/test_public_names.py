@@ -4,6 +4,7 @@ import sys
 import pytest
 
 import wordclass as wc
+from wordclass import catalogue
 
 
 def test_every_public_name_resolves():
@@ -13,6 +14,14 @@ def test_every_public_name_resolves():
 
 def test_the_names_shown_are_the_public_ones():
     assert set(wc.__all__) <= set(dir(wc))
+
+
+def test_every_classifier_is_a_public_class():
+    for name in catalogue.names("classifiers"):
+        make = catalogue.entry("classifiers", name).make
+        assert getattr(wc, make.__name__) is make
+        assert make.__name__ in dir(wc)
+        assert type(wc.classifier(name)) is make
 
 
 def test_the_version_is_that_of_the_installed_package():

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from wordclass import dask as dask
     from wordclass import spark as spark
     from wordclass import torch as torch
+    from wordclass.classifiers.attention import AttentionClassifier as AttentionClassifier
+    from wordclass.classifiers.cnn import CnnClassifier as CnnClassifier
     from wordclass.classifiers.factory import classifier as classifier
+    from wordclass.classifiers.fasttext import FastTextClassifier as FastTextClassifier
+    from wordclass.classifiers.leam import LeamClassifier as LeamClassifier
+    from wordclass.classifiers.linear import LinearClassifier as LinearClassifier
+    from wordclass.classifiers.lstm import LstmClassifier as LstmClassifier
+    from wordclass.classifiers.nearest import NearestClassifier as NearestClassifier
+    from wordclass.classifiers.svm import SvmClassifier as SvmClassifier
+    from wordclass.classifiers.tree import TreeClassifier as TreeClassifier
     from wordclass.classifiers.tuning import tune as tune
     from wordclass.corpus.documents import Dataset as Dataset
     from wordclass.corpus.documents import LabelledCorpus as LabelledCorpus
@@ -40,19 +49,25 @@ if TYPE_CHECKING:
     from wordclass.text.vectorizer import DocumentVectorizer as DocumentVectorizer
     from wordclass.vectors.word_vectors import WordVectors as WordVectors
 
-_HOMES = {
+# the module of each public name
+_MODULES = {
     "Dataset": "corpus.documents",
     "DocumentVectorizer": "text.vectorizer",
     "EmbeddingMatrix": "embedding.matrix",
     "EngineError": "errors",
+    "FastTextClassifier": "classifiers.fasttext",
     "FormatError": "errors",
     "IdBatch": "text.sequences",
     "InputError": "errors",
     "LabelledCorpus": "corpus.documents",
+    "LinearClassifier": "classifiers.linear",
     "MissingDataError": "errors",
     "MissingExtraError": "errors",
+    "NearestClassifier": "classifiers.nearest",
     "ShardedCorpus": "corpus.shards",
     "StorageError": "errors",
+    "SvmClassifier": "classifiers.svm",
+    "TreeClassifier": "classifiers.tree",
     "UnseenTerms": "embedding.unseen_terms",
     "WordClassEmbeddings": "embedding.estimator",
     "WordClassError": "errors",
@@ -74,9 +89,19 @@ _HOMES = {
 # earlier names, still accepted
 _ALIASES = {"CorpusParts": "ShardedCorpus"}
 
-_OF_EXTRAS = {"dask": "dask", "spark": "pyspark", "torch": "torch"}  # what they need
+# names whose package comes with an extra: without it, using them raises an error that names the pip
+# command, so they are not in __all__
+_PACKAGES = {
+    "AttentionClassifier": "torch",
+    "CnnClassifier": "torch",
+    "LeamClassifier": "torch",
+    "LstmClassifier": "torch",
+    "dask": "dask",
+    "spark": "pyspark",
+    "torch": "torch",
+}
 
-__all__ = [*_HOMES]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
@@ -84,21 +109,24 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
         from importlib.metadata import version
 
         return version("wordclass")
-    if name in _OF_EXTRAS:
-        # not in __all__: without the extra it is an error that names the pip command
+    if name.endswith("Classifier") and name in _PACKAGES:
+        from wordclass.catalogue import entry
+
+        return entry("classifiers", name.removesuffix("Classifier").lower()).make
+    if name in _PACKAGES:
         from wordclass.catalogue import import_extra
 
-        import_extra(_OF_EXTRAS[name], f"for wordclass.{name}", name)
+        import_extra(_PACKAGES[name], f"for wordclass.{name}", name)
         return importlib.import_module(f"wordclass.{name}")
     if name in _ALIASES:
         return __getattr__(_ALIASES[name])
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'wordclass' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"wordclass.{_HOMES[name]}"), name)
+    value = getattr(importlib.import_module(f"wordclass.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    extra = [name for name, package in _OF_EXTRAS.items() if importlib.util.find_spec(package)]
-    return sorted({*globals(), *_HOMES, *extra, "__version__"})
+    installed = {name for name, package in _PACKAGES.items() if importlib.util.find_spec(package)}
+    return sorted({*globals(), *_MODULES, *installed, "__version__"})

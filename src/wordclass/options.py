@@ -250,7 +250,15 @@ class WithOptions:
             cls.__doc__ = _complete_docstring(cls)
 
     def check_options(self) -> None:
-        """Raise an InputError if an option has a value that it does not accept."""
+        """Raise an InputError if an option has a value that it does not accept.
+
+        `fit` does this first.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> wc.classifier("nearest", n_jobs=2).check_options()
+        """
         for name, option in self.options.items():
             option.check(name, getattr(self, name))
 

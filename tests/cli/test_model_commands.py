@@ -335,7 +335,10 @@ def test_info_tells_what_was_chosen(run, tmp_path):
     ("arguments", "message"),
     [
         (["train", "{data}", "-o", "m", "--classifier", "nearst"], "did you mean 'nearest'?"),
-        (["train", "{data}", "-o", "m", "{n}", "--set", "C=1"], "has no option 'C'; it has: an"),
+        (
+            ["train", "{data}", "-o", "m", "{n}", "--set", "C=1"],
+            "has no option 'C'; expected one of an",
+        ),
         (["train", "{data}", "-o", "m", "{n}", "--vectors", "v.txt"], "no option 'vectors'"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "vectors=v.txt"], "give it by --vectors"),
         (["train", "{data}", "-o", "m", "{n}", "--set", "ngrams=x"], "--ngrams is 'x'"),

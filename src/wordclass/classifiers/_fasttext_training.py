@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from wordclass import catalogue
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
@@ -19,7 +20,7 @@ from wordclass.decision.scorers import Scorer
 from wordclass.embedding.counts import sparse_times_dense
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.errors import InputError, StorageError
-from wordclass.options import list_texts
+from wordclass.options import check_one_of, list_texts
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import count_known
@@ -172,6 +173,10 @@ class WordAverage(Scorer):
         (m,) added to every score: 0, or far below it for a class without training texts.
     n_jobs
         Number of threads.
+    loss
+        The loss of the training: "softmax" or "ova".
+    is_single_label
+        Whether the probabilities of a text sum to 1.
     """
 
     tokenize: Analyze
@@ -180,7 +185,9 @@ class WordAverage(Scorer):
     end_vector: Floats32
     class_vectors: Floats32
     offset: Floats32
-    n_jobs: int | None = None
+    n_jobs: int | None
+    loss: str
+    is_single_label: bool
 
     @property
     def n_classes(self) -> int:
@@ -220,6 +227,17 @@ class WordAverage(Scorer):
             scores[start : start + _BLOCK] = means @ classes + self.offset
         return scores
 
+    def probabilities(self, scores: Floats | Floats32) -> Floats:
+        """Return the probabilities (n, m) of scores, without fastText's table of sigmoids."""
+        scores = scores.astype(np.float64)
+        if self.loss == "softmax":
+            return np.asarray(special.softmax(scores, axis=1))
+        probabilities = np.asarray(special.expit(scores))
+        if self.is_single_label:  # one class against the rest
+            total = probabilities.sum(axis=1, keepdims=True)
+            probabilities /= np.maximum(total, np.finfo(np.float64).tiny)
+        return probabilities
+
     def contributions(self, text: str) -> Contributions:
         """Return the words of a text and their contributions to the scores."""
         counted = self._count([text])
@@ -239,13 +257,25 @@ class WordAverage(Scorer):
 
     def to_state(self) -> ModelState:
         """Return what is stored of the scorer: everything but the analyzer."""
-        return ModelState.of(words=self.vocabulary.terms) | ModelState.of_fields(self, _LAYOUT)
+        state = ModelState.of({"loss": self.loss}, words=self.vocabulary.terms)
+        return state | ModelState.of_fields(self, _LAYOUT)
 
     @classmethod
-    def from_state(cls, analyze: Analyze, state: ModelState) -> "WordAverage":
-        """Return the scorer that was stored; the analyzer follows from the options."""
+    def from_state(
+        cls, state: ModelState, analyze: Analyze, n_jobs: int | None, *, is_single_label: bool
+    ) -> "WordAverage":
+        """Return the stored scorer with an analyzer, which follows from the options."""
+        loss = state.metadata["loss"]
+        check_one_of("loss", loss, ("softmax", "ova"))
         words = state.take(words="sorted:str words")["words"]
-        return cls(analyze, fixed_vocabulary(words), **state.take(**_LAYOUT))
+        return cls(
+            tokenize=analyze,
+            vocabulary=fixed_vocabulary(words),
+            **state.take(**_LAYOUT),
+            n_jobs=n_jobs,
+            loss=loss,
+            is_single_label=is_single_label,
+        )
 
 
 def fixed_vocabulary(terms: list[str]) -> Vocabulary:

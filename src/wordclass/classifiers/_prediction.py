@@ -128,7 +128,7 @@ class PredictingClassifier(SavedClassifier):
         >>> [len(block) for block in model.prediction_blocks(["apple", "sky", "red"])]
         [3]
         """
-        return self._fitted_model.prediction_blocks(X)
+        yield from self._fitted_model.prediction_blocks(X)
 
     def predictions_of(
         self, scores: Floats | Floats32, shift: PriorShift | None = None
@@ -369,7 +369,15 @@ class PredictingClassifier(SavedClassifier):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether probabilities were fitted to held-out documents; those of a tree are, by node."""
+        """Whether probabilities were fitted to held-out documents. Those of a tree are, by node.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1)
+        >>> model.fit(["red apple", "blue sky"], ["food", "air"]).is_calibrated
+        True
+        """
         return self._fitted_model.is_calibrated
 
     def prior_shift(self, X: Iterable[str]) -> PriorShift:
@@ -400,9 +408,12 @@ class PredictingClassifier(SavedClassifier):
         Examples
         --------
         >>> import wordclass as wc
+        >>> sizes = ["big", "small", "new", "old"]
+        >>> texts = [f"{size} {noun}" for size in sizes for noun in ("apple", "pear", "sky", "fog")]
         >>> model = wc.classifier("nearest", min_docs=1)
-        >>> model = model.fit(["red apple", "blue sky"] * 20, ["food", "air"] * 20)
-        >>> model.prior_shift(["red apple"] * 80 + ["blue sky"] * 20).shares.round(1).tolist()
+        >>> model = model.fit(texts, ["food", "food", "air", "air"] * 4)
+        >>> shift = model.prior_shift(["big apple"] * 80 + ["old sky"] * 20)
+        >>> shift.shares.round(1).tolist()
         [0.2, 0.8]
         """
         return self.shift_of(self.class_scores(X))
@@ -432,9 +443,11 @@ class PredictingClassifier(SavedClassifier):
         Examples
         --------
         >>> import wordclass as wc
+        >>> sizes = ["big", "small", "new", "old"]
+        >>> texts = [f"{size} {noun}" for size in sizes for noun in ("apple", "pear", "sky", "fog")]
         >>> model = wc.classifier("nearest", min_docs=1)
-        >>> model = model.fit(["red apple", "blue sky"] * 20, ["food", "air"] * 20)
-        >>> scores = model.class_scores(["red apple", "blue sky"] * 50)
+        >>> model = model.fit(texts, ["food", "food", "air", "air"] * 4)
+        >>> scores = model.class_scores(["big apple", "old sky"] * 50)
         >>> model.shift_of(scores).shares.round(1).tolist()
         [0.5, 0.5]
         """
@@ -467,9 +480,11 @@ class PredictingClassifier(SavedClassifier):
         Examples
         --------
         >>> import wordclass as wc
+        >>> sizes = ["big", "small", "new", "old"]
+        >>> texts = [f"{size} {noun}" for size in sizes for noun in ("apple", "pear", "sky", "fog")]
         >>> model = wc.classifier("nearest", min_docs=1)
-        >>> model = model.fit(["red apple", "blue sky"] * 20, ["food", "air"] * 20)
-        >>> model.predict_adjusted(["red apple", "blue sky"] * 50)[:2].tolist()
+        >>> model = model.fit(texts, ["food", "food", "air", "air"] * 4)
+        >>> model.predict_adjusted(["big apple", "old sky"] * 50)[:2].tolist()
         ['food', 'air']
         """
         model = self._fitted_model
@@ -509,9 +524,11 @@ class PredictingClassifier(SavedClassifier):
         Examples
         --------
         >>> import wordclass as wc
+        >>> sizes = ["big", "small", "new", "old"]
+        >>> texts = [f"{size} {noun}" for size in sizes for noun in ("apple", "pear", "sky", "fog")]
         >>> model = wc.classifier("nearest", min_docs=1)
-        >>> model = model.fit(["red apple", "blue sky"] * 20, ["food", "air"] * 20)
-        >>> scores = model.class_scores(["red apple", "blue sky"] * 50)
+        >>> model = model.fit(texts, ["food", "food", "air", "air"] * 4)
+        >>> scores = model.class_scores(["big apple", "old sky"] * 50)
         >>> probabilities, decisions = model.adjusted(scores, model.shift_of(scores))
         >>> decisions[:2].tolist()
         [[False, True], [True, False]]

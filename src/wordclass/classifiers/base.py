@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32, Sparse
 from wordclass.classifiers._prediction import PredictingClassifier
+from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, read_labelled_texts
-from wordclass.corpus.reader import Label
 from wordclass.corpus.shards import ShardedCorpus
 from wordclass.corpus.splits import (
     Holdout,
@@ -131,7 +131,7 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
         aside: Holdout | None = None,
         **options: Any,  # noqa: ANN401
     ) -> Self:
-        """Learn from a corpus of shards, which need not fit into memory.
+        r"""Learn from a corpus of shards, which need not fit into memory.
 
         An engine reads the shards, counts their terms and makes X. This process learns from X,
         which is mapped from files. This holds for `linear` and `svm` with their own terms; if a
@@ -169,13 +169,12 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
 
         Examples
         --------
-        >>> import json, tempfile
+        >>> import tempfile
         >>> from pathlib import Path
         >>> import wordclass as wc
-        >>> records = [{"text": "red apple", "label": "food"}, {"text": "blue sky", "label": "air"}]
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "corpus.jsonl")
-        ...     _ = path.write_text("".join(json.dumps(record) + "\\n" for record in records))
+        ...     path = Path(folder, "corpus.csv")
+        ...     _ = path.write_text("text,label\nred apple,food\nblue sky,air\n")
         ...     model = wc.classifier("nearest", min_docs=1).fit_parts(path)
         >>> model.seen_.n_docs
         2
@@ -380,6 +379,13 @@ def own_embeddings(classifier: Any) -> WordClassEmbeddings | None:  # noqa: ANN4
     if isinstance(wce, WordClassEmbeddings):
         embeddings: WordClassEmbeddings = clone(wce)
         return embeddings
+    if not isinstance(wce, bool | Mapping):
+        expected = "True, False, WordClassEmbeddings or a dict of its options"
+        raise InputError(f"wce is {wce!r}", expected=expected)
+    if not isinstance(wce, bool) and (
+        unknown := sorted(wce.keys() - WordClassEmbeddings().get_params().keys())
+    ):
+        raise InputError(f"WordClassEmbeddings has no option {unknown[0]!r}")
     if wce is False:
         return None
     wce_options = {} if wce is True else {**wce}

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from scipy import special
 
 from wordclass import catalogue
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
@@ -233,7 +232,14 @@ class FastTextClassifier(TextClassifier):
                 if self.lr is not None or settings["lr"] < _LOWEST_LR:
                     raise
                 settings["lr"] /= 2
-        model = WordAverage(analyze, fixed_vocabulary(words), *trained, self.n_jobs)
+        model = WordAverage(
+            analyze,
+            fixed_vocabulary(words),
+            *trained,
+            self.n_jobs,
+            loss,
+            is_single_label=not documents.labels.codeframe.is_multilabel,
+        )
         has_unseen = self.vectors is not None and self.keep_unseen
         return model.with_unseen(E) if E is not None and has_unseen else model
 
@@ -294,24 +300,15 @@ class FastTextClassifier(TextClassifier):
         scorer: WordAverage = self.scorer_
         return scorer
 
-    def calibrated(self, scores: Floats | Floats32) -> Floats:
-        """Turn scores (n, m) into probabilities as fastText does, without its table of sigmoids."""
-        if self.loss_ == "softmax":
-            shares: Floats = special.softmax(scores.astype(np.float64), axis=1)
-            return shares
-        sigmoids: Floats = special.expit(scores.astype(np.float64))
-        if self.thresholds_ is None:  # single labels, one class against the rest
-            sigmoids /= np.maximum(sigmoids.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        return sigmoids
-
-    def _to_parts(self) -> ModelState:
-        return super()._to_parts() | ModelState.of({"loss": self.loss_})
-
-    def _from_parts(self, parts: ModelState) -> None:
+    def _restore_state(self, state: ModelState) -> None:
         self._check_options()
-        self.scorer_ = WordAverage.from_state(self._new_analyzer(), parts)
-        self.loss_ = parts.metadata["loss"]
-        check_one_of("loss", self.loss_, ("softmax", "ova"))
+        self.scorer_ = WordAverage.from_state(
+            state,
+            self._new_analyzer(),
+            self.n_jobs,
+            is_single_label=not self.codeframe_.is_multilabel,
+        )
+        self.loss_ = self.scorer_.loss
 
 
 def _starts(E: EmbeddingMatrix, words: list[str]) -> tuple[Ints, Floats32]:

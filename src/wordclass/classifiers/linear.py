@@ -414,14 +414,14 @@ class LinearClassifier(TextClassifier):
             options["stop_words"] = None
         return DocumentVectorizer(**options)
 
-    def _to_parts(self) -> ModelState:
+    def _to_state(self) -> ModelState:
         metadata: dict[str, Any] = {"settings": self.settings_, "trials": self.trials_}
         if self.has_tree_:
             metadata["tree"] = True
-        return super()._to_parts() | ModelState.of(metadata)
+        return super()._to_state() | ModelState.of(metadata)
 
-    def _from_parts(self, parts: ModelState) -> None:
-        facts = parts.metadata
+    def _restore_state(self, state: ModelState) -> None:
+        facts = state.metadata
         self.settings_ = restore_settings(facts["settings"])
         self.trials_ = [restore_settings(trial) for trial in facts["trials"]]
         settings = LinearSettings.from_dict(self.settings_)
@@ -432,17 +432,17 @@ class LinearClassifier(TextClassifier):
         if self.has_tree_:
             tree = self._tree_classifier(settings)
             tree._set_codeframe(self.codeframe_)
-            tree._from_parts(parts)
+            tree._restore_state(state)
             self.scorer_ = tree.scorer_
             return
-        words = LinearScorer.from_state(self._vectorizer(settings), parts)
+        words = LinearScorer.from_state(self._vectorizer(settings), state)
         characters = encoder = None
         if settings.characters is not None:
             vectorizer = self._vectorizer(settings, of_words=False)
-            characters = LinearScorer.from_state(vectorizer, parts.strip_prefix("characters"))
+            characters = LinearScorer.from_state(vectorizer, state.strip_prefix("characters"))
         if settings.encoder_weight:
             encoder = EncoderScorer.from_state(
-                self.encoder, self.n_jobs, parts.strip_prefix("encoder")
+                self.encoder, self.n_jobs, state.strip_prefix("encoder")
             )
         self.scorer_ = SumScorer.of(words, characters, encoder)
 

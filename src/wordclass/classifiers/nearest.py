@@ -163,17 +163,17 @@ class NearestClassifier(TextClassifier):
         words = LinearScorer(embeddings.vectorizer_, S, nothing)
         return SumScorer.of(words, None, encoder)
 
-    def _to_parts(self) -> ModelState:
+    def _to_state(self) -> ModelState:
         parts = self.embeddings_.to_state()
         encoder = self.scorer_.encoder
         return parts if encoder is None else parts | encoder.to_state().add_prefix("encoder")
 
-    def _from_parts(self, parts: ModelState) -> None:
-        self.embeddings_ = self._embeddings().from_state(self.codeframe_, parts)
+    def _restore_state(self, state: ModelState) -> None:
+        self.embeddings_ = self._embeddings().from_state(self.codeframe_, state)
         encoder = None
-        if "encoder.name" in parts.metadata:
+        if "encoder.name" in state.metadata:
             encoder = EncoderScorer.from_state(
-                self.encoder, self.n_jobs, parts.strip_prefix("encoder")
+                self.encoder, self.n_jobs, state.strip_prefix("encoder")
             )
         self.scorer_ = self._joined(self.embeddings_, encoder)
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass import catalogue, progress
@@ -426,7 +425,7 @@ class NetworkClassifier(TextClassifier):
         """Return what scores (n, m) are worth."""
         if codeframe.is_multilabel and self._is_clean:
             return score_decisions(scores, Y, codeframe)
-        return score(Y, self.decide(scores), codeframe)
+        return score(Y, decide(scores, self.thresholds_), codeframe)
 
     def _tell(
         self, data: TrainingTexts, network: TextNetwork, epoch: Epoch, scores: Floats32 | None
@@ -513,20 +512,8 @@ class NetworkClassifier(TextClassifier):
             max_length=self.max_length,
             pad=self._pad,
             n_jobs=self.n_jobs,
+            is_single_label=self.thresholds_ is None,
         )
-
-    def calibrated(self, scores: Floats | Floats32) -> Floats:
-        """Turn logits (n, m) into probabilities.
-
-        They are calibrated on the validation texts; where there were none, they are by softmax, or
-        by one sigmoid per class.
-        """
-        if self.calibration_ is not None:
-            return super().calibrated(scores)
-        logits = scores.astype(np.float64)
-        is_single = self.thresholds_ is None
-        probabilities: Floats = special.softmax(logits, 1) if is_single else special.expit(logits)
-        return probabilities
 
     # --- saving -----------------------------------------------------------------------------
 
@@ -568,24 +555,24 @@ class NetworkClassifier(TextClassifier):
         }
         export.export(self.network_, path, about)
 
-    def _to_parts(self) -> ModelState:
+    def _to_state(self) -> ModelState:
         metadata = {"history": self.history_, "best_epoch": self.best_epoch_}
-        return super()._to_parts() | ModelState.of(metadata)
+        return super()._to_state() | ModelState.of(metadata)
 
-    def _from_parts(self, parts: ModelState) -> None:
+    def _restore_state(self, state: ModelState) -> None:
         self._check_options()
         self.history_, self.best_epoch_ = (
-            list(parts.metadata["history"]),
-            parts.metadata["best_epoch"],
+            list(state.metadata["history"]),
+            state.metadata["best_epoch"],
         )
-        E = EmbeddingMatrix.from_state(self._new_analyzer(), parts)
-        encoder = None if self.context is None else self._found_again(parts.metadata["context"])
+        E = EmbeddingMatrix.from_state(self._new_analyzer(), state)
+        encoder = None if self.context is None else self._found_again(state.metadata["context"])
         n_classes, n_dims = len(self.classes_), E.n_dims + n_dims_of(encoder)
         n_weights, _ = self._numbers(getattr(self, self._SIZE), n_dims, n_classes)
-        if n_weights > sum(array.size for array in parts.arrays.values()):
+        if n_weights > sum(array.size for array in state.arrays.values()):
             raise ValueError(f"its weights are fewer than the {n_weights} that its options ask for")
         network = self._around(layer_for_use(E, encoder), n_classes)
-        network.load_arrays(parts)
+        network.load_arrays(state)
         self._adopt(E, network, encoder)
 
     def _found_again(self, facts: Mapping[str, Any]) -> SentenceEncoder:

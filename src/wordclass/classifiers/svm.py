@@ -275,20 +275,20 @@ class SvmClassifier(TextClassifier):
             told = f"features={self.features!r} does not use the encoder that is given"
             raise InputError(f"{told}; '{self.features}+encoder' does")
 
-    def _to_parts(self) -> ModelState:
-        return super()._to_parts() | ModelState.of(C=self.C_)
+    def _to_state(self) -> ModelState:
+        return super()._to_state() | ModelState.of(C=self.C_)
 
-    def _from_parts(self, parts: ModelState) -> None:
+    def _restore_state(self, state: ModelState) -> None:
         self._check_options()
         words = encoder = None
         if self._has_encoder:
             encoder = EncoderScorer.from_state(
-                self.encoder, self.n_jobs, parts.strip_prefix("encoder")
+                self.encoder, self.n_jobs, state.strip_prefix("encoder")
             )
         if self._of_words != "encoder":
-            words = LinearScorer.from_state(self._vectorizer(), parts)
+            words = LinearScorer.from_state(self._vectorizer(), state)
         self.scorer_ = SumScorer.of(words, None, encoder)
-        self.C_ = parts.take(C="float64 classes >=0")["C"]
+        self.C_ = state.take(C="float64 classes >=0")["C"]
 
 
 @dataclass(frozen=True, eq=False)

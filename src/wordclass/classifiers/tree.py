@@ -149,12 +149,12 @@ class TreeClassifier(TextClassifier):
         """Return an unfitted vectorizer with the options of the classifier."""
         return DocumentVectorizer(**shared_options(self, DocumentVectorizer))
 
-    def _from_parts(self, parts: ModelState) -> None:
+    def _restore_state(self, state: ModelState) -> None:
         self._check_options()
         class_costs(self.class_weight, self.codeframe_)
         is_single_label = not self.codeframe_.is_multilabel
         self.scorer_ = TreeScorer.from_state(
-            self._vectorizer(), parts, is_single_label=is_single_label
+            self._vectorizer(), state, is_single_label=is_single_label
         )
 
 

@@ -184,7 +184,7 @@ class FittedModel:
                 hint="use 'linear', 'svm', 'nearest' or a network without protocol='paper'",
             )
         if self.shares is None:
-            problem = "the model was saved by a version that did not store the shares of classes"
+            problem = "the model was saved by a version that kept no shares of classes"
             raise InputError(problem, hint="train it again")
         is_single_label = not self.codeframe.is_multilabel
         # the probability of a class without training texts means nothing
@@ -194,9 +194,7 @@ class FittedModel:
             pull = _PULL_OF_SHARES_SINGLE
             total = probabilities.sum(axis=1, keepdims=True)
             probabilities /= np.maximum(total, np.finfo(np.float64).tiny)
-        return PriorShift.of(
-            probabilities, self.shares, is_single_label=is_single_label, pull=pull
-        )
+        return PriorShift.of(probabilities, self.shares, is_single_label=is_single_label, pull=pull)
 
     def adjust(self, scores: Floats | Floats32, shift: PriorShift) -> tuple[Floats, Flags]:
         """Turn scores (n, m) into probabilities and decisions under the shares of a shift.

@@ -8,6 +8,7 @@ text or in the vector of an encoder; the others are `decision.tree_scorer.TreeSc
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import Any, Protocol, Self
 
@@ -89,6 +90,11 @@ class Scorer(Protocol):
     def reads_every_text(self) -> bool:
         """Whether the scores of a text without known terms still depend on the text."""
         return False
+
+    @cached_property
+    def scores_of_empty_text(self) -> Floats32 | None:
+        """The scores (m,) of a text without a known term, or None if every text is read."""
+        return None if self.reads_every_text else self.scores([""])[0]
 
     @property
     def is_additive(self) -> bool:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from wordclass import progress
-from wordclass.arrays import Floats32
+from wordclass.arrays import Floats, Floats32
 from wordclass.decision.explanation import Contributions
 from wordclass.decision.scorers import Scorer
 from wordclass.embedding.matrix import EmbeddingMatrix
@@ -38,6 +39,8 @@ class NetworkScorer(Scorer):
         The side of padding.
     n_jobs
         Number of threads; None is one, -1 all cores.
+    is_single_label
+        Whether the probabilities of a text sum to 1.
     """
 
     network: TextNetwork
@@ -46,6 +49,7 @@ class NetworkScorer(Scorer):
     max_length: int
     pad: Side
     n_jobs: int | None
+    is_single_label: bool
 
     @property
     def n_classes(self) -> int:
@@ -77,6 +81,13 @@ class NetworkScorer(Scorer):
         listed = list_texts(texts)
         with machine.threads(n_threads(self.n_jobs)):
             return self._logits(listed)
+
+    def probabilities(self, scores: Floats | Floats32) -> Floats:
+        """Return the softmax of logits (n, m), or one sigmoid per class in a multilabel task."""
+        logits = scores.astype(np.float64)
+        if self.is_single_label:
+            return np.asarray(special.softmax(logits, axis=1))
+        return np.asarray(special.expit(logits))
 
     def _logits(self, texts: list[str]) -> Floats32:
         E = self.embedding
