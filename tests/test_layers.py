@@ -88,20 +88,28 @@ def known():
 
 
 @functools.cache
-def imports_of(path):
-    """The modules a file imports, as dotted names; `from a import b` counts as a.b and a."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imports_of(path, *, at_run_time=False):
+    """Return the modules that a file imports; `from a import b` counts as `a.b`.
+
+    With `at_run_time`, imports for type checkers alone are left out.
+    """
+    imported = []
+    nodes = [ast.parse(path.read_text(encoding="utf-8"))]
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            imported += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return found
+            imported += [f"{node.module}.{alias.name}" for alias in node.names]
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if not (is_for_types and at_run_time):
+            nodes += ast.iter_child_nodes(node)
+    return imported
 
 
-def internal_imports(path):
-    for imported in imports_of(path):
+def internal_imports(path, *, at_run_time=False):
+    for imported in imports_of(path, at_run_time=at_run_time):
         if imported.startswith("wordclass."):
             inner = imported.removeprefix("wordclass.")
             # compiled, and below everything else
@@ -172,14 +180,14 @@ def test_entries_of_a_catalogue_do_not_import_each_other(folder):
     package = importlib.import_module(f"wordclass.{catalogue}")
     shared = getattr(package, "SHARED_MODULES", ())
     for path in folder.glob("*.py"):
-        for imported in internal_imports(path):
+        for imported in internal_imports(path, at_run_time=True):
             parent, _, entry = imported.rpartition(".")
             if parent == catalogue:
                 assert entry.startswith("_") or entry in shared, f"{name_of(path)}: {imported}"
 
 
 def test_no_files_import_each_other_in_a_circle():
-    graph = {name_of(path): set(internal_imports(path)) for path in modules()}
+    graph = {name_of(path): set(internal_imports(path, at_run_time=True)) for path in modules()}
     finished, open_path = set(), []
 
     def visit(name):
