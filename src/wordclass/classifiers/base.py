@@ -28,9 +28,8 @@ from wordclass.corpus.splits import (
     reorder_texts,
 )
 from wordclass.decision.explanation import Explanation
-from wordclass.decision.fitted_model import fit_calibrations
 from wordclass.decision.measures import has_exact_labels
-from wordclass.decision.thresholds import without_absent_classes
+from wordclass.decision.thresholds import fit_calibrations, without_absent_classes
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
 from wordclass.engines.engine import open_engine
 from wordclass.engines.tasks import Engine

@@ -5,13 +5,12 @@ This is all that prediction needs. The classifiers are adapters of it to the sci
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
+from wordclass.arrays import Flags, Floats, Floats32, Ints
 from wordclass.corpus.labels import Codeframe
 from wordclass.decision.explanation import Explanation
 from wordclass.decision.predictions import Predictions
@@ -27,9 +26,6 @@ _PROBABILITY_TOLERANCE = 1e-3  # relative to a probability
 # bytes per score, as measured
 _BYTES_TO_PREDICT = 8
 _BYTES_OF_PROBABILITIES = 32
-# pulls of the offsets of single labels toward 0: the reciprocal of their expected variance
-_PULL_OF_PROBABILITIES = 1.0
-_PULL_OF_OFFSETS = 6.0  # for prior shift: the best on held-out texts of Banking77, 20 Newsgroups
 # pulls of shares toward those of training. For several labels it was chosen on held-out texts of
 # Reuters, Ohsumed and GoEmotions. For single labels it only ensures that texts without information
 # change nothing.
@@ -251,45 +247,3 @@ class FittedModel:
 
 def _are_close(scores: Floats | Floats32, expected: Floats | Floats32) -> Flags:
     return np.asarray(np.abs(scores - expected) <= _SCORE_TOLERANCE * np.abs(expected))
-
-
-def fit_calibrations(
-    scores: Floats32,
-    Y: Sparse,
-    weights: Floats | None = None,
-    *,
-    is_single_label: bool,
-    keeps_highest: bool = True,
-) -> tuple[Calibration, Calibration | None]:
-    """Fit the calibration of probabilities, and that of shares, to honest scores of documents.
-
-    Parameters
-    ----------
-    scores : array of shape (n, m)
-        Scores of documents that the model has not learned from.
-    Y : sparse matrix of shape (n, m)
-        Their labels.
-    weights : array of shape (n,), optional
-        The weight of each document. By default all are equal.
-    is_single_label : bool
-        Whether a document has exactly one label.
-    keeps_highest : bool, default=True
-        In a single-label task, whether the most probable class is the one with the highest score.
-        Use False if scores do not depend on the frequencies of classes.
-
-    Returns
-    -------
-    calibration : Calibration
-        For probabilities.
-    share_calibration : Calibration or None
-        For shares of classes. None if the other one serves both.
-    """
-    fit = partial(Calibration.fit, scores, Y, is_single_label=is_single_label, weights=weights)
-    if not is_single_label:
-        calibration = fit()
-        return calibration, calibration.with_shares(scores, Y, weights)
-    if not keeps_highest:
-        return fit(shares=True), None
-    calibration = fit(shares=True, pull=_PULL_OF_PROBABILITIES)
-    share_calibration = fit(shares=True, pull=_PULL_OF_OFFSETS)
-    return replace(calibration, keeps_highest=True), share_calibration
