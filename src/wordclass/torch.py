@@ -1,4 +1,4 @@
-"""Parts for networks of one's own, as `wordclass.torch`: imported on first use; needs torch."""
+"""Building blocks for your own networks. Needs torch, which is imported on first use."""
 
 from wordclass.network.embedding_layer import EmbeddingLayer, SupervisedDropout
 from wordclass.network.modules import encoder

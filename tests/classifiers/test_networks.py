@@ -518,7 +518,7 @@ def test_each_process_of_a_machine_takes_a_gpu_of_its_own(monkeypatch, rank, pla
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_gpu_that_is_not_there_is_told_before_any_work():
-    with pytest.raises(wc.InputError, match="torch sees no GPU here; use 'cpu' or 'auto'"):
+    with pytest.raises(wc.InputError, match="torch finds no GPU on this machine; use 'cpu' or 'auto'"):
         make(device="cuda", vectors=VECTORS).fit(*SINGLE)
     make(device="auto").fit(*SINGLE)
 
@@ -561,9 +561,9 @@ def test_a_network_too_large_is_refused_with_a_size_that_fits(name, variant, mon
 def test_where_no_size_fits_the_vectors_are_blamed(monkeypatch):
     free = {"bytes": 30_000}
     monkeypatch.setattr(machine, "free_bytes", lambda: free["bytes"])
-    with pytest.raises(wc.InputError, match=r"vectors alone needs .* MB; use trainable=False"):
+    with pytest.raises(wc.InputError, match=r"vectors alone needs .* MB\); use trainable=False"):
         make(wce=False, random_dims=20, trainable=True).fit(*SINGLE)
-    with pytest.raises(wc.InputError, match="no channels would fit; use a lower batch_size"):
+    with pytest.raises(wc.InputError, match=r"no channels would fit\); use a lower batch_size"):
         make(vectors=VECTORS, batch_size=100).fit(*SINGLE)
     with pytest.raises(wc.InputError, match=r"words by 10,000 dimensions .*random_dims=") as error:
         make(wce=False, random_dims=10_000).fit(*SINGLE)

@@ -219,7 +219,7 @@ def test_a_damaged_checkpoint_is_refused(half_way, tmp_path, damage):
     path.write_bytes({"cut": content[:-50], "empty": b"", "text": b"moon"}.get(damage, content))
     if damage == "other kind":
         ModelState.of(a=np.zeros(3)).write(path, "model")
-    with pytest.raises(CheckpointError, match="delete it to begin anew") as error:
+    with pytest.raises(CheckpointError, match="delete it to start over") as error:
         make(checkpoint=path).fit(TEXTS, LABELS)
     assert str(path) in str(error.value)
 

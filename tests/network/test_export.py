@@ -296,8 +296,8 @@ def test_what_was_there_stays_where_exporting_fails(tmp_path, monkeypatch):
     before = {"network.onnx": b"precious", "network.onnx.json": b"too"}
     for name, content in before.items():
         (tmp_path / name).write_bytes(content)
-    monkeypatch.setattr("wordclass.network.export._MOST_BYTES", 10)
-    with pytest.raises(wc.InputError, match=r"network\.onnx: [\d,]+ bytes of weights are too many"):
+    monkeypatch.setattr("wordclass.network.export._MAX_ONNX_BYTES", 10)
+    with pytest.raises(wc.InputError, match=r"network\.onnx: one ONNX file cannot hold [\d,]+ bytes of weights"):
         model.export(path)
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
     with pytest.raises(wc.StorageError, match="cannot be written"):
@@ -349,7 +349,7 @@ def test_a_network_is_written_as_it_predicts_and_stays_what_it_was(name, tmp_pat
 
 def test_what_cannot_be_exported_is_an_error(tmp_path):
     network = TextNetwork(EmbeddingLayer(E), encoder("mean", E.n_dims), 2)
-    with pytest.raises(wc.InputError, match=r"a\.pth: its ending names no format of networks"):
+    with pytest.raises(wc.InputError, match=r"a\.pth: its ending is not a format of networks"):
         export(network, tmp_path / "a.pth")
     with pytest.raises(wc.InputError, match=r"a Linear; expected a wordclass\.torch\.TextC"):
         export(torch.nn.Linear(2, 2), tmp_path / "a.pt2")

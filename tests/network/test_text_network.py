@@ -126,7 +126,7 @@ def test_only_leam_adds_to_the_loss():
 
 
 def test_what_is_no_encoder_or_no_rate_is_an_error():
-    with pytest.raises(wc.InputError, match="a Linear is no encoder"):
+    with pytest.raises(wc.InputError, match="the encoder is a Linear without an int output_dim"):
         TextNetwork(EmbeddingLayer(E), nn.Linear(2, 2), 3)
     with pytest.raises(wc.InputError, match="dropout is 1"):
         make("mean", dropout=1)

@@ -10,8 +10,13 @@ from scipy import sparse
 
 torch = pytest.importorskip("torch")
 
-from wordclass.network.text_network import in_order  # noqa: E402
-from wordclass.network.training import FoldVectors, LabelledSequences, prepared, shuffled  # noqa: E402
+from wordclass.network.text_network import split_into_batches  # noqa: E402
+from wordclass.network.training import (  # noqa: E402
+    FoldVectors,
+    LabelledSequences,
+    iterate_ahead,
+    shuffle_into_batches,
+)
 from wordclass.text.sequences import Sequences  # noqa: E402
 
 PADDING = 6
@@ -40,7 +45,7 @@ SEVERAL = [[1, 0, 1], [0, 0, 0], [0, 1, 0], [1, 1, 1], [0, 0, 1]]
 @given(n=st.integers(0, 200), size=st.integers(1, 9))
 def test_every_text_is_in_one_batch_of_an_epoch(n, size):
     lengths = np.random.default_rng(n).integers(0, 50, n)
-    batches = shuffled(lengths, size, 0, 3)
+    batches = shuffle_into_batches(lengths, size, 0, 3)
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(n))
     assert len(batches) == -(-n // size)
     assert all(1 <= len(batch) <= size for batch in batches)
@@ -50,19 +55,19 @@ def test_every_text_is_in_one_batch_of_an_epoch(n, size):
 def test_every_epoch_and_every_seed_has_an_order_of_its_own():
     lengths = np.arange(100) % 7
     orders = {
-        tuple(np.concatenate(shuffled(lengths, 8, seed, epoch)).tolist())
+        tuple(np.concatenate(shuffle_into_batches(lengths, 8, seed, epoch)).tolist())
         for seed in (0, 1, -1)
         for epoch in (0, 1, 2)
     }
     assert len(orders) == 9
-    again = shuffled(lengths, 8, 1, 2)
-    for ours, theirs in zip(shuffled(lengths, 8, 1, 2), again, strict=True):
+    again = shuffle_into_batches(lengths, 8, 1, 2)
+    for ours, theirs in zip(shuffle_into_batches(lengths, 8, 1, 2), again, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_batches_hold_texts_of_similar_lengths_but_are_in_no_order():
     lengths = np.random.default_rng(0).integers(0, 500, 160)
-    batches = shuffled(lengths, 8, 0, 0)
+    batches = shuffle_into_batches(lengths, 8, 0, 0)
     spread = [np.ptp(lengths[batch]) for batch in batches]
     assert max(spread) < 100
     means = [lengths[batch].mean() for batch in batches]
@@ -71,9 +76,9 @@ def test_batches_hold_texts_of_similar_lengths_but_are_in_no_order():
 
 
 def test_rows_are_cut_into_batches_in_order():
-    batches = in_order(np.array([7, 3, 9, 1, 5]), 2)
+    batches = split_into_batches(np.array([7, 3, 9, 1, 5]), 2)
     assert [batch.tolist() for batch in batches] == [[7, 3], [9, 1], [5]]
-    assert in_order(np.array([], int), 2) == []
+    assert split_into_batches(np.array([], int), 2) == []
 
 
 # --- what a batch holds ---------------------------------------------------------------------
@@ -141,7 +146,7 @@ def test_items_come_in_order_from_another_thread(n):
             made_by.add(threading.get_ident())
             yield k
 
-    assert list(prepared(items())) == list(range(n))
+    assert list(iterate_ahead(items())) == list(range(n))
     assert here not in made_by
     assert not threads_there_are()
 
@@ -153,7 +158,7 @@ def test_an_error_comes_through_in_its_turn():
 
     seen = []
     with pytest.raises(ZeroDivisionError, match="here"):
-        seen.extend(prepared(items()))
+        seen.extend(iterate_ahead(items()))
     assert seen == [0, 1, 2]
     assert not threads_there_are()
 
@@ -166,7 +171,7 @@ def test_an_early_end_ends_the_thread_and_few_items_were_made_for_nothing():
             made.append(k)
             yield k
 
-    source = prepared(items())
+    source = iterate_ahead(items())
     assert [next(source), next(source)] == [0, 1]
     assert threads_there_are()
     source.close()

@@ -17,7 +17,7 @@ from network.small_trainings import (
 )  # fmt: skip
 
 import wordclass as wc
-from wordclass.network.text_network import in_order
+from wordclass.network.text_network import split_into_batches
 from wordclass.network.training import Schedule, Training
 
 CURVE = [0.1, 0.5, 0.4, 0.5, 0.3, 0.2, 0.1, 0.45, 0.5, 0.9]
@@ -118,12 +118,12 @@ def test_shuffled_the_last_epoch_has_training_texts_too_and_every_text_once(monk
     schedule = Schedule(batch_size=8, max_epochs=1)
     run = Training(network_of(), training, validation, schedule, honest)
     read = []
-    own_batch = run._own_batch
+    own_batch = run._batch_share
     monkeypatch.setattr(
-        run, "_own_batch", lambda texts, rows: read.append((texts, rows)) or own_batch(texts, rows)
+        run, "_batch_share", lambda texts, rows: read.append((texts, rows)) or own_batch(texts, rows)
     )
     run.run()
-    last = read[len(in_order(np.arange(len(training)), 8)) :]
+    last = read[len(split_into_batches(np.arange(len(training)), 8)) :]
     for part in (training, validation):
         rows = np.concatenate([rows for texts, rows in last if texts is part])
         assert sorted(rows) == list(range(len(part)))

@@ -13,7 +13,7 @@ from torch.nn.utils import rnn
 from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.network.modules import encoder
 from wordclass.network.text_network import TextNetwork
-from wordclass.network.training import Schedule, Training, shuffled
+from wordclass.network.training import Schedule, Training, shuffle_into_batches
 
 N_EPOCHS = 3
 SCHEDULE = Schedule(lr=0.01, batch_size=8, max_epochs=N_EPOCHS)
@@ -65,7 +65,7 @@ def test_the_trained_weights_equal_those_of_plain_pytorch(name):
     weights = [weight for weight in plain.parameters() if weight.requires_grad]
     optimizer = torch.optim.Adam(weights, lr=SCHEDULE.lr)
     for epoch in range(N_EPOCHS):
-        for batch in shuffled(texts.texts.lengths, SCHEDULE.batch_size, SEED, epoch):
+        for batch in shuffle_into_batches(texts.texts.lengths, SCHEDULE.batch_size, SEED, epoch):
             optimizer.zero_grad()
             logits = plain([rows[k] for k in batch])
             nn.functional.cross_entropy(logits, labels[torch.from_numpy(batch)]).backward()

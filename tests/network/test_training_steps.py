@@ -18,7 +18,7 @@ from network.small_trainings import (
 from torch.nn import functional
 
 from wordclass.network.checkpoint import Checkpoint
-from wordclass.network.text_network import in_order
+from wordclass.network.text_network import split_into_batches
 from wordclass.network.training import FoldVectors, Schedule, Training
 from wordclass.storage.state import ModelState
 
@@ -127,7 +127,7 @@ def test_steps_equal_those_of_plain_pytorch(kind, trainable):
     schedule = Schedule(lr=0.02, clip=0.01, batch_size=8, max_epochs=1, reshuffles=False)
     state = Training(network, data, None, schedule, honest).run()
     total = 0.0
-    for rows in in_order(np.arange(20), 8):
+    for rows in split_into_batches(np.arange(20), 8):
         total += plain.step(*in_plain_words(data, rows.tolist()))
     assert_same_weights(weights_of(network), plain.weights, 2e-5)
     assert state.history[0].loss == pytest.approx(total / 20, rel=1e-5)
@@ -142,14 +142,14 @@ def test_after_the_last_epoch_the_validation_texts_are_learned_from_once():
     schedule = Schedule(lr=0.02, batch_size=8, max_epochs=1, reshuffles=False)
     Training(network, training, validation, schedule, honest).run()
     for part in (training, validation):
-        for rows in in_order(np.arange(len(part)), 8):
+        for rows in split_into_batches(np.arange(len(part)), 8):
             plain.step(*in_plain_words(part, rows.tolist()))
     assert_same_weights(weights_of(network), plain.weights, 2e-5)
 
 
 def test_an_epoch_can_be_cut_and_a_fixed_order_goes_on_where_it_was():
     data, _ = two_parts()
-    batches = in_order(np.arange(N_TRAINED), 8)
+    batches = split_into_batches(np.arange(N_TRAINED), 8)
     network = network_of()
     plain = Plain(network, lr=0.02, clip=0.1)
     schedule = Schedule(lr=0.02, batch_size=8, max_epochs=3, batches_per_epoch=4, reshuffles=False)

@@ -98,7 +98,7 @@ def test_vectors_in_context_come_token_by_token(masked, matrix):
     if matrix is not E:
         ids = torch.where(ids == E.padding, matrix.padding, matrix.unknown)
     shift = {"context": torch.randn(sum(LENGTHS), 6, generator=torch.Generator().manual_seed(4))}
-    placed = word_by_word.padded(shift, ids != matrix.padding)
+    placed = word_by_word.pad_shift(shift, ids != matrix.padding)
     found = word_by_word.encode(layer, encoder, ids, lengths, {"context": shift["context"].half()})
     expected = encoder(layer(ids, {"context": placed["context"].half()}), lengths)
     assert (found > 0).any()
@@ -241,8 +241,8 @@ def test_large_tables_are_made_in_parts(monkeypatch):
             return word_by_word.encode(layer, encoder, ids, lengths, shift)
 
     whole = encoded()
-    monkeypatch.setattr(word_by_word, "_TABLE_NUMBERS", 1)
-    monkeypatch.setattr(word_by_word, "_TOKENS_AT_ONCE", 1)
+    monkeypatch.setattr(word_by_word, "_MAX_TABLE_NUMBERS", 1)
+    monkeypatch.setattr(word_by_word, "_MAX_TABLE_TOKENS", 1)
     assert_same(encoded(), whole, weights)
 
 
@@ -524,19 +524,19 @@ def test_the_compiled_parts_are_found_without_importing_torch():
 def test_an_id_that_is_no_row_is_an_error_that_names_it(masked, wrong):
     ids, lengths = batch_of(LENGTHS, masked)
     ids[3, -1] = wrong
-    with pytest.raises(wc.InputError, match=f"the id {wrong} is no row of E"):
+    with pytest.raises(wc.InputError, match=f"the id {wrong} is not a row of E"):
         word_by_word.encode(*pair(masked=masked), ids, lengths)
 
 
 def test_ids_that_are_no_whole_numbers_are_an_error():
-    with pytest.raises(wc.InputError, match="expected whole numbers"):
+    with pytest.raises(wc.InputError, match="expected integers"):
         word_by_word.encode(*pair(), torch.ones(2, 3), torch.tensor([1, 1]))
 
 
 @pytest.mark.parametrize(
     ("shift", "message"),
     [
-        ({"glove": torch.ones(30, 3)}, "shift names the block 'glove'; the blocks are: pretrained"),
+        ({"glove": torch.ones(30, 3)}, "shift names the block 'glove'; expected one of pretrained"),
         (
             {"word_class": torch.ones(29, 3)},
             r"has shape \(29, 3\); expected \(30, 3\), one row",

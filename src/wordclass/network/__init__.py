@@ -1,1 +1,1 @@
-"""From rows of E to scores of classes: the steps of the neural classifiers. Needs torch."""
+"""The neural classifiers' steps from rows of E to scores of classes. Needs torch."""

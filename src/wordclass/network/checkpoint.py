@@ -1,4 +1,4 @@
-"""The state of a training on disk, so that one that was killed goes on where it was."""
+"""The state of a training on disk, from which a killed training resumes."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -17,68 +17,100 @@ from wordclass.storage.files import as_format_error, path_exists, remove_leftove
 from wordclass.storage.state import ModelState, layout_of
 
 _KIND = "training"
-
-_ANOTHER = (
-    "is the checkpoint of another training: the texts, the vectors or the options differ; delete "
-    "it to begin anew, or name another file"
-)
-
-_STEP = {"step": "float32 1 >=1"}  # of Adam, beside its two moments
+_STEP_LAYOUT = {"step": "float32 1 >=1"}  # of Adam, next to its two moments
 
 Weights = dict[str, Tensor]
 
 
 class CheckpointError(InputError):
-    """There is a checkpoint, but no training like this one can go on from it."""
+    """A checkpoint exists, but this training cannot resume from it."""
 
 
 @dataclass
 class Epoch:
-    """What one pass over the training texts came to."""
+    """The results of one pass over the training texts.
 
-    epoch: int  # the first is 1
-    loss: float  # the mean over its texts, while they were learned from
-    macro_f1: float | None  # on the validation texts; None where there are none
+    Parameters
+    ----------
+    epoch : int
+        The number of the epoch, from 1.
+    loss : float
+        The mean loss of the training texts during the epoch.
+    macro_f1, micro_f1 : float or None
+        The F1 of the validation texts, or None without validation texts.
+    seconds : float
+        The duration.
+    validation_loss : float or None, default=None
+        The mean loss of the validation texts.
+    noted : dict of str to float
+        The numbers that `Training.watch` returned.
+    """
+
+    epoch: int
+    loss: float
+    macro_f1: float | None
     micro_f1: float | None
     seconds: float
     validation_loss: float | None = None
-    noted: dict[str, float] = field(default_factory=dict)  # by whoever watches the training
+    noted: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
 class State:
-    """How far a training is."""
+    """The progress of a training.
 
-    batch: int = 0  # done, of the epoch that has begun
-    loss: float = 0.0  # summed over the texts of this epoch
+    Parameters
+    ----------
+    batch : int, default=0
+        The number of finished batches of the current epoch.
+    loss : float, default=0.0
+        The sum of the losses of these batches' texts.
+    n_texts : int, default=0
+        The number of these texts.
+    seconds : float, default=0.0
+        The duration of the current epoch so far.
+    best : float or None, default=None
+        The best validation score.
+    best_epoch : int, default=0
+        The epoch that reached it.
+    is_stopped : bool, default=False
+        Whether no epoch follows, except the last one with the validation texts.
+    is_over : bool, default=False
+        Whether the training is complete.
+    history : list of Epoch
+        The finished epochs.
+    """
+
+    batch: int = 0
+    loss: float = 0.0
     n_texts: int = 0
-    seconds: float = 0.0  # of this epoch
-    best: float | None = None  # the best validation score
+    seconds: float = 0.0
+    best: float | None = None
     best_epoch: int = 0
-    is_stopped: bool = False  # no more epochs; the last one on the validation texts may be missing
+    is_stopped: bool = False
     is_over: bool = False
     history: list[Epoch] = field(default_factory=list)
 
     @property
     def epoch(self) -> int:
-        """How many epochs are behind us."""
+        """The number of finished epochs."""
         return len(self.history)
 
 
-def trained(network: nn.Module) -> Weights:
+def trained_weights(network: nn.Module) -> Weights:
     """Return the weights that training changes, by name."""
     weights = network.named_parameters()
     return {name: weight.detach() for name, weight in weights if weight.requires_grad}
 
 
-def copied(network: nn.Module) -> Weights:
-    """Return copies of them, which training does not change."""
-    return {name: weight.clone() for name, weight in trained(network).items()}
+def copy_weights(network: nn.Module) -> Weights:
+    """Return copies of the weights that training changes, by name."""
+    return {name: weight.clone() for name, weight in trained_weights(network).items()}
 
 
-def load(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Overwrite those of the trained weights that are given."""
-    for name, weight in trained(network).items():
+def load_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Overwrite the trained weights of a network. Missing names keep their values."""
+    for name, weight in trained_weights(network).items():
         if name in weights:
             weight.copy_(weights[name])
 
@@ -89,12 +121,12 @@ class Checkpoint:
 
     Parameters
     ----------
-    path : Path or None
-        The file; None: nothing is kept.
-    key : str
-        Names the training: its data and options. The file of another training is refused.
+    path : Path or None, default=None
+        The file, or None to write nothing.
+    key : str, default=""
+        A digest of the data and options of the training. A file with another key is refused.
     seconds : float, default=60.0
-        How long to wait at least between two writes inside an epoch.
+        The minimum time between two writes inside an epoch.
     """
 
     path: Path | None = None
@@ -104,94 +136,144 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether the state should be written in the middle of an epoch."""
+        """Whether to write the state in the middle of an epoch."""
         return self.path is not None and time.monotonic() - self._written >= self.seconds
 
     def write(
-        self, state: State, network: nn.Module, optimizer: optim.Optimizer, kept: dict[str, Weights]
+        self,
+        state: State,
+        network: nn.Module,
+        optimizer: optim.Optimizer,
+        extra_weights: Mapping[str, Weights],
     ) -> None:
-        """Replace the file by the present state, or leave it as it was.
+        """Replace the file by the present state, or leave it unchanged if writing fails.
 
-        `kept` are weights that the network has not at present, by what they are.
+        Parameters
+        ----------
+        state : State
+            The progress of the training.
+        network : nn.Module
+            The network, whose trained weights are stored.
+        optimizer : optim.Optimizer
+            Adam, whose moments are stored.
+        extra_weights : dict of str to Weights
+            Other weights of the network by their meaning, such as "best".
         """
         if self.path is None:
             return
-        adam = optimizer.state_dict()["state"].items()
-        groups = {"network": trained(network), **kept, **{f"optimizer.{k}": v for k, v in adam}}
+        adam_state = optimizer.state_dict()["state"]
+        groups = {"network": trained_weights(network), **extra_weights}
+        groups |= {f"optimizer.{number}": moments for number, moments in adam_state.items()}
         arrays = {
             f"{group}.{name}": tensor.detach().cpu().numpy()
             for group, tensors in groups.items()
             for name, tensor in tensors.items()
         }
-        with suppress(OSError):  # writing tells what is wrong
+        with suppress(OSError):  # writing the file reports the error with its path
             self.path.parent.mkdir(parents=True, exist_ok=True)
         ModelState.of({"key": self.key, "state": asdict(state)}, **arrays).write(self.path, _KIND)
         self._written = time.monotonic()
 
     def read(
-        self, network: nn.Module, optimizer: optim.Optimizer, kept: Iterable[str]
+        self, network: nn.Module, optimizer: optim.Optimizer, extra_groups: Iterable[str]
     ) -> tuple[State, dict[str, Weights]]:
-        """Go back to the state of the file: returns it, and the weights that were kept in it.
+        """Restore the state of the file, or return the initial state if there is no file.
 
-        Where there is no file, the state is that of a beginning and nothing is changed.
+        Parameters
+        ----------
+        network : nn.Module
+            The network, whose trained weights are overwritten.
+        optimizer : optim.Optimizer
+            Adam, whose moments are overwritten.
+        extra_groups : iterable of str
+            The keys of the `extra_weights` that `write` stored.
+
+        Returns
+        -------
+        state : State
+            The progress of the training.
+        extra_weights : dict of str to Weights
+            The other weights by their meaning.
 
         Raises
         ------
         CheckpointError
-            The file is that of another training; or it is no such file, or damaged.
+            If the file belongs to another training, is not a checkpoint or is damaged.
         """
         if self.path is None or not path_exists(self.path):
-            return State(), {kind: {} for kind in kept}
-        like = {name: layout_of(each.cpu().numpy()) for name, each in trained(network).items()}
+            return State(), {group: {} for group in extra_groups}
+        layouts = {
+            name: layout_of(weight.cpu().numpy())
+            for name, weight in trained_weights(network).items()
+        }
         try:
-            parts = ModelState.read(self.path, _KIND)
-            with as_format_error(self.path, "no state of a training"):
-                if parts.metadata["key"] != self.key:
-                    raise CheckpointError(f"{self.path} {_ANOTHER}")
-                state = _state_of(parts.metadata["state"])
-                found = {group: _taken(parts, group, like) for group in ("network", *kept)}
+            stored = ModelState.read(self.path, _KIND)
+            with as_format_error(self.path, "it does not hold the state of a training"):
+                if stored.metadata["key"] != self.key:
+                    raise CheckpointError(
+                        f"{self.path} is the checkpoint of another training: the texts, the "
+                        "vectors or the options differ",
+                        hint="delete it to start over, or name another file",
+                    )
+                state = _parse_state(stored.metadata["state"])
+                weights = _take_group(stored, "network", layouts)
+                extra_weights = {
+                    group: _take_group(stored, group, layouts) for group in extra_groups
+                }
                 moments = [
-                    _taken(parts, f"optimizer.{k}", {**_STEP, "exp_avg": each, "exp_avg_sq": each})
-                    for k, each in enumerate(like.values())
+                    _take_group(stored, f"optimizer.{number}", _adam_layouts(layout))
+                    for number, layout in enumerate(layouts.values())
                 ]
         except FormatError as error:
-            raise CheckpointError(f"{error}; delete it to begin anew") from error
-        load(network, found.pop("network"))
-        # a number alone comes back as an array of one
-        adam = {k: {**each, "step": each["step"][0]} for k, each in enumerate(moments) if each}
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": adam, "param_groups": groups})
+            raise CheckpointError(error, hint="delete it to start over") from error
+        load_weights(network, weights)
+        # a single number is stored as an array of one
+        adam_state = {
+            number: {**arrays, "step": arrays["step"][0]}
+            for number, arrays in enumerate(moments)
+            if arrays
+        }
+        param_groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": adam_state, "param_groups": param_groups})
         self._written = time.monotonic()
-        return state, found
+        return state, extra_weights
 
 
-def _taken(parts: ModelState, group: str, layouts: Mapping[str, str]) -> Weights:
-    """Return the arrays of a group, all of them; or none, where none is there."""
-    if not any(name.startswith(f"{group}.") for name in parts.arrays):
+def _adam_layouts(layout: str) -> dict[str, str]:
+    """Return the layouts of the optimizer's arrays for a weight."""
+    return {**_STEP_LAYOUT, "exp_avg": layout, "exp_avg_sq": layout}
+
+
+def _take_group(stored: ModelState, group: str, layouts: Mapping[str, str]) -> Weights:
+    """Return all arrays of a group, or an empty dict if the file has none of them."""
+    if not any(name.startswith(f"{group}.") for name in stored.arrays):
         return {}
-    found = parts.take(**{f"{group}.{name}": each for name, each in layouts.items()})
-    return {name: torch.from_numpy(found[f"{group}.{name}"]) for name in layouts}
+    arrays = stored.take(**{f"{group}.{name}": layout for name, layout in layouts.items()})
+    return {name: torch.from_numpy(arrays[f"{group}.{name}"]) for name in layouts}
 
 
-def _state_of(told: Mapping[str, Any]) -> State:
-    state = State(**{**told, "history": [Epoch(**epoch) for epoch in told["history"]]})
+def _parse_state(metadata: Mapping[str, Any]) -> State:
+    """Return the state that a file describes. Raise an InputError if a value has a wrong type."""
+    history = [Epoch(**epoch) for epoch in metadata["history"]]
+    state = State(**{**metadata, "history": history})
     check_int("batch", state.batch, 0)
-    parts: list[State | Epoch] = [state, *state.history]
-    for each in parts:
-        for kept in fields(each):
-            value = getattr(each, kept.name)
-            if kept.type is bool:
-                check_one_of(kept.name, value, (False, True))
-            elif kept.type in (int, float) or (kept.type == float | None and value is not None):
-                check_number(kept.name, value)
-    for name, number in chain(*(epoch.noted.items() for epoch in state.history)):
-        if not isinstance(number, float):  # of any size: a gain may be below 0
-            raise InputError(f"{name} is {number!r}; expected a number")
+    records: list[State | Epoch] = [state, *history]
+    for record in records:
+        for attribute in fields(record):
+            value = getattr(record, attribute.name)
+            is_optional_float = attribute.type == float | None
+            if attribute.type is bool:
+                check_one_of(attribute.name, value, (False, True))
+            elif attribute.type in (int, float) or (is_optional_float and value is not None):
+                check_number(attribute.name, value)
+    for name, number in chain(*(epoch.noted.items() for epoch in history)):
+        if not isinstance(number, float):  # of any sign
+            raise InputError(f"{name} is {number!r}", expected="a number")
     return state
 
 
 def remove(path: Path) -> None:
-    """Delete a checkpoint, and what is left where a process was killed while it wrote one."""
+    """Delete a checkpoint and the temporary files of processes killed while writing it."""
     remove_leftovers(path)
     with suppress(OSError):
         path.unlink(missing_ok=True)

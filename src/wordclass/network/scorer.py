@@ -23,23 +23,23 @@ from wordclass.text.sequences import Sequences, Side
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NetworkScorer(Scorer):
-    """Scores texts by a network that is not trained any more: the scores are its logits.
+    """Scorer of a trained network. The scores are its logits.
 
     Parameters
     ----------
-    network
-        Reads ids of tokens.
-    embedding
-        Turns texts into ids.
-    context
-        Makes vectors of tokens in context, if the network reads these.
-    max_length
+    network : TextNetwork
+        The trained network.
+    embedding : EmbeddingMatrix
+        The embedding matrix, which turns texts into ids.
+    context : SentenceEncoder or None
+        The encoder that makes vectors of tokens in context, if the network reads them.
+    max_length : int
         The number of tokens of a text that are read.
-    pad
-        The side of padding.
-    n_jobs
-        Number of threads; None is one, -1 all cores.
-    is_single_label
+    pad : "left" or "right"
+        The side of the padding.
+    n_jobs : int or None
+        The number of threads. None is one, -1 all cores.
+    is_single_label : bool
         Whether the probabilities of a text sum to 1.
     """
 
@@ -63,7 +63,7 @@ class NetworkScorer(Scorer):
 
     @property
     def is_additive(self) -> bool:
-        """False: logits are no sums over words."""
+        """False: logits are not sums over words."""
         return False
 
     @property
@@ -95,31 +95,31 @@ class NetworkScorer(Scorer):
         if self.context is None:
             return self.network.scores(ids, padding=E.padding, pad=self.pad)
         logits = np.zeros((len(texts), self.n_classes), np.float32)
-        n_done = 0
+        start = 0
         for vectors in token_vectors(self.context, E.analyze, texts, self.max_length, self.n_jobs):
-            rows = np.arange(n_done, n_done + len(vectors))
+            rows = np.arange(start, start + len(vectors))
             with progress.on_progress(progress.ignore):  # the encoder reports the progress of both
                 logits[rows] = self.network.scores(
                     ids.part(rows), padding=E.padding, pad=self.pad, context=vectors
                 )
-            n_done += len(vectors)
+            start += len(vectors)
         return logits
 
     def contributions(self, text: str) -> Contributions:
         """Return, for each word, the drop in the scores when the word is masked.
 
-        The intercept is what is left of the scores; with words that only count together it may be
-        large, as logits are no sums. Vectors in context are not made again, so those of the other
-        words still depend on the masked word.
+        The intercept is the remainder of the scores. Logits are not sums, so it may be large if
+        words matter only in combination. Vectors in context are not recomputed, so the vectors of
+        other words still depend on the masked word.
         """
         E = self.embedding
         words = list(E.analyze(text))[: self.max_length]
         ids = np.array([E.row(word) for word in words], np.int64)
-        context = self._context_of(text)
+        context = self._context_vectors(text)
         distinct = sorted({word for word in words if context or E.row(word) != E.unknown})
         variants = np.tile(ids, (len(distinct) + 1, 1))
-        for number, word in enumerate(distinct, start=1):
-            variants[number, np.array(words) == word] = E.padding
+        for row, word in enumerate(distinct, start=1):
+            variants[row, np.array(words) == word] = E.padding
         ends = np.arange(len(variants) + 1) * len(ids)
         with machine.threads(n_threads(self.n_jobs)):
             logits = self.network.scores(
@@ -128,11 +128,11 @@ class NetworkScorer(Scorer):
                 pad=self.pad,
                 context=context and context * len(variants),
             )
-        added = logits[0] - logits[1:]
-        return Contributions.of_table(distinct, added, logits[0] - added.sum(axis=0))
+        drops = logits[0] - logits[1:]
+        return Contributions.of_table(distinct, drops, logits[0] - drops.sum(axis=0))
 
-    def _context_of(self, text: str) -> list[Float16s] | None:
-        """Return the vectors (t, d) of the tokens of a text in context, in a list of one."""
+    def _context_vectors(self, text: str) -> list[Float16s] | None:
+        """Return a list with one item: the vectors (t, d) of the tokens of a text in context."""
         if self.context is None:
             return None
         analyze = self.embedding.analyze

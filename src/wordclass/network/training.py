@@ -1,4 +1,4 @@
-"""The training of a network: batches, steps, early stopping, the best weights, history."""
+"""The training of a network: batches, steps, early stopping, the best weights and the history."""
 
 import math
 import time
@@ -19,30 +19,38 @@ from wordclass import progress
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.decision.measures import Scores, Target
 from wordclass.errors import InputError
-from wordclass.network.checkpoint import Checkpoint, Epoch, State, Weights, copied, load, trained
+from wordclass.network.checkpoint import (
+    Checkpoint,
+    Epoch,
+    State,
+    Weights,
+    copy_weights,
+    load_weights,
+    trained_weights,
+)
 from wordclass.network.machine import Processes, keep_freed_memory, threads
-from wordclass.network.text_network import TextNetwork, brought, in_order
+from wordclass.network.text_network import TextNetwork, context_shift, split_into_batches
 from wordclass.text.sequences import Sequences, Side
 
-_BATCHES_A_POOL = 20  # texts of similar length are looked for among so many batches
-_PREPARED = 2  # batches that wait for the training thread
+_BATCHES_PER_POOL = 20  # texts are sorted by length within the texts of this many batches
+_BATCHES_AHEAD = 2  # prepared batches that wait for the training thread
 _END: Any = object()
 
 Item = TypeVar("Item")
 Judge = Callable[[Floats32, Sparse], Scores]
 Watch = Callable[[Epoch, Floats32 | None], dict[str, float]]
 
-# --- what a network reads, and what it should say ----------------------------------------------
+# --- inputs and targets of a network ------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class FoldVectors:
-    """What the word-class rows of a text's fold differ by from those of all texts.
+    """Differences between the word-class vectors of each fold and of all texts.
 
     Parameters
     ----------
     differences : array of shape (folds, v, r)
-        For the terms of the vocabulary, which are the first rows of E.
+        The differences for the terms of the vocabulary, which are the first rows of E.
     folds : array of shape (n,)
         The fold of each text.
     """
@@ -51,55 +59,77 @@ class FoldVectors:
     folds: Ints
 
     def of(self, texts: Sequences, rows: Ints) -> Floats32:
-        """Return a row for each token of some texts (tokens, r), text after text."""
+        """Return the difference (tokens, r) of each token.
+
+        Parameters
+        ----------
+        texts : Sequences
+            Some of the texts.
+        rows : array of int
+            Their rows among all texts.
+        """
         _, n_terms, n_dims = self.differences.shape
         folds = np.repeat(self.folds[rows], texts.lengths)
         is_term = texts.ids < n_terms
-        found = np.zeros((len(texts.ids), n_dims), np.float32)
-        found[is_term] = self.differences[folds[is_term], texts.ids[is_term]]
-        return found
+        differences = np.zeros((len(texts.ids), n_dims), np.float32)
+        differences[is_term] = self.differences[folds[is_term], texts.ids[is_term]]
+        return differences
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a network reads, and what it should say."""
+    """The inputs and targets of one training step.
 
-    ids: Tensor  # (b, l)
-    lengths: Tensor  # (b,)
-    shift: dict[str, Tensor]  # by block: what is added to its rows (tokens, width), text after text
-    truth: Tensor  # (b,) the class, or (b, m) 0/1
-    weights: Tensor | None  # (b,)
+    Parameters
+    ----------
+    ids : Tensor of shape (b, l)
+        The ids of the tokens, padded.
+    lengths : Tensor of shape (b,)
+        The number of tokens of each text.
+    shift : dict of str to Tensor of shape (tokens, width)
+        Vectors to add to the rows of some blocks, token by token, text after text.
+    truth : Tensor of shape (b,) or (b, m)
+        The class of each text, or its classes as 0/1.
+    weights : Tensor of shape (b,), or None
+        The weight of each text.
+    """
+
+    ids: Tensor
+    lengths: Tensor
+    shift: dict[str, Tensor]
+    truth: Tensor
+    weights: Tensor | None
 
     def to(self, device: torch.device) -> "Batch":
-        """Return the same batch elsewhere."""
-        tensors = {name: each for name, each in vars(self).items() if isinstance(each, Tensor)}
-        moved = {name: each.to(device) for name, each in tensors.items()}
-        shift = {name: each.to(device) for name, each in self.shift.items()}
+        """Return the batch on another device."""
+        tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
+        moved = {name: tensor.to(device) for name, tensor in tensors.items()}
+        shift = {block: vectors.to(device) for block, vectors in self.shift.items()}
         return replace(self, **moved, shift=shift)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledSequences:
-    """Texts to learn from.
+    """Texts as ids of tokens, with their classes.
 
     Parameters
     ----------
     texts : Sequences
-        Their tokens, as rows of E.
+        The tokens as rows of E.
     Y : sparse 0/1 matrix of shape (n, m)
-        Their classes.
+        The classes.
     is_multilabel : bool
         Whether a text may have several classes, or none.
     padding : int
-        The row of the padding.
+        The id of the padding.
     pad : "right" or "left", default="right"
-        On which side it goes.
+        The side of the padding.
     weights : array of shape (n,), optional
-        How much each text counts; None: all the same.
+        The weight of each text in the loss. By default all texts count the same.
     fold_vectors : FoldVectors, optional
-        Vectors of the word-class block by fold; None: those of E.
+        Word-class vectors by fold. By default those of E are used.
     context : sequence of arrays of shape (t, d), optional
-        The vectors of each text's tokens in their context; None: there are none.
+        The vectors of each text's tokens in context.
     """
 
     texts: Sequences
@@ -115,7 +145,7 @@ class LabelledSequences:
         return len(self.texts)
 
     def part(self, rows: Ints, fold_vectors: FoldVectors | None = None) -> "LabelledSequences":
-        """Return some of the texts, in the order given, maybe with vectors of their own."""
+        """Return some of the texts, in the given order, with other fold vectors or none."""
         return replace(
             self,
             texts=self.texts.part(rows),
@@ -126,18 +156,25 @@ class LabelledSequences:
         )
 
     def batch(self, rows: Ints) -> Batch:
-        """Put some texts together."""
+        """Return a batch of some texts."""
         texts = self.texts.part(rows)
         padded = texts.padded(self.padding, self.pad)
-        shift = brought(self.context, rows)
+        shift = context_shift(self.context, rows)
         if self.fold_vectors is not None:
             shift["word_class"] = torch.from_numpy(self.fold_vectors.of(texts, rows))
-        ids, lengths = torch.from_numpy(padded.ids), torch.from_numpy(padded.lengths)
-        return Batch(ids, lengths, shift, *self.truth(rows))
+        truth, weights = self.truth(rows)
+        return Batch(
+            ids=torch.from_numpy(padded.ids),
+            lengths=torch.from_numpy(padded.lengths),
+            shift=shift,
+            truth=truth,
+            weights=weights,
+        )
 
     def truth(self, rows: Ints) -> tuple[Tensor, Tensor | None]:
-        """Return what a network should say of some texts, and how much each of them counts."""
-        Y, weights = self.Y[rows], None
+        """Return the targets of some texts, (b,) or (b, m), and their weights (b,) or None."""
+        Y = self.Y[rows]
+        weights = None
         if self.weights is not None:
             weights = torch.from_numpy(self.weights[rows].astype(np.float32))
         if self.is_multilabel:
@@ -145,68 +182,84 @@ class LabelledSequences:
         return torch.from_numpy(Y.indices.astype(np.int64)), weights
 
 
-def shuffled(lengths: Ints, size: int, seed: int, epoch: int) -> list[Ints]:
-    """Return the texts of each batch of an epoch; every epoch has an order of its own.
+def shuffle_into_batches(lengths: Ints, size: int, seed: int, epoch: int) -> list[Ints]:
+    """Return the rows of each batch of an epoch, in an order that depends on seed and epoch.
 
-    The texts of a batch have similar lengths (n,): of every twenty batches' worth of texts, drawn
-    at random, the longest make a batch, and so on. Then batches are shuffled.
+    The texts of a batch have similar lengths. Texts are shuffled and cut into pools of twenty
+    batches. Within a pool, they are sorted by length and cut into batches. Then the batches of all
+    pools are shuffled.
+
+    Parameters
+    ----------
+    lengths : array of shape (n,)
+        The lengths of the texts.
+    size : int
+        The number of texts per batch.
+    seed : int
+        The seed of the training.
+    epoch : int
+        The number of finished epochs.
     """
     random = np.random.default_rng([int(seed) % 2**64, epoch])
     order = random.permutation(len(lengths))
+    pool_size = size * _BATCHES_PER_POOL
     batches: list[Ints] = []
-    for start in range(0, len(order), size * _BATCHES_A_POOL):
-        pool = order[start : start + size * _BATCHES_A_POOL]
-        batches += in_order(pool[np.argsort(-lengths[pool], kind="stable")], size)
-    return [batches[k] for k in random.permutation(len(batches))]
+    for start in range(0, len(order), pool_size):
+        pool = order[start : start + pool_size]
+        by_length = pool[np.argsort(-lengths[pool], kind="stable")]
+        batches += split_into_batches(by_length, size)
+    return [batches[position] for position in random.permutation(len(batches))]
 
 
-def prepared(items: Iterable[Item]) -> Generator[Item, None, None]:
-    """Iterate in another thread, a few items ahead, so that nobody waits for them.
+def iterate_ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
+    """Yield items that another thread prepares in advance.
 
-    An error of the items comes through when it is their turn. Closed early, it ends the thread.
+    An error of the items is raised when it is their turn. Closing the generator ends the thread.
     """
     source = iter(items)
     with ThreadPoolExecutor(1, "batches") as worker:
-        ahead = deque(worker.submit(next, source, _END) for _ in range(_PREPARED))
-        while (item := ahead.popleft().result()) is not _END:
-            ahead.append(worker.submit(next, source, _END))
+        pending = deque(worker.submit(next, source, _END) for _ in range(_BATCHES_AHEAD))
+        while (item := pending.popleft().result()) is not _END:
+            pending.append(worker.submit(next, source, _END))
             yield item
 
 
-# --- the training itself ------------------------------------------------------------------------
+# --- the training ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long, and in which steps, a network is trained; the defaults are the paper's.
+    """The duration and the steps of a training. The defaults are the paper's.
 
     Parameters
     ----------
     lr : float, default=0.001
-        Adam's learning rate.
+        The learning rate of Adam.
     batch_size : int, default=100
-        Texts per step.
+        The number of texts per step.
     clip : float, default=0.1
-        Every element of a gradient is cut to this much, up or down.
+        Every element of a gradient is clipped to this absolute value.
     max_epochs : int, default=200
-        Passes at most.
+        The maximum number of epochs.
     patience : int, default=10
-        Stop after so many epochs without a better validation score.
+        Training stops after this many epochs without a better validation score.
     batches_per_epoch : int, optional
-        End an epoch after so many steps, for huge sets; None: after all texts.
+        The number of steps after which an epoch ends, for very large corpora. By default an epoch
+        has all texts.
     reshuffles : bool, default=True
-        Whether every epoch has an order of its own; False: always the same, as in the paper's runs.
+        Whether every epoch has an order of its own. The paper's runs always used the same order.
     last_rate : float, default=1.0
-        What the learning rate is multiplied with in the last epoch.
+        A factor on the learning rate in the last epoch.
     ties_count : bool, default=False
         Whether an equal validation score counts as better, as in the paper's runs.
     averages : bool, default=False
-        Whether the mean of the best epoch's weights and of those of all later epochs is kept
-        instead of the best ones, and the mean over the last epoch's steps instead of its last one.
+        Whether the result of the training is the mean of the weights of the best epoch and all
+        later ones instead of the best weights, and the result of the last epoch is the mean over
+        its steps instead of the final weights.
     full_precision : bool, default=False
-        Whether a GPU computes in float32 throughout, as in the paper's runs, and not in bfloat16.
+        Whether a GPU computes in float32 throughout, as in the paper's runs, instead of bfloat16.
     target : str, default="macro_f1"
-        The validation score: see `Scores.of`.
+        The validation score. See `Scores.of`.
     """
 
     lr: float = 1e-3
@@ -225,38 +278,38 @@ class Schedule:
 
 @dataclass(eq=False, repr=False)
 class Training:
-    """One training of one network, which it changes.
+    """The training of one network, which it changes in place.
 
     Parameters
     ----------
     network : TextNetwork
-        With its first weights.
+        The network with its first weights.
     texts : LabelledSequences
-        To learn from.
+        The training texts.
     validation : LabelledSequences or None
-        Decides when to stop, and is learned from for one epoch at the very end, together with the
-        training texts where these are shuffled anew (alone, it lowered Reuters by .02 macro F1);
-        None: all `max_epochs` are done.
+        The texts whose score decides when to stop. The last epoch learns from them too: together
+        with the training texts if these are reshuffled, otherwise alone. (Alone, it lowered the
+        macro F1 on Reuters by .02.) With None, training lasts `max_epochs`.
     schedule : Schedule
-        How to go about it.
+        The duration and the steps.
     judge : callable
-        What validation scores are worth.
+        A function from scores (n, m) and true classes to the validation scores.
     seed : int, default=0
-        Of dropout and of the order of texts.
+        The seed of dropout and of the order of texts.
     checkpoint : Checkpoint, optional
-        Where the state is kept.
+        The file of the state. By default nothing is written.
     processes : Processes, optional
-        Those that train together.
+        The processes that train together.
     n_threads : int, default=1
-        Of each of them.
+        The number of threads of each process.
     watch : callable, optional
-        Is told of each epoch, with the scores (n, m) of the validation texts; what it returns is
-        kept in the history.
+        A function that is called after each epoch with the epoch and the scores (n, m) of the
+        validation texts. The numbers that it returns are stored in the history.
 
     Attributes
     ----------
     validation_scores : array of shape (n, m), or None
-        Those of the best weights before the last epoch, the one on the validation texts.
+        The scores of the validation texts by the best weights, before the last epoch.
     """
 
     network: TextNetwork
@@ -279,10 +332,10 @@ class Training:
         self._state = State()
         self._mean: Weights = {}
         self._best: Weights = {}
-        self._begun = 0.0  # when the epoch would have begun, had nothing interrupted it
+        self._epoch_start = 0.0  # shifted back by the time spent before an interruption
 
     def run(self) -> State:
-        """Train until there is nothing more to gain; the network has the best weights then."""
+        """Train until the validation score stops improving, and load the best weights."""
         gpus = [self._device] if self._device.type == "cuda" else []
         with torch.random.fork_rng(devices=gpus), threads(self.n_threads), keep_freed_memory():
             self._resume()
@@ -295,26 +348,32 @@ class Training:
         return self._state
 
     def _resume(self) -> None:
-        """Go back to the state of the checkpoint: all processes, or none."""
+        """Restore the state of the checkpoint in all processes, or fail in all of them."""
         failure: InputError | None = None
         try:
-            kept = ("best", "mean")
-            self._state, found = self.checkpoint.read(self.network, self._optimizer, kept)
-            self._best, self._mean = found["best"], found["mean"]
+            self._state, weights = self.checkpoint.read(
+                self.network, self._optimizer, ("best", "mean")
+            )
+            self._best = weights["best"]
+            self._mean = weights["mean"]
         except InputError as error:
             failure = error
-        # nobody leaves before all have read: whoever starts the next training may delete the file
-        done = math.nan if failure else self._state.epoch * 1_000_000 + self._state.batch
-        total = self.processes.sum(done)
+        # This sum also waits until all processes have read the file: the first process to continue
+        # may delete it.
+        n_steps = math.nan if failure else self._state.epoch * 1_000_000 + self._state.batch
+        total = self.processes.sum(n_steps)
         if failure is not None:
             raise failure
-        if total != done * self.processes.size:
-            raise InputError("the checkpoint must be a file that all processes can read")
+        if total != n_steps * self.processes.size:
+            raise InputError(
+                f"some processes cannot read the checkpoint {self.checkpoint.path}",
+                hint="put it into a folder that all processes share",
+            )
 
     def _save(self) -> None:
         if self.processes.rank == 0:
-            kept = {"best": self._best, "mean": self._mean}
-            self.checkpoint.write(self._state, self.network, self._optimizer, kept)
+            weights = {"best": self._best, "mean": self._mean}
+            self.checkpoint.write(self._state, self.network, self._optimizer, weights)
 
     # --- epochs -----------------------------------------------------------------------------
 
@@ -324,83 +383,104 @@ class Training:
         loss = state.loss / max(state.n_texts, 1)
         if not math.isfinite(loss):
             raise InputError(
-                f"the loss of epoch {state.epoch + 1} is {loss}: the weights are useless; "
-                f"lr={self.schedule.lr:g} may be too high, or numbers in the vectors too large"
+                f"the loss of epoch {state.epoch + 1} is {loss}",
+                expected="a finite number",
+                hint=f"use a learning rate below lr={self.schedule.lr:g}, or smaller vectors",
             )
-        macro = micro = quality = validation_loss = scores = None
+        macro_f1 = micro_f1 = quality = validation_loss = scores = None
         if self.validation is not None:
             scores = self._scores(self.validation)
-            found = self.judge(scores, self.validation.Y)
-            macro, micro = found.macro_f1, found.micro_f1
-            quality = found.of(self.schedule.target)
+            judged = self.judge(scores, self.validation.Y)
+            macro_f1 = judged.macro_f1
+            micro_f1 = judged.micro_f1
+            quality = judged.of(self.schedule.target)
             validation_loss = self._mean_loss(scores, self.validation)
-        seconds = time.perf_counter() - self._begun
-        epoch = Epoch(state.epoch + 1, loss, macro, micro, seconds, validation_loss)
+        seconds = time.perf_counter() - self._epoch_start
+        epoch = Epoch(
+            epoch=state.epoch + 1,
+            loss=loss,
+            macro_f1=macro_f1,
+            micro_f1=micro_f1,
+            seconds=seconds,
+            validation_loss=validation_loss,
+        )
         state.history.append(epoch)
         if self.watch is not None and self.processes.rank == 0:
             epoch.noted = self.watch(epoch, scores)
-        state.batch, state.loss, state.n_texts, state.seconds = 0, 0.0, 0, 0.0
-        self._take_note(quality)
+        state.batch = 0
+        state.loss = 0.0
+        state.n_texts = 0
+        state.seconds = 0.0
+        self._update_best(quality)
         self._save()
 
-    def _take_note(self, quality: float | None) -> None:
-        """Keep the weights where they are the best so far; stop where none were for long."""
-        state, schedule = self._state, self.schedule
+    def _update_best(self, quality: float | None) -> None:
+        """Store the weights if they are the best so far. Stop if `patience` is exhausted."""
+        state = self._state
         is_better = quality is None or state.best is None or quality > state.best
-        if is_better or (schedule.ties_count and quality == state.best):
-            state.best, state.best_epoch = quality, state.epoch
-            self._best = copied(self.network)
+        if is_better or (self.schedule.ties_count and quality == state.best):
+            state.best = quality
+            state.best_epoch = state.epoch
+            self._best = copy_weights(self.network)
         self._add_to_mean(state.epoch - state.best_epoch + 1)
-        state.is_stopped = state.epoch - state.best_epoch >= schedule.patience
+        state.is_stopped = state.epoch - state.best_epoch >= self.schedule.patience
 
     def _finish(self) -> None:
-        """Return to the best weights, and learn from the validation texts too, once."""
+        """Load the best weights and train one epoch that includes the validation texts."""
         state = self._state
-        if state.batch == 0:  # else the last epoch has begun already
+        if state.batch == 0:  # otherwise the last epoch is resumed
             state.is_stopped = True
             self._best = self._mean or self._best
-            load(self.network, self._best)
+            load_weights(self.network, self._best)
         if self.validation is not None:
             self.validation_scores = self._best_scores(self.validation)
             for group in self._optimizer.param_groups:
                 group["lr"] = self.schedule.lr * self.schedule.last_rate
             self._learn(self._last_batches(self.validation))
-            load(self.network, self._mean)
+            load_weights(self.network, self._mean)
         state.is_over = True
         self._save()
 
     def _batches(self, epoch: int) -> list[Ints]:
-        size, limit = self.schedule.batch_size, self.schedule.batches_per_epoch
+        size = self.schedule.batch_size
+        limit = self.schedule.batches_per_epoch
         if self.schedule.reshuffles:
-            return shuffled(self.texts.texts.lengths, size, self.seed, epoch)[:limit]
-        batches = in_order(np.arange(len(self.texts)), size)
+            return shuffle_into_batches(self.texts.texts.lengths, size, self.seed, epoch)[:limit]
+        batches = split_into_batches(np.arange(len(self.texts)), size)
         if limit is None or limit >= len(batches):
             return batches
-        return [batches[k % len(batches)] for k in range(epoch * limit, (epoch + 1) * limit)]
+        numbers = range(epoch * limit, (epoch + 1) * limit)
+        return [batches[number % len(batches)] for number in numbers]
 
     def _last_batches(self, validation: LabelledSequences) -> list[tuple[LabelledSequences, Ints]]:
-        """Return the batches of the last epoch; shuffled, with those of the training texts."""
-        schedule, rows = self.schedule, np.arange(len(validation))
-        if not schedule.reshuffles:
-            return [(validation, each) for each in in_order(rows, schedule.batch_size)]
+        """Return the batches of the last epoch.
+
+        If texts are reshuffled, the batches of the training texts are among them.
+        """
+        size = self.schedule.batch_size
+        rows = np.arange(len(validation))
+        if not self.schedule.reshuffles:
+            return [(validation, batch_rows) for batch_rows in split_into_batches(rows, size)]
         random = np.random.default_rng([int(self.seed) % 2**64, 2**31])
-        own = in_order(random.permutation(rows), schedule.batch_size)
-        batches = [(validation, each) for each in own]
-        batches += [(self.texts, each) for each in self._batches(self._state.epoch)]
-        return [batches[k] for k in random.permutation(len(batches))]
+        validation_rows = split_into_batches(random.permutation(rows), size)
+        batches = [(validation, batch_rows) for batch_rows in validation_rows]
+        training_rows = self._batches(self._state.epoch)
+        batches += [(self.texts, batch_rows) for batch_rows in training_rows]
+        return [batches[position] for position in random.permutation(len(batches))]
 
     # --- steps ------------------------------------------------------------------------------
 
     def _learn(self, batches: list[tuple[LabelledSequences, Ints]]) -> None:
-        """Take a step for each batch that is not done yet."""
+        """Take a step for each batch that is not finished yet."""
         state = self._state
-        self._begun = time.perf_counter() - state.seconds
-        left = batches[state.batch :]
+        self._epoch_start = time.perf_counter() - state.seconds
+        remaining = batches[state.batch :]
         self.network.train()
         self._report(len(batches))
-        with closing(prepared(self._own_batch(*each) for each in left)) as own:
-            for (_, rows), batch in zip(left, own, strict=True):
-                self._draw_from(state)
+        shares = (self._batch_share(texts, rows) for texts, rows in remaining)
+        with closing(iterate_ahead(shares)) as prepared_batches:
+            for (_, rows), batch in zip(remaining, prepared_batches, strict=True):
+                self._seed_torch(state)
                 state.loss += self._take_step(batch.to(self._device), len(rows))
                 state.n_texts += len(rows)
                 state.batch += 1
@@ -408,101 +488,113 @@ class Training:
                     self._add_to_mean(state.batch)
                 self._report(len(batches))
                 if self.checkpoint.is_due:
-                    state.seconds = time.perf_counter() - self._begun
+                    state.seconds = time.perf_counter() - self._epoch_start
                     self._save()
 
-    def _own_batch(self, texts: LabelledSequences, rows: Ints) -> Batch:
-        own = self.processes.share(rows)
-        if len(own):
-            return texts.batch(own)
-        # there are more processes than texts: this one reads a text that counts for nothing
+    def _batch_share(self, texts: LabelledSequences, rows: Ints) -> Batch:
+        """Return this process's share of a batch."""
+        share = self.processes.share(rows)
+        if len(share):
+            return texts.batch(share)
+        # with more processes than texts, this one reads a text with a weight of 0
         return replace(texts.batch(rows[:1]), weights=torch.zeros(1))
 
-    def _draw_from(self, state: State) -> None:
-        """Seed torch's numbers: those of a step depend on nothing but the seed and the step."""
+    def _seed_torch(self, state: State) -> None:
+        """Seed torch's global generator by the seed of the training and the number of the step."""
         step = (state.epoch, state.batch, int(state.is_stopped), self.processes.rank)
-        seed = np.random.SeedSequence([int(self.seed) % 2**64, *step])
-        drawn = int(seed.generate_state(1, np.uint64)[0])
-        # torch.manual_seed would write down, at every step, where a GPU's seed was set
-        torch.default_generator.manual_seed(drawn)
+        sequence = np.random.SeedSequence([int(self.seed) % 2**64, *step])
+        seed = int(sequence.generate_state(1, np.uint64)[0])
+        # torch.manual_seed would also record, at every step, where the seed of a GPU was set
+        torch.default_generator.manual_seed(seed)
         if self._device.type == "cuda":
-            torch.cuda.manual_seed(drawn)
+            torch.cuda.manual_seed(seed)
 
     def _take_step(self, batch: Batch, n_texts: int) -> float:
-        """Change the weights a little; return the loss summed over the texts of all processes."""
+        """Update the weights once. Return the sum of the losses of all processes' texts."""
         self._optimizer.zero_grad(set_to_none=True)
-        is_rough = self._device.type == "cuda" and not self.schedule.full_precision
-        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_rough):
+        is_mixed = self._device.type == "cuda" and not self.schedule.full_precision
+        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=is_mixed):
             logits = self._parallel(batch.ids, batch.lengths, batch.shift)
-        losses = _losses(logits.float(), batch.truth, batch.weights)
-        # the mean over processes of these is the mean over the texts of the batch
+        losses = _compute_losses(logits.float(), batch.truth, batch.weights)
+        # averaged over the processes, this is the mean over the texts of the batch
         loss = losses.sum() * self.processes.size / n_texts
-        added = self.network.regularizer(self.texts.is_multilabel)
-        (loss + added).backward()  # type: ignore[no-untyped-call]
+        regularizer = self.network.regularizer(self.texts.is_multilabel)
+        (loss + regularizer).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_value_(self.network.parameters(), self.schedule.clip)
         self._optimizer.step()
         return self.processes.sum(float(losses.detach().sum()))
 
     def _add_to_mean(self, number: int) -> None:
-        """Take the present weights into the mean, if one is kept; number 1 begins it anew."""
+        """Add the present weights to the running mean, if the schedule asks for one.
+
+        Parameters
+        ----------
+        number : int
+            How many weights the mean then has. 1 starts a new mean.
+        """
         if not self.schedule.averages:
             return
         if number == 1:
-            self._mean = copied(self.network)
-        for name, weight in trained(self.network).items():
+            self._mean = copy_weights(self.network)
+        for name, weight in trained_weights(self.network).items():
             self._mean[name].lerp_(weight, 1 / number)
 
     # --- scores -----------------------------------------------------------------------------
 
     def _scores(self, texts: LabelledSequences) -> Floats32:
-        """Return the logits (n, m) of texts, each process making its share."""
-        own = texts.part(self.processes.share(np.arange(len(texts))))
-        # else the bar of the training would go and come
+        """Return the logits (n, m) of texts. Each process computes a share of them."""
+        share = texts.part(self.processes.share(np.arange(len(texts))))
+        # without this, the progress of scoring would replace that of the training
         with progress.on_progress(progress.ignore):
             scores = self.network.scores(
-                own.texts, padding=own.padding, pad=own.pad, context=own.context
+                share.texts, padding=share.padding, pad=share.pad, context=share.context
             )
         return self.processes.gathered(scores, len(texts))
 
     def _best_scores(self, texts: LabelledSequences) -> Floats32:
-        """Return the scores of texts by the best weights, whatever the present ones are."""
-        present = copied(self.network)
-        load(self.network, self._best)
+        """Return the scores of texts by the best weights, without changing the network."""
+        present = copy_weights(self.network)
+        load_weights(self.network, self._best)
         try:
             return self._scores(texts)
         finally:
-            load(self.network, present)
+            load_weights(self.network, present)
 
     def _mean_loss(self, scores: Floats32, texts: LabelledSequences) -> float:
         total = 0.0
-        for rows in in_order(np.arange(len(texts)), self.schedule.batch_size):
-            total += float(_losses(torch.from_numpy(scores[rows]), *texts.truth(rows)).sum())
+        for rows in split_into_batches(np.arange(len(texts)), self.schedule.batch_size):
+            truth, weights = texts.truth(rows)
+            total += float(_compute_losses(torch.from_numpy(scores[rows]), truth, weights).sum())
         return total / len(texts)
 
     def _report(self, n_batches: int) -> None:
-        """Tell how far the training is, if it does not get any better: then it takes longer."""
+        """Report the progress, assuming that no later epoch improves the validation score."""
         state = self._state
         if self.processes.rank > 0:
             return
         if state.is_stopped:
             progress.report("last epoch: with the validation texts", state.batch, n_batches)
             return
-        told = f"training: epoch {state.epoch + 1}"
+        message = f"training: epoch {state.epoch + 1}"
         if state.history:
-            told += f", loss {state.history[-1].loss:.3f}"
+            message += f", loss {state.history[-1].loss:.3f}"
         if state.best is not None:
-            told += f", best {self.schedule.target} {state.best:.3f} of epoch {state.best_epoch}"
-        last = self.schedule.max_epochs
+            message += f", best {self.schedule.target} {state.best:.3f} of epoch {state.best_epoch}"
+        last_epoch = self.schedule.max_epochs
         if self.validation is not None:
-            last = min(last, max(state.best_epoch, 1) + self.schedule.patience)
-        progress.report(told, state.epoch * n_batches + state.batch, last * n_batches)
+            last_epoch = min(last_epoch, max(state.best_epoch, 1) + self.schedule.patience)
+        n_finished = state.epoch * n_batches + state.batch
+        progress.report(message, n_finished, last_epoch * n_batches)
 
 
-def _losses(logits: Tensor, truth: Tensor, weights: Tensor | None) -> Tensor:
-    """Return the loss (b,) of each text: cross-entropy; with several labels, a mean of m."""
+def _compute_losses(logits: Tensor, truth: Tensor, weights: Tensor | None) -> Tensor:
+    """Return the weighted cross-entropy (b,) of each text.
+
+    In multilabel tasks, it is the mean over the binary cross-entropies of all classes.
+    """
     if truth.dim() == 1:
         losses = functional.cross_entropy(logits, truth, reduction="none")
     else:
-        each = functional.binary_cross_entropy_with_logits(logits, truth, reduction="none")
-        losses = each.mean(dim=1)
+        by_class = functional.binary_cross_entropy_with_logits(logits, truth, reduction="none")
+        losses = by_class.mean(dim=1)
     return losses if weights is None else losses * weights

@@ -1,4 +1,4 @@
-"""The states of an LSTM, weighted by how much each agrees with the last one."""
+"""Attention: the sum of the states of an LSTM, weighted by their agreement with the last state."""
 
 import torch
 from torch import Tensor
@@ -7,21 +7,21 @@ from wordclass.network.modules import Lengths, LstmStatesEncoder, masked_softmax
 
 
 class AttentionEncoder(LstmStatesEncoder):
-    """Sums the states with weights softmax(h_last · h_i).
+    """Encoder that sums the states of an LSTM with the weights softmax(h_last · h_i).
 
-    The paper calls this scaled, but its formula and its runs have no scale. An empty text gives
-    zeros.
+    The paper calls the attention scaled, but neither its formula nor its runs have a scale. The
+    output for an empty text is zero.
 
     Parameters
     ----------
-    input_dim
-        Of the vectors.
-    hidden
-        The size of a state: `output_dim`.
-    masked
-        False: the states of padding take part too, as in the paper's runs.
-    seed
-        Of the first weights: an int, or a generator to draw from.
+    input_dim : int
+        The dimension of the token vectors.
+    hidden : int, default=256
+        The size of a state, which is `output_dim`.
+    masked : bool, default=True
+        If False, the states of the padding take part, as in the paper's runs.
+    seed : int or torch.Generator, default=0
+        The source of the first weights.
     """
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:

@@ -1,4 +1,4 @@
-"""LEAM: the words of a text, weighted by how close they and their neighbors are to a label."""
+"""LEAM: word vectors weighted by the similarity of the words around them to the labels."""
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from wordclass.errors import InputError
 from wordclass.network.modules import (
     Lengths,
     Seed,
-    drawn,
+    initialize,
     make_generator,
     masked_softmax,
     zero_padding,
@@ -17,40 +17,41 @@ from wordclass.options import check_int
 
 
 class LeamEncoder(nn.Module):
-    """The label-embedding attentive model of Wang et al. (2018), from its description.
+    """The label-embedding attentive model of Wang et al. (2018), after its description.
 
-    Words and labels live in one space. G holds the cosine of each word with each label; the
-    compatibility of a place with a label is ReLU of a weighted sum of the G of the window around
-    it, plus a bias of the label; its greatest value over the labels is the place's logit. A
-    softmax over the places of the text makes weights, and the output is the weighted sum of the
-    word vectors. An empty text gives zeros.
+    Words and labels share one vector space. G holds the cosine of each word with each label. The
+    compatibility of a position with a label is ReLU of a weighted sum of the cosines in the window
+    around it, plus a bias per label. The largest compatibility of a position is its logit. A
+    softmax over the positions of the text gives weights, and the output is the weighted sum of the
+    word vectors. The output for an empty text is zero.
 
-    It fits the catalogue but for two things. It needs to know how many classes there are
-    (`n_classes`), and its loss has a second term, `regularizer(head)`, which whoever trains it
-    adds: the labels' own vectors are to be classified as themselves by the layer above.
+    It differs from the other encoders in two ways. It needs the number of classes, and its loss has
+    a second term, `regularizer(head)`, which the training adds: the layer after the encoder should
+    classify each label vector as its label.
 
     Parameters
     ----------
-    input_dim
-        Of the vectors, and of the output: `output_dim`.
-    n_classes
-        How many labels there are.
-    window
-        The number of places, odd, that a place's compatibility looks at: 2r + 1.
-    masked
-        False: padding takes part too.
-    seed
-        Of the first weights: an int, or a generator to draw from.
+    input_dim : int
+        The dimension of the token vectors, which is `output_dim`.
+    n_classes : int
+        The number of labels.
+    window : int, default=55
+        The number of positions that the compatibility of a position depends on. It is odd.
+    masked : bool, default=True
+        If False, padding takes part.
+    seed : int or torch.Generator, default=0
+        The source of the first weights.
 
     Attributes
     ----------
-    label_vectors : parameter of shape (n_classes, input_dim)
-        May be overwritten, such as by the vectors of the labels' names.
+    label_vectors : nn.Parameter of shape (n_classes, input_dim)
+        The vectors of the labels. They may be overwritten, for example by the vectors of the
+        labels' names.
 
     Notes
     -----
-    The weights of the window are shared by all labels, as in the article; its authors' code has a
-    weight for each pair of labels instead.
+    All labels share the weights of the window, as in the article. The authors' code has a weight
+    for each pair of labels instead.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class LeamEncoder(nn.Module):
         nn.init.xavier_uniform_(self.label_vectors, generator=generator)
         bias_width = window**-0.5
         empty = nn.Conv1d(1, 1, window, padding=window // 2, bias=False, device="meta")
-        self.window = drawn(empty, generator, bias_width)
+        self.window = initialize(empty, generator, bias_width)
         self.label_bias = nn.Parameter(torch.empty(n_classes))
         nn.init.uniform_(self.label_bias, -bias_width, bias_width, generator=generator)
         self.output_dim = input_dim
@@ -84,42 +85,44 @@ class LeamEncoder(nn.Module):
             return vectors.sum(dim=1)
         if self.masked:
             vectors = zero_padding(vectors, lengths)
-        # outside the text G is 0, as the cosine of a zero vector
-        G = _unit(vectors) @ _unit(self.label_vectors).T  # (b, l, m)
-        n_texts, n_places, n_classes = G.shape
-        rows = G.transpose(1, 2).reshape(n_texts * n_classes, 1, n_places)
-        sums = self.window(rows).view(n_texts, n_classes, n_places)
+        # outside the text G is 0, because the cosine of a zero vector is 0 here
+        G = _normalize(vectors) @ _normalize(self.label_vectors).T  # (b, l, m)
+        n_texts, n_positions, n_classes = G.shape
+        rows = G.transpose(1, 2).reshape(n_texts * n_classes, 1, n_positions)
+        sums = self.window(rows).view(n_texts, n_classes, n_positions)
         logits = (sums + self.label_bias[:, None]).relu().amax(dim=1)  # (b, l)
         weights = masked_softmax(logits, lengths, self.masked)
         return torch.bmm(weights[:, None], vectors)[:, 0]
 
     def regularizer(self, head: nn.Module, is_multilabel: bool = False) -> Tensor:
-        """Return how badly the layer above classifies the labels' vectors: a mean cross-entropy.
+        """Return the mean cross-entropy of the labels' vectors, classified as their labels.
 
         Parameters
         ----------
-        head
-            From (n, output_dim) to logits (n, n_classes).
-        is_multilabel
-            One yes or no per class, as in the loss of multilabel documents.
+        head : nn.Module
+            The layer from (n, output_dim) to logits (n, n_classes).
+        is_multilabel : bool, default=False
+            Whether the loss has one yes-or-no decision per class, as for multilabel documents.
         """
         logits: Tensor = head(self.label_vectors)
-        own = torch.arange(len(logits), device=logits.device)
+        classes = torch.arange(len(logits), device=logits.device)
         if is_multilabel:
-            truth = functional.one_hot(own, len(logits)).to(logits.dtype)
-            return functional.binary_cross_entropy_with_logits(logits, truth)
-        return functional.cross_entropy(logits, own)
+            targets = functional.one_hot(classes, len(logits)).to(logits.dtype)
+            return functional.binary_cross_entropy_with_logits(logits, targets)
+        return functional.cross_entropy(logits, classes)
 
 
 def check_window(window: int) -> None:
-    """Refuse what is no odd number."""
+    """Raise an InputError unless the window is an odd int from 1."""
     check_int("window", window, 1)
     if window % 2 == 0:
-        raise InputError(f"window is {window}; expected an odd number: as many on either side")
+        raise InputError(
+            f"window is {window}", expected="an odd number, with as many tokens on either side"
+        )
 
 
-def _unit(vectors: Tensor) -> Tensor:
-    """Scale to length 1; zero vectors stay, with a gradient that is finite."""
+def _normalize(vectors: Tensor) -> Tensor:
+    """Scale vectors to length 1. Zero vectors remain, with a finite gradient."""
     length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
     return vectors / length.masked_fill(length == 0, 1)
 

@@ -6,21 +6,20 @@ from wordclass.network.modules import Lengths, LstmStatesEncoder
 
 
 class LstmEncoder(LstmStatesEncoder):
-    """Reads a text from its first token to its last, and hands over the state it ends in.
+    """Encoder that reads a text from its first token to its last and returns the last state.
 
-    One layer, one direction, as in the paper. An empty text gives zeros, the state before any
-    token.
+    It has one layer and one direction, as in the paper. The output for an empty text is zero.
 
     Parameters
     ----------
-    input_dim
-        Of the vectors.
-    hidden
-        The size of the state: `output_dim`.
-    masked
-        False: the last of all l states, as in the paper's runs.
-    seed
-        Of the first weights: an int, or a generator to draw from.
+    input_dim : int
+        The dimension of the token vectors.
+    hidden : int, default=256
+        The size of a state, which is `output_dim`.
+    masked : bool, default=True
+        If False, the output is the last of all l states, as in the paper's runs.
+    seed : int or torch.Generator, default=0
+        The source of the first weights.
     """
 
     def forward(self, vectors: Tensor, lengths: Lengths) -> Tensor:

@@ -8,16 +8,16 @@ from wordclass.options import check_int
 
 
 class MeanEncoder(nn.Module):
-    """Averages the vectors; an empty text gives zeros.
+    """Encoder that averages the vectors of a text. The output for an empty text is zero.
 
     Parameters
     ----------
-    input_dim
-        Of the vectors, and of the output: `output_dim`.
-    masked
-        False: the mean of all l vectors.
-    seed
-        Of no effect, as nothing is drawn; all encoders take one.
+    input_dim : int
+        The dimension of the token vectors, which is `output_dim`.
+    masked : bool, default=True
+        If False, the mean is over all l vectors.
+    seed : int or torch.Generator, default=0
+        Ignored, because this encoder has no weights. All encoders accept a seed.
     """
 
     def __init__(self, input_dim: int, *, masked: bool = True, seed: Seed = 0) -> None:
