@@ -245,5 +245,5 @@ def test_encoders_that_are_missing_or_of_another_kind_are_refused(make, tmp_path
 def test_a_layer_with_context_wants_its_vectors(make):
     learned = make().fit(TEXTS, LABELS)
     batch = learned.embedding_.index(["the moon"])
-    with pytest.raises(wc.InputError, match="the vectors of the block 'context' are missing; pass them"):
+    with pytest.raises(wc.InputError, match="block 'context' are missing; pass them"):
         learned.network_(batch.ids, batch.lengths)

@@ -118,7 +118,7 @@ def test_half_precision_stays_half_precision():
 def test_a_block_that_this_matrix_lacks_is_ignored_and_one_that_no_matrix_has_is_an_error():
     E = torch.randn(5, 3)
     assert SupervisedDropout({"pretrained": slice(0, 3)}, {"word_class": 0.5})(E) is E
-    with pytest.raises(InputError, match="dropout names the block 'wordclass'; expected one of pretrained"):
+    with pytest.raises(InputError, match="the block 'wordclass'; expected one of pretrained"):
         SupervisedDropout(BLOCKS, {"wordclass": 0.5})
 
 

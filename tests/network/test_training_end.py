@@ -118,10 +118,13 @@ def test_shuffled_the_last_epoch_has_training_texts_too_and_every_text_once(monk
     schedule = Schedule(batch_size=8, max_epochs=1)
     run = Training(network_of(), training, validation, schedule, honest)
     read = []
-    own_batch = run._batch_share
-    monkeypatch.setattr(
-        run, "_batch_share", lambda texts, rows: read.append((texts, rows)) or own_batch(texts, rows)
-    )
+    batch_share = run._batch_share
+
+    def record_batch(texts, rows):
+        read.append((texts, rows))
+        return batch_share(texts, rows)
+
+    monkeypatch.setattr(run, "_batch_share", record_batch)
     run.run()
     last = read[len(split_into_batches(np.arange(len(training)), 8)) :]
     for part in (training, validation):
