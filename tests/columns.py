@@ -1,10 +1,10 @@
-"""The records that a corpus format reads, column by column."""
+"""The records of a corpus format as columns."""
 
 from typing import NamedTuple
 
 
 class Columns(NamedTuple):
-    """`splits` is None where the records have none."""
+    """Columns of records. `splits` is None if the records have no splits."""
 
     texts: list
     labels: list

@@ -1,4 +1,4 @@
-"""What is done to a sound file to make it hostile: changes of arrays, facts and bytes."""
+"""Changes of arrays, metadata and bytes that make a sound file hostile."""
 
 import copy
 import io
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-# as text in the place of a value, as no writer of JSON would write it
+# values that no writer of JSON would write
 RAW = {
     "nan": "NaN",
     "infinity": "Infinity",
@@ -51,12 +51,12 @@ VALUES = {
     **{name: f"@{name}@" for name in RAW},
 }
 LISTS = {
-    "reversed": lambda found: found[::-1],
-    "doubled": lambda found: found + found,
-    "without its last": lambda found: found[:-1],
-    "its first only": lambda found: found[:1],
-    "with one more": lambda found: [*found, *found[:1]],
-    "sorted by text": lambda found: sorted(found, key=lambda each: repr(each)[::-1]),
+    "reversed": lambda items: items[::-1],
+    "doubled": lambda items: items + items,
+    "without its last": lambda items: items[:-1],
+    "its first only": lambda items: items[:1],
+    "with one more": lambda items: [*items, *items[:1]],
+    "sorted by text": lambda items: sorted(items, key=lambda item: repr(item)[::-1]),
 }
 CODE_POINTS = (0, 0xD800, 0x10FFFF, 0x110000, 0x7FFFFFFF, 0xFFFFFFFF)
 TYPES = ("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint64", "bool")
@@ -88,14 +88,14 @@ ORDERS = {
 
 @dataclass
 class Content:
-    """What a file holds: a tree that JSON can hold, and arrays; and what is done to its bytes."""
+    """The content of a file: metadata for JSON, arrays, and a change of the written bytes."""
 
-    told: object
+    metadata: object
     arrays: dict = field(default_factory=dict)
     tamper: object = None  # from the bytes of the file with the arrays to others
 
-    def changed(self):
-        return Content(copy.deepcopy(self.told), {**self.arrays}, self.tamper)
+    def copy(self):
+        return Content(copy.deepcopy(self.metadata), {**self.arrays}, self.tamper)
 
 
 # --- changes ----------------------------------------------------------------------------------
@@ -104,59 +104,67 @@ class Content:
 def variants(content, kind):
     """List pairs of a name and a change that makes a content hostile, in a fixed order.
 
-    Changes of arrays, of facts and of bytes take turns, each in an order of its own.
+    Changes of arrays, of metadata and of bytes alternate, each in a fixed random order.
     """
-    lists = [[*_of_arrays(content)], [*_of_facts(content)], [*kind.tampered]]
+    lists = [[*_array_changes(content)], [*_metadata_changes(content)], [*kind.tamperings]]
     for changes in lists:
         random.Random(kind.name).shuffle(changes)
     arrays, facts, tampered = map(iter, lists)
     turns = [arrays, facts, arrays, facts, tampered]
-    found = []
-    while len(found) < sum(map(len, lists)):
-        found += [each for each in (next(turn, None) for turn in turns) if each is not None]
-    return found
+    changes_in_turn = []
+    while len(changes_in_turn) < sum(map(len, lists)):
+        changes_in_turn += [
+            change for change in (next(turn, None) for turn in turns) if change is not None
+        ]
+    return changes_in_turn
 
 
-def numbered(listed, content, number, name):
-    """Return the name and the content of a variant; past the single changes come pairs of them."""
-    two = random.Random(f"{name} {number}")
-    chosen = [listed[number]] if number < len(listed) else two.sample(listed, 2)
-    made = content.changed()
+def make_variant(changes, content, number, name):
+    """Return name and content of a variant. Numbers beyond the list are pairs of changes."""
+    generator = random.Random(f"{name} {number}")
+    chosen = [changes[number]] if number < len(changes) else generator.sample(changes, 2)
+    changed = content.copy()
     for _, change in chosen:
-        change(made)
-    return " and ".join(told for told, _ in chosen), made
+        change(changed)
+    return " and ".join(description for description, _ in chosen), changed
 
 
-def _of_arrays(content):
+def _array_changes(content):
     names = sorted(content.arrays)
     for name in names:
         array = content.arrays[name]
         for kind in sorted({*TYPES} - {array.dtype.name}):
             yield f"{name} as {kind}", _array_change(name, lambda a, kind=kind: _cast(a, kind))
-        for told, change in SHAPES.items():
-            yield f"{name} {told}", _array_change(name, change)
+        for description, change in SHAPES.items():
+            yield f"{name} {description}", _array_change(name, change)
         orders = {**ORDERS} if array.dtype.kind != "U" else {"reversed": ORDERS["reversed"]}
-        for told, change in orders.items():
-            yield f"{name} {told}", _array_change(name, lambda a, c=change: _cast(c(a), a.dtype))
+        for description, change in orders.items():
+            yield (
+                f"{name} {description}",
+                _array_change(name, lambda a, c=change: _cast(c(a), a.dtype)),
+            )
         for value in _extremes(array.dtype):
-            yield f"{name} all {value}", _array_change(name, _filled(value, everywhere=True))
-            yield f"{name} one {value}", _array_change(name, _filled(value, everywhere=False))
+            yield f"{name} all {value}", _array_change(name, _fill(value, everywhere=True))
+            yield f"{name} one {value}", _array_change(name, _fill(value, everywhere=False))
         for code in CODE_POINTS if array.dtype.kind == "U" else ():
             yield f"{name} with {code:#x}", _array_change(name, _with_code_point(code))
-        yield f"{name} dropped", lambda made, name=name: made.arrays.pop(name, None)
-        yield f"{name} renamed", lambda made, name=name: _renamed(made, name)
+        yield f"{name} dropped", lambda content, name=name: content.arrays.pop(name, None)
+        yield f"{name} renamed", lambda content, name=name: _rename_array(content, name)
         other = names[(names.index(name) + 1) % len(names)]
-        yield f"{name} swapped with {other}", lambda made, a=name, b=other: _swapped(made, a, b)
+        yield (
+            f"{name} swapped with {other}",
+            lambda content, a=name, b=other: _swap_arrays(content, a, b),
+        )
 
 
 def _array_change(name, change):
-    def apply(made):
-        if name in made.arrays:
-            # not where another change left an array that this one cannot be made to
+    def apply(content):
+        if name in content.arrays:
+            # another change may have left an array that this one does not fit
             impossible = suppress(ValueError, TypeError, OverflowError, IndexError)
             with impossible, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                made.arrays[name] = np.ascontiguousarray(change(made.arrays[name]))
+                content.arrays[name] = np.ascontiguousarray(change(content.arrays[name]))
 
     return apply
 
@@ -177,7 +185,7 @@ def _extremes(dtype):
 
 
 def _with_code_point(code):
-    """Return a change that puts a number in the place of the first character of some text."""
+    """Return a change that replaces the first character of a text by a number."""
 
     def change(array):
         characters = np.ascontiguousarray(array).view(np.uint32).copy()
@@ -187,7 +195,7 @@ def _with_code_point(code):
     return lambda array: change(array) if array.size and array.dtype.kind == "U" else array
 
 
-def _filled(value, everywhere):
+def _fill(value, everywhere):
     def change(array):
         filled = array.copy()
         filled[... if everywhere else tuple(n // 2 for n in array.shape)] = value
@@ -196,63 +204,63 @@ def _filled(value, everywhere):
     return lambda array: change(array) if array.size else array
 
 
-def _renamed(made, name):
-    if name in made.arrays:
-        made.arrays["x" + name] = made.arrays.pop(name)
+def _rename_array(content, name):
+    if name in content.arrays:
+        content.arrays["x" + name] = content.arrays.pop(name)
 
 
-def _swapped(made, a, b):
-    if a in made.arrays and b in made.arrays:
-        made.arrays[a], made.arrays[b] = made.arrays[b], made.arrays[a]
+def _swap_arrays(content, a, b):
+    if a in content.arrays and b in content.arrays:
+        content.arrays.update({a: content.arrays[b], b: content.arrays[a]})
 
 
-def _of_facts(content):
-    for place in _places(content.told):
+def _metadata_changes(content):
+    for place in _places(content.metadata):
         shown = ".".join(map(str, place))
         if place and place[-1] in ("digest", "bytes"):
             continue
         for name, value in VALUES.items():
-            yield f"{shown} is {name}", _fact_change(place, lambda _, value=value: value)
-        found = _at(content.told, place)
-        if isinstance(found, list):
+            yield f"{shown} is {name}", _metadata_change(place, lambda _, value=value: value)
+        current = _at(content.metadata, place)
+        if isinstance(current, list):
             for name, change in LISTS.items():
-                yield f"{shown} {name}", _fact_change(place, change)
-        if type(found) in (int, float):
-            yield f"{shown} one more", _fact_change(place, lambda old: old + 1)
-            yield f"{shown} negated", _fact_change(place, lambda old: -old)
+                yield f"{shown} {name}", _metadata_change(place, change)
+        if type(current) in (int, float):
+            yield f"{shown} one more", _metadata_change(place, lambda old: old + 1)
+            yield f"{shown} negated", _metadata_change(place, lambda old: -old)
         if place:
-            yield f"{shown} dropped", _fact_change(place, None)
+            yield f"{shown} dropped", _metadata_change(place, None)
 
 
-def _places(told, place=()):
-    """Give where values are; of a long list only the first two and the last."""
+def _places(tree, place=()):
+    """Yield the paths of all values. Of a long list only the first two and the last are used."""
     yield place
-    if isinstance(told, dict):
-        for key, each in told.items():
-            yield from _places(each, (*place, key))
-    elif isinstance(told, list):
-        for number in sorted({*range(min(2, len(told))), len(told) - 1} - {-1}):
-            yield from _places(told[number], (*place, number))
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _places(value, (*place, key))
+    elif isinstance(tree, list):
+        for number in sorted({*range(min(2, len(tree))), len(tree) - 1} - {-1}):
+            yield from _places(tree[number], (*place, number))
 
 
-def _at(told, place):
+def _at(tree, place):
     for key in place:
-        told = told[key]
-    return told
+        tree = tree[key]
+    return tree
 
 
-def _fact_change(place, change):
-    def apply(made):
+def _metadata_change(place, change):
+    def apply(content):
         try:
             if not place:
-                made.told = change(made.told)
+                content.metadata = change(content.metadata)
                 return
-            holder = _at(made.told, place[:-1])
+            holder = _at(content.metadata, place[:-1])
             if change is None:
                 del holder[place[-1]]
             else:
                 holder[place[-1]] = change(holder[place[-1]])
-        except (KeyError, IndexError, TypeError):  # another change took it away
+        except (KeyError, IndexError, TypeError):  # another change removed it
             return
 
     return apply
@@ -261,21 +269,21 @@ def _fact_change(place, change):
 # --- bytes ------------------------------------------------------------------------------------
 
 
-def as_json(told, **options):
-    text = json.dumps(told, **options)
+def as_json(tree, **options):
+    text = json.dumps(tree, **options)
     for name, raw in RAW.items():
         text = text.replace(f'"@{name}@"', raw)
     return text
 
 
-def safetensors_bytes(told, arrays):
+def safetensors_bytes(metadata, arrays):
     from safetensors.numpy import save
 
-    return save(arrays, metadata=told)
+    return save(arrays, metadata=metadata)
 
 
 def _header_change(change):
-    """Return a tampering of the header of a safetensors file; `change` gets it parsed."""
+    """Return a function that changes the parsed header of a safetensors file."""
 
     def tamper(content):
         size = int.from_bytes(content[:8], "little")
@@ -312,8 +320,8 @@ HEADER_CHANGES = {
     "offsets that overlap": _header_change(
         lambda header: (
             [
-                each.update(data_offsets=[0, each["data_offsets"][1] - each["data_offsets"][0]])
-                for name, each in header.items()
+                entry.update(data_offsets=[0, entry["data_offsets"][1] - entry["data_offsets"][0]])
+                for name, entry in header.items()
                 if name != "__metadata__"
             ]
             and None
@@ -339,16 +347,16 @@ HEADER_CHANGES = {
 
 def tamperings(changes):
     def using(tamper):
-        def apply(made):
-            made.tamper = tamper
+        def apply(content):
+            content.tamper = tamper
 
         return apply
 
     return [(name, using(tamper)) for name, tamper in changes.items()]
 
 
-def tampered(content, made):
-    return made if content.tamper is None else content.tamper(made)
+def tampered(content, data):
+    return data if content.tamper is None else content.tamper(data)
 
 
 # --- archives -----------------------------------------------------------------------------------
@@ -362,7 +370,7 @@ def _npy(header, data=b""):
 def _archive(members, compression=zipfile.ZIP_STORED):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression) as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a name that comes twice
+        warnings.simplefilter("ignore")  # repeated names
         for name, content in members:
             archive.writestr(name, content)
     return out.getvalue()
@@ -374,8 +382,8 @@ def _with_matrix(descr, shape, data=b"", order="False"):
     def tamper(content):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = [(name, archive.read(name)) for name in archive.namelist()]
-        others = [each for each in members if each[0] != "matrix.npy"]
-        return _archive([("matrix.npy", _npy(header, data)), *others])
+        other_members = [member for member in members if member[0] != "matrix.npy"]
+        return _archive([("matrix.npy", _npy(header, data)), *other_members])
 
     return tamper
 
@@ -386,7 +394,7 @@ def _zip_bomb(n_bytes):
 
 
 def _with_text(code, order):
-    """Return a tampering that puts a number into the JSON of an archive."""
+    """Return a function that puts a number into the JSON of an archive."""
 
     def tamper(content):
         text = np.array([ord("["), code, ord("]")], f"{order}u4")

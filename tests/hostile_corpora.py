@@ -1,7 +1,7 @@
-"""Reads untrusted corpora and vectors in a process of its own, with little memory and a deadline.
+"""Readers of untrusted corpora in a separate process with a memory limit and a deadline.
 
-`outcomes` returns, for each file, "read N" or "refused MESSAGE"; another exception is "failed". A
-process that does not end, or is ended, fails the test. Run as a program, this file is that process.
+`outcomes` returns "read N" or "refused MESSAGE" for each file, or "failed" for other exceptions. A
+process that hangs or crashes fails the test. Run as a program, this file is that process.
 """
 
 import json
@@ -10,12 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEMORY_BYTES = 1 << 30  # beyond what the process has once wordclass is imported
-DEADLINE_SECONDS = 300  # for all files: no measurement, only what tells work from a hang
+MEMORY_BYTES = 1 << 30  # beyond that of the process after importing wordclass
+DEADLINE_SECONDS = 300  # for all files, to detect a hang
 
 
 def outcomes(paths, **options):
-    """Return what reading each file leads to, by its name."""
+    """Return the outcome of reading each file by its name."""
     jobs = json.dumps([[*map(str, paths)], options])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -46,7 +46,7 @@ def _outcome(path, options):
         is_named = Path(path).name in str(error)
         is_one_line = "\n" not in str(error)
         return f"{'refused' if is_named and is_one_line else 'failed'} {error}"
-    except Exception as error:  # that is what is looked for
+    except Exception as error:  # the test looks for any kind
         return f"failed {type(error).__name__}: {error}"
     return f"read {len(content)}"
 

@@ -1,9 +1,9 @@
-"""Files that lie: sound ones, changed on purpose and sealed again, so that no checksum tells.
+"""Hostile files: sound files that are changed and get a new checksum.
 
-`variants` lists every change of every array and fact of a file; `attack` has a process of its own
-write, load and use them one after the other, with little memory and time. What is allowed is an
-error of ours, or that all works; another exception, a crash, a hang is a failure, told with the
-name of the variant. Run as a program, this file is that process.
+`variants` lists every change of every array and value of a file. `attack` starts a process that
+writes, loads and uses them one after the other with limited memory and time. A `WordClassError` and
+success are allowed. Any other exception, a crash or a hang is a failure, reported with the name of
+the variant. Run as a program, this file is that process.
 """
 
 import faulthandler
@@ -25,7 +25,7 @@ from hostile_changes import (
     JOURNAL_CHANGES,
     Content,
     as_json,
-    numbered,
+    make_variant,
     safetensors_bytes,
     tampered,
     tamperings,
@@ -51,8 +51,8 @@ from hostile_uses import (
     use_vectors,
 )
 
-SECONDS = 10  # for one variant
-MEMORY = 1 << 30  # bytes beyond what the process has after its first use of the sound file
+SECONDS_PER_VARIANT = 10
+SPARE_BYTES = 1 << 30  # memory beyond that of the process after the first use of the sound file
 
 
 # --- kinds ------------------------------------------------------------------------------------
@@ -60,17 +60,17 @@ MEMORY = 1 << 30  # bytes beyond what the process has after its first use of the
 
 @dataclass
 class Kind:
-    """A kind of file: how a sound one is made, read and written, and how it is used.
+    """A kind of file with functions that make, read, write and use it.
 
-    `make(path)` makes the sound one; `use(path, calls)` calls `calls(function, ...)` for each use,
-    the first of which loads it.
+    `make(path)` makes a sound file. `use(path, calls)` calls `calls(function, ...)` for each use,
+    the first of which loads the file.
     """
 
     name: str
     make: object
     use: object
-    tampered: list = field(default_factory=list)
-    seconds: float = SECONDS
+    tamperings: list = field(default_factory=list)
+    seconds: float = SECONDS_PER_VARIANT
 
     def read(self, path):
         raise NotImplementedError
@@ -79,7 +79,7 @@ class Kind:
         raise NotImplementedError
 
 
-class PartsKind(Kind):
+class StateKind(Kind):
     """One file of `ModelState.write`."""
 
     def read(self, path):
@@ -88,24 +88,24 @@ class PartsKind(Kind):
 
         content = path.read_bytes()
         with safe_open(path, "numpy") as opened:
-            told = json.loads(opened.metadata()["wordclass"])
-        del told["digest"]
-        return Content(told, load(content))
+            metadata = json.loads(opened.metadata()["wordclass"])
+        del metadata["digest"]
+        return Content(metadata, load(content))
 
     def write(self, path, content):
         from wordclass.storage.state import ModelState
 
-        text = as_json(content.told, sort_keys=True)
+        text = as_json(content.metadata, sort_keys=True)
         try:
-            told = json.loads(text)
-            digest = ModelState({}, content.arrays)._digest(told)
-            text = json.dumps({**told, "digest": digest}, sort_keys=True)
+            metadata = json.loads(text)
+            digest = ModelState({}, content.arrays)._digest(metadata)
+            text = json.dumps({**metadata, "digest": digest}, sort_keys=True)
         except (ValueError, TypeError, RecursionError):
-            digest = "not to be had"
+            digest = "unknown"
         if text.endswith("}"):
             text = f'{text[:-1]}, "digest": "{digest}"}}'
-        made = safetensors_bytes({"wordclass": text}, content.arrays)
-        path.write_bytes(tampered(content, made))
+        data = safetensors_bytes({"wordclass": text}, content.arrays)
+        path.write_bytes(tampered(content, data))
 
 
 class ModelKind(Kind):
@@ -114,8 +114,8 @@ class ModelKind(Kind):
     def read(self, path):
         from safetensors.numpy import load
 
-        told = json.loads((path / "manifest.json").read_bytes())
-        return Content(told, load((path / "model.safetensors").read_bytes()))
+        manifest = json.loads((path / "manifest.json").read_bytes())
+        return Content(manifest, load((path / "model.safetensors").read_bytes()))
 
     def write(self, path, content):
         from wordclass.storage.models import _KIND
@@ -123,18 +123,18 @@ class ModelKind(Kind):
 
         path.mkdir(parents=True, exist_ok=True)
         ModelState({}, content.arrays).save(path / "model.safetensors", _KIND)
-        made = tampered(content, (path / "model.safetensors").read_bytes())
-        told = content.told
-        if isinstance(told, dict):
-            arrays = told.get("arrays")
+        data = tampered(content, (path / "model.safetensors").read_bytes())
+        manifest = content.metadata
+        if isinstance(manifest, dict):
+            arrays = manifest.get("arrays")
             if isinstance(arrays, dict):
-                sums = {"bytes": len(made), "digest": digest(made, size=32)}
-                told = {**told, "arrays": {**arrays, **sums}}
-            told = {**told, "digest": ""}
-        text = as_json(told, indent=2).encode()
+                sums = {"bytes": len(data), "digest": digest(data, size=32)}
+                manifest = {**manifest, "arrays": {**arrays, **sums}}
+            manifest = {**manifest, "digest": ""}
+        text = as_json(manifest, indent=2).encode()
         sealed = text.replace(b'"digest": ""', f'"digest": "{digest(text)}"'.encode(), 1)
         (path / "manifest.json").write_bytes(sealed)
-        (path / "model.safetensors").write_bytes(made)
+        (path / "model.safetensors").write_bytes(data)
 
 
 class NpzKind(Kind):
@@ -146,31 +146,31 @@ class NpzKind(Kind):
 
     def write(self, path, content):
         out = io.BytesIO()
-        arrays = {**content.arrays, "classes": np.array([as_json(content.told)])}
+        arrays = {**content.arrays, "classes": np.array([as_json(content.metadata)])}
         np.savez(out, **arrays)
         path.write_bytes(tampered(content, out.getvalue()))
 
 
 class CacheKind(Kind):
-    """A `.wcache` beside the vectors that it was made of."""
+    """A `.wcache` file next to its vectors."""
 
     def read(self, path):
-        from wordclass.vectors import cache as cache
+        from wordclass.vectors import cache
 
         content = path.with_name(path.name + ".wcache").read_bytes()[: -cache._CHECKSUM]
         end = len(content) - cache._SIZE
         start = end - int.from_bytes(content[end:], "little")
-        told = json.loads(content[start:end])
-        return Content(told, {"rows": np.frombuffer(content[:start], "<f4")})
+        header_values = json.loads(content[start:end])
+        return Content(header_values, {"rows": np.frombuffer(content[:start], "<f4")})
 
     def write(self, path, content):
-        from wordclass.vectors import cache as cache
+        from wordclass.vectors import cache
 
-        header = as_json(content.told).encode()
-        numbers = b"".join(each.tobytes() for each in content.arrays.values())
-        made = tampered(content, numbers + header + len(header).to_bytes(cache._SIZE, "little"))
-        made += cache._checksum(np.frombuffer(made, np.uint8))
-        path.with_name(path.name + ".wcache").write_bytes(made)
+        header = as_json(content.metadata).encode()
+        numbers = b"".join(array.tobytes() for array in content.arrays.values())
+        data = tampered(content, numbers + header + len(header).to_bytes(cache._SIZE, "little"))
+        data += cache._checksum(np.frombuffer(data, np.uint8))
+        path.with_name(path.name + ".wcache").write_bytes(data)
 
 
 class JournalKind(Kind):
@@ -180,9 +180,9 @@ class JournalKind(Kind):
         return Content([json.loads(line) for line in path.read_bytes().splitlines()])
 
     def write(self, path, content):
-        lines = content.told if isinstance(content.told, list) else [content.told]
-        made = b"".join(as_json(line).encode() + b"\n" for line in lines)
-        path.write_bytes(tampered(content, made))
+        lines = content.metadata if isinstance(content.metadata, list) else [content.metadata]
+        data = b"".join(as_json(line).encode() + b"\n" for line in lines)
+        path.write_bytes(tampered(content, data))
 
 
 def _partial(function, name):
@@ -203,12 +203,12 @@ KINDS = {
                 f"{name}-commands",
                 _partial(make_model, name),
                 use_model_by_commands,
-                seconds=SECONDS * len(COMMANDS),
+                seconds=SECONDS_PER_VARIANT * len(COMMANDS),
             )
             for name in ("linear", "nearest", "cnn")
         ),
         *(
-            PartsKind(name, _partial(make_embeddings, name), use_embeddings, HEADERS)
+            StateKind(name, _partial(make_embeddings, name), use_embeddings, HEADERS)
             for name in EMBEDDINGS
         ),
         NpzKind("npz", make_vectors, use_vectors, tamperings(ARCHIVE_CHANGES)),
@@ -220,7 +220,7 @@ KINDS = {
         ),
         JournalKind("journal", tune, use_journal, tamperings(JOURNAL_CHANGES)),
         JournalKind("journal-linear", tune_linear, use_linear_journal, tamperings(JOURNAL_CHANGES)),
-        PartsKind("checkpoint", make_checkpoint, use_checkpoint, HEADERS),
+        StateKind("checkpoint", make_checkpoint, use_checkpoint, HEADERS),
     ]
 }
 ENDINGS = {"npz": "file.npz", "checkpoint": "state", "wcache": "file.txt"}
@@ -230,23 +230,23 @@ ENDINGS = {"npz": "file.npz", "checkpoint": "state", "wcache": "file.txt"}
 
 
 def outcome(kind, path):
-    """Use a file; return what came of it: "works" or "refused"."""
+    """Use a file and return "works" or "refused"."""
     from wordclass.errors import FormatError, InputError, WordClassError
 
     refused = []
 
-    def calls(function, *given, **named):
+    def calls(function, *args, **options):
         try:
-            return function(*given, **named)
+            return function(*args, **options)
         except WordClassError as error:
             refused.append(error)
-            told = str(error)
+            message = str(error)
             is_load = getattr(function, "__name__", "") == "load"
-            is_asked_for = isinstance(error, InputError) and "pass it again" in told
+            is_asked_for = isinstance(error, InputError) and "pass it again" in message
             if is_load and not (isinstance(error, FormatError) or is_asked_for):
-                raise FailedError(f"load raised {type(error).__name__}: {told[:200]}") from error
-            if "\n" in told:
-                raise FailedError(f"a message of several lines: {told[:200]!r}") from error
+                raise FailedError(f"load raised {type(error).__name__}: {message[:200]}") from error
+            if "\n" in message:
+                raise FailedError(f"a message of several lines: {message[:200]!r}") from error
         except MemoryError as error:
             raise FailedError(f"MemoryError in {function}") from error
         return None
@@ -264,7 +264,7 @@ def place_of(kind, folder):
 
 
 def make_sound(name, folder):
-    """Make the sound file of a kind; return its place."""
+    """Make the sound file of a kind and return its path."""
     kind = KINDS[name]
     place = place_of(kind, folder / "original")
     if not place.exists():
@@ -273,7 +273,7 @@ def make_sound(name, folder):
 
 
 def serve(folder, jobs):
-    """Write and use variants one after the other, and tell what came of each on a line."""
+    """Write and use variants one after the other, and print one line of JSON per variant."""
     from wordclass.vectors import cache
 
     cache._WORTH_IT = 0
@@ -282,49 +282,53 @@ def serve(folder, jobs):
         kind = KINDS[name]
         sound = make_sound(name, folder / name)
         content = kind.read(sound)
-        if outcome(kind, _copied(sound, folder / name / "first")) != "works":
+        if outcome(kind, _copy(sound, folder / name / "first")) != "works":
             raise AssertionError(f"the sound file of {name} does not work")
         limit_memory()
-        listed = variants(content, kind)
-        for number in [number for each, number in jobs if each == name]:
-            place = _copied(sound, folder / name / "variant")
-            told, made = numbered(listed, content, number, name)
-            kind.write(place, made)
-            tell(kind=name, number=number, name=told)
+        changes = variants(content, kind)
+        for number in [number for job_name, number in jobs if job_name == name]:
+            place = _copy(sound, folder / name / "variant")
+            description, changed = make_variant(changes, content, number, name)
+            kind.write(place, changed)
+            report(kind=name, number=number, name=description)
             faulthandler.dump_traceback_later(kind.seconds, exit=True)
             try:
-                found, reason = outcome(kind, place), ""
-            except BaseException as error:  # that is what is looked for
-                found, reason = "failed", _described(error)
+                result = outcome(kind, place)
+                reason = ""
+            except BaseException as error:  # the test looks for any kind
+                result = "failed"
+                reason = _describe_error(error)
             faulthandler.cancel_dump_traceback_later()
-            tell(kind=name, number=number, name=told, outcome=found, reason=reason)
+            report(kind=name, number=number, name=description, outcome=result, reason=reason)
 
 
-def _copied(sound, folder):
-    """Copy a sound file with what stands beside it; the time stays, so a cache is still its own."""
+def _copy(sound, folder):
+    """Copy a sound file with its folder. Times are kept, so that a cache stays valid."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sound.parent, folder)
     return folder / sound.name
 
 
-def _described(error):
+def _describe_error(error):
     import traceback
 
     last = traceback.extract_tb(error.__traceback__)[-1]
-    ours = [
-        each for each in traceback.extract_tb(error.__traceback__) if "wordclass/" in each.filename
+    own_frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "wordclass/" in frame.filename
     ]
-    places = [f"{Path(each.filename).name}:{each.lineno}" for each in [*ours[-3:], last]]
+    places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in [*own_frames[-3:], last]]
     return f"{type(error).__name__}: {str(error)[:300]} ({' '.join(places)})"
 
 
 def limit_memory():
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + SPARE_BYTES, resource.RLIM_INFINITY))
 
 
-def tell(**told):
-    sys.stdout.write(json.dumps(told) + "\n")
+def report(**facts):
+    sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()
 
 
@@ -332,13 +336,14 @@ def tell(**told):
 
 
 def attack(folder, jobs):
-    """Have processes use variants; return, of each, a dict with its name, outcome and reason.
+    """Use variants in processes, and return a dict with name, outcome and reason for each.
 
     `jobs` are pairs of the name of a kind and the number of a variant, kind after kind.
     """
-    left, results = list(jobs), []
-    while left:
-        command = [sys.executable, __file__, str(folder), json.dumps(left)]
+    remaining = list(jobs)
+    results = []
+    while remaining:
+        command = [sys.executable, __file__, str(folder), json.dumps(remaining)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -349,7 +354,7 @@ def attack(folder, jobs):
         if "outcome" not in last:
             reason = f"ended with {done.returncode}: {done.stderr[-2000:]}"
             results.append({**last, "outcome": "failed", "reason": reason})
-        left = left[left.index((last["kind"], last["number"])) + 1 :]
+        remaining = remaining[remaining.index((last["kind"], last["number"])) + 1 :]
     return results
 
 

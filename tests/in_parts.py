@@ -1,4 +1,4 @@
-"""Corpora that tests write in parts, and analyzers that make workers fail."""
+"""Corpora in several files, and analyzers that make workers fail."""
 
 import json
 import os
@@ -9,19 +9,19 @@ import numpy as np
 
 
 def write_parts(folder, texts, labels, n_parts, order=None):
-    """Write documents into files of JSON lines; `order` names the files in another order."""
+    """Write documents to files of JSON lines. `order` names the files in another order."""
     folder.mkdir(parents=True)
     bounds = np.linspace(0, len(texts), n_parts + 1).astype(int)
     names = range(n_parts) if order is None else order
     for name, start, end in zip(names, bounds[:-1], bounds[1:], strict=True):
         rows = zip(texts[start:end], labels[start:end], strict=True)
-        lines = (json.dumps({"text": text, "labels": given}) + "\n" for text, given in rows)
+        lines = (json.dumps({"text": text, "labels": label}) + "\n" for text, label in rows)
         (folder / f"part-{name:03}.jsonl").write_text("".join(lines))
     return folder
 
 
 def assert_equal_vectors(one, other):
-    """The same terms, and vectors that differ by 1e-6 of their value, or one step of float32."""
+    """Assert equal terms, and vectors that differ by at most 1e-6 or one step of float32."""
     assert one.terms_ == other.terms_
     assert one.classes_ == other.classes_
     assert one.learned_.codeframe == other.learned_.codeframe
@@ -32,13 +32,16 @@ def assert_equal_vectors(one, other):
 
 
 class Failing:
-    """Splits texts at spaces; when it meets a word for the nth time, it does not go on.
+    """Analyzer that splits texts at spaces and fails when it meets a word for the nth time.
 
-    The times are counted in a file, as the workers of all attempts do it.
+    The occurrences are counted in a file that the workers of all attempts share.
     """
 
     def __init__(self, word, journal, times, *, kills):
-        self.word, self.journal, self.times, self.kills = word, str(journal), times, kills
+        self.word = word
+        self.journal = str(journal)
+        self.times = times
+        self.kills = kills
 
     def __call__(self, text):
         if self.word in text:

@@ -1,14 +1,14 @@
-"""Documents that a tokenizer gets wrong easily: every boundary, every width, every odd character.
+"""Documents that are hard to tokenize: every boundary, every width, every odd character.
 
-`documents(n, seed)` is quick (100,000 a second) and gives the same texts for the same seed.
-Pieces come from pools, so that terms come back within a document and across documents.
+`documents(n, seed)` is fast (100,000 per second) and gives the same texts for the same seed.
+Pieces come from pools, so that terms are repeated within and across documents.
 """
 
 import random
 import string
 
 LETTERS = string.ascii_letters
-# the engine looks at 8 bytes at a time, and keeps words of up to 16 bytes as two integers
+# the tokenizer reads 8 bytes at a time and stores words of up to 16 bytes as two integers
 LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 7, 8, 8, 9, 9, 10, 14, 15, 15, 16, 16, 17, 17, 18, 23, 24)
 LONG_LENGTHS = (25, 31, 32, 33, 39, 40, 53, 54, 55, 63, 64, 65, 127, 128, 129)
 
@@ -24,8 +24,11 @@ ASTRAL = ("\U00010400", "\U00010428", "\U0001e900", "\U0001f600", "\U00020000", 
 BROKEN = ("\ud800", "\udfff", "\ud83d", "\udc00\ud800", "\u2028", "\u2029", "\u0085", "\u0378")
 LAST = ("\U0010ffff", "\uffff", "\ufffe", "\U0001ffff", "\ue000", "\U000e0001", "\U00040000")
 
-# what documents are made of, by bytes a character in Python's memory; a document has one of them
-NARROW, ONE, TWO, FOUR = "ascii", "latin", "two bytes", "four bytes"
+# the width of the characters of a document in Python's memory
+NARROW = "ascii"
+ONE = "latin"
+TWO = "two bytes"
+FOUR = "four bytes"
 _ODD = {
     NARROW: (),
     ONE: LATIN,
@@ -36,19 +39,19 @@ KINDS = tuple(_ODD)
 
 
 def documents(n, seed):
-    """Make n documents of all kinds in turn."""
+    """Make n documents with alternating widths of characters."""
     chance = random.Random(seed)
     pools = {kind: _pieces(kind, chance) for kind in KINDS}
     return [_document(k, pools[KINDS[k % len(KINDS)]], chance) for k in range(n)]
 
 
 def encodable(texts):
-    """Return the texts without what UTF-8 cannot hold: lone surrogates."""
+    """Return the texts without lone surrogates, which UTF-8 cannot encode."""
     return [text.encode("utf-8", "ignore").decode("utf-8") for text in texts]
 
 
 def spliced_with_numbers():
-    """Make documents of short words and one-digit numbers: the most terms a character."""
+    """Make documents of short words and one-digit numbers, with the most terms per character."""
     words = [a + b for a in string.ascii_lowercase for b in string.ascii_lowercase]
     glues = (" 1 ", " 1 2 ", " 1-", " 3 1.", " ", "-1-")
     return [glue.join(words[:size]) for size in (1, 3, 6, 7, 40, 676) for glue in glues]
@@ -60,7 +63,7 @@ def word(chance, lengths=LENGTHS):
 
 
 def number(chance):
-    """Make digits, points, commas and hyphens, now and then with letters or underscores."""
+    """Make digits, points, commas and hyphens, sometimes with letters or underscores."""
     alphabet = chance.choice(("0123456789", "01.,-", "0.,-", "12ab.,-", "1_-.", "1Z_,-x.", ".,-"))
     return "".join(chance.choices(alphabet, k=chance.choice((1, 1, 2, 3, 5, 8, 9, 17))))
 

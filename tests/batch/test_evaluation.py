@@ -17,20 +17,20 @@ def model():
 
 def test_the_scores_are_those_of_evaluate(model):
     test = LabelledCorpus(TEXTS[60:], LABELS[60:], False)
-    found = evaluate_model(model, test).to_dict(with_classes=True)
+    measures = evaluate_model(model, test).to_dict(with_classes=True)
     plain = wc.evaluate(LABELS[60:], model.predict(TEXTS[60:]), model.classes_)
-    assert found["macro_f1"] == pytest.approx(plain.macro_f1, abs=1e-6)
-    assert found["accuracy"] == pytest.approx(plain.accuracy, abs=1e-6)
-    assert (found["n_docs"], found["n_classes"]) == (30, 3)
-    assert (found["n_trained_on"], found["n_dropped"]) == (0, 0)
-    assert found["per_class"]["space"]["n_true"] == 10
+    assert measures["macro_f1"] == pytest.approx(plain.macro_f1, abs=1e-6)
+    assert measures["accuracy"] == pytest.approx(plain.accuracy, abs=1e-6)
+    assert (measures["n_docs"], measures["n_classes"]) == (30, 3)
+    assert (measures["n_trained_on"], measures["n_dropped"]) == (0, 0)
+    assert measures["per_class"]["space"]["n_true"] == 10
 
 
-def test_documents_of_the_training_are_counted(model):
+def test_training_documents_are_counted(model):
     assert evaluate_model(model, LabelledCorpus(TEXTS, LABELS, False)).n_shared == 60
 
 
-def test_labels_that_training_never_saw_are_left_out_or_refused(model):
+def test_labels_unknown_to_the_model_are_dropped_or_refused(model):
     labels = ["sports", "war", *LABELS[62:]]
     test = LabelledCorpus(TEXTS[60:], labels, False)
     assert evaluate_model(model, test).scores.n_dropped == 2
@@ -54,20 +54,22 @@ def test_documents_without_any_label_are_refused():
         evaluate_model(model, LabelledCorpus(texts, [[] for _ in texts], True))
 
 
-def test_a_multilabel_task_is_told_of_ranks_of_empty_classes_and_of_subset_accuracy():
+def test_a_multilabel_evaluation_has_ranks_empty_classes_and_subset_accuracy():
     texts, labels = multilabel_corpus()
     model = wc.classifier("nearest", min_docs=2).fit(texts, labels)
     # "space" is neither true nor predicted: by the rule of 0/0, its F1 is 1
-    kept = [k for k, each in enumerate(model.predict(texts)) if "space" not in {*each, *labels[k]}]
-    test = LabelledCorpus([texts[k] for k in kept], [labels[k] for k in kept], True)
-    found = evaluate_model(model, test)
-    facts, shown = found.to_dict(), found.to_text(0)
+    predicted = model.predict(texts)
+    rows = [k for k in range(len(texts)) if "space" not in {*predicted[k], *labels[k]}]
+    test = LabelledCorpus([texts[k] for k in rows], [labels[k] for k in rows], True)
+    evaluation = evaluate_model(model, test)
+    facts = evaluation.to_dict()
+    shown = evaluation.to_text(0)
     assert facts["n_classes_without_docs"] == 1
     assert facts["macro_f1"] == pytest.approx((1 + 2 * facts["macro_f1_with_positives"]) / 3)
     assert "1 of 3 classes have no test document" in shown
     assert "its F1 (0/0) is 1" in shown
     assert "subset accuracy  " in shown
-    Y = [[name in each for name in model.classes_] for each in test.labels]
+    Y = [[name in labels for name in model.classes_] for labels in test.labels]
     ranks = model.decision_function(test.texts)
     for k in (1, 3):
         assert facts[f"P@{k}"] == pytest.approx(precision_at(k, Y, ranks), abs=1e-6)
@@ -80,18 +82,18 @@ def test_a_multilabel_task_is_told_of_ranks_of_empty_classes_and_of_subset_accur
 def test_ranks_belong_to_their_classes_where_numbers_became_strings():
     texts, labels = multilabel_corpus()
     number = {"space": 10, "garden": 9, "music": 2}  # "10" comes before "2"
-    numbers = [[number[name] for name in each] for each in labels]
+    numbers = [[number[name] for name in names] for names in labels]
     model = wc.classifier("nearest", min_docs=2).fit(texts, numbers)
-    as_text = [[str(each) for each in given] for given in numbers]
+    as_text = [[*map(str, document_numbers)] for document_numbers in numbers]
     expected = evaluate_model(model, LabelledCorpus(texts, numbers, True)).ranking
     assert evaluate_model(model, LabelledCorpus(texts, as_text, True)).ranking == expected
     assert expected["P@1"] > 0.8
 
 
 def test_a_single_label_task_has_accuracy_and_no_ranks(model):
-    found = evaluate_model(model, LabelledCorpus(TEXTS[60:], ["space", *LABELS[61:]], False))
-    assert "P@1" not in found.to_dict()
-    assert "subset" not in found.to_text(0)
+    evaluation = evaluate_model(model, LabelledCorpus(TEXTS[60:], ["space", *LABELS[61:]], False))
+    assert "P@1" not in evaluation.to_dict()
+    assert "subset" not in evaluation.to_text(0)
     only = LabelledCorpus(["rocket orbit moon"], ["space"], False)
     assert "2 of 3 classes have no test document" in evaluate_model(model, only).to_text(0)
     assert "its F1 (0/0) is 0" in evaluate_model(model, only).to_text(0)
@@ -101,18 +103,18 @@ def test_numbers_that_a_csv_file_made_strings_are_recognized():
     numbers = [{"space": 10, "garden": 9, "music": 2}[label] for label in LABELS]
     model = wc.classifier("nearest", min_docs=2).fit(TEXTS, numbers)
     test = LabelledCorpus(TEXTS, [*map(str, numbers[:-1]), "new"], False)
-    found = evaluate_model(model, test)
-    assert found.scores.n_dropped == 1
-    assert found.scores.accuracy > 0.9
+    evaluation = evaluate_model(model, test)
+    assert evaluation.scores.n_dropped == 1
+    assert evaluation.scores.accuracy > 0.9
 
 
 def test_a_model_of_a_matrix_is_measured_on_lists():
     texts, labels = multilabel_corpus()
-    Y = np.array([[name in each for name in ("space", "garden", "music")] for each in labels])
+    Y = np.array([[name in names for name in ("space", "garden", "music")] for names in labels])
     model = wc.classifier("nearest", min_docs=2)
     model.fit(texts, Y.astype(int), class_names=["space", "garden", "music"])
-    found = evaluate_model(model, LabelledCorpus(texts, labels, True))
-    assert found.scores.micro_f1 > 0.8
+    evaluation = evaluate_model(model, LabelledCorpus(texts, labels, True))
+    assert evaluation.scores.micro_f1 > 0.8
 
 
 def test_the_table_has_the_best_and_the_worst_classes(model):

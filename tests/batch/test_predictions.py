@@ -11,50 +11,52 @@ def model():
 
 
 def test_the_predicted_labels_come_with_their_probabilities(model):
-    (found,) = predict_rows(model, ["moon orbit"])
-    assert found["labels"] == ["space"]
+    (row,) = predict_rows(model, ["moon orbit"])
+    assert row["labels"] == ["space"]
     (shown,) = model.predict_proba(["moon orbit"])
-    assert found["scores"] == {"space": pytest.approx(shown.max(), abs=1e-6)}
+    assert row["scores"] == {"space": pytest.approx(shown.max(), abs=1e-6)}
 
 
 def test_the_k_best_classes_come_best_first(model):
-    (found,) = predict_rows(model, ["moon orbit rose"], k=2)
-    assert [*found["scores"]] == ["space", "garden"]
-    (found,) = predict_rows(model, ["moon orbit rose"], k=100)
-    assert len(found["scores"]) == 3
+    (row,) = predict_rows(model, ["moon orbit rose"], k=2)
+    assert [*row["scores"]] == ["space", "garden"]
+    (row,) = predict_rows(model, ["moon orbit rose"], k=100)
+    assert len(row["scores"]) == 3
 
 
 def test_probabilities_of_all_classes_can_be_asked_for(model):
-    (found,) = predict_rows(model, ["moon"], proba=True)
-    assert sum(found["scores"].values()) == pytest.approx(1.0, abs=1e-5)
+    (row,) = predict_rows(model, ["moon"], proba=True)
+    assert sum(row["scores"].values()) == pytest.approx(1.0, abs=1e-5)
     plain = wc.classifier("nearest", min_docs=2, probabilities=False).fit(*corpus())
-    (found,) = predict_rows(plain, ["moon"])
-    assert found["scores"]["space"] == pytest.approx(plain.decision_function(["moon"]).max())
+    (row,) = predict_rows(plain, ["moon"])
+    assert row["scores"]["space"] == pytest.approx(plain.decision_function(["moon"]).max())
     with pytest.raises(wc.InputError, match="without probabilities"):
         predict_rows(plain, ["moon"], proba=True)
 
 
 def test_several_labels_are_in_the_order_of_the_classes():
     model = wc.classifier("nearest", min_docs=2).fit(*multilabel_corpus())
-    (found,) = predict_rows(model, ["moon orbit rose soil seed"])
-    assert found["labels"] == ["garden", "space"]
+    (row,) = predict_rows(model, ["moon orbit rose soil seed"])
+    assert row["labels"] == ["garden", "space"]
     assert predict_rows(model, []) == []
 
 
-@pytest.mark.parametrize("given", [corpus(), multilabel_corpus()])
-def test_a_tree_of_classes_says_what_it_says_everywhere(given):
+@pytest.mark.parametrize("texts_and_labels", [corpus(), multilabel_corpus()])
+def test_a_tree_of_classes_says_what_it_says_everywhere(texts_and_labels):
     hierarchy = {"space": "sky", "music": "life", "garden": "life"}
-    model = wc.classifier("linear", classes=hierarchy).fit(*given)
+    model = wc.classifier("linear", classes=hierarchy).fit(*texts_and_labels)
     texts = ["moon orbit", "rose soil seed", "", "moon orbit rose soil"]
-    labels, shown = model.predict(texts), model.predict_proba(texts)
-    for found, own, values in zip(predict_rows(model, texts, k=2), labels, shown, strict=True):
-        assert found["labels"] == ([own] if isinstance(own, str) else [*own])
+    labels = model.predict(texts)
+    shown = model.predict_proba(texts)
+    rows = predict_rows(model, texts, k=2)
+    for row, label, values in zip(rows, labels, shown, strict=True):
+        assert row["labels"] == ([label] if isinstance(label, str) else [*label])
         best = sorted(zip(values, model.classes_.tolist(), strict=True), reverse=True)[:2]
-        assert found["scores"] == {name: pytest.approx(value, abs=1e-5) for value, name in best}
-    for found, values in zip(predict_rows(model, texts, threshold=0.4), shown, strict=True):
-        given_by_threshold = [*model.classes_[values >= 0.4]]
+        assert row["scores"] == {name: pytest.approx(value, abs=1e-5) for value, name in best}
+    for row, values in zip(predict_rows(model, texts, threshold=0.4), shown, strict=True):
+        expected = [*model.classes_[values >= 0.4]]
         if not model.codeframe_.is_multilabel:
-            given_by_threshold = [*model.classes_[(values >= 0.4) & (values == values.max())]]
-        assert found["labels"] == given_by_threshold
-    (found, *_) = predict_rows(model, texts, proba=True)
-    assert len(found["scores"]) == 3
+            expected = [*model.classes_[(values >= 0.4) & (values == values.max())]]
+        assert row["labels"] == expected
+    (row, *_) = predict_rows(model, texts, proba=True)
+    assert len(row["scores"]) == 3

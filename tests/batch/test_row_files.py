@@ -1,4 +1,4 @@
-"""Rows of named values, written as the ending says."""
+"""Files of rows with named values."""
 
 import csv
 import gzip
@@ -58,9 +58,9 @@ def test_a_parquet_file_keeps_lists_and_numbers(tmp_path):
 
 def test_values_of_mixed_types_are_a_column_of_text_in_a_parquet_file(tmp_path):
     block = [{"a": 1, "b": [1, 2]}, {"a": "x", "b": [1, "x"]}, {"a": 2**70, "b": None}]
-    found = pl.read_parquet(written(tmp_path / "rows.parquet", [block])).to_dicts()
-    assert [row["a"] for row in found] == ["1", "x", str(2**70)]
-    assert [row["b"] for row in found] == ["[1, 2]", '[1, "x"]', None]
+    rows = pl.read_parquet(written(tmp_path / "rows.parquet", [block])).to_dicts()
+    assert [row["a"] for row in rows] == ["1", "x", str(2**70)]
+    assert [row["b"] for row in rows] == ["[1, 2]", '[1, "x"]', None]
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.parquet"])
@@ -79,7 +79,7 @@ def test_a_column_that_comes_late_is_empty_before(tmp_path):
     assert path.read_text() == '"a","late"\n"1",""\n"2","3"\n'
 
 
-def test_where_rows_fail_to_come_no_file_is_left(tmp_path):
+def test_an_error_leaves_no_file(tmp_path):
     with pytest.raises(ZeroDivisionError):
         written(tmp_path / "rows.csv", ([{"a": 1 / (1 - k)}] for k in range(2)))
     assert not list(tmp_path.iterdir())

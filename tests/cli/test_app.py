@@ -71,7 +71,7 @@ def test_one_is_downloaded_once(run, fetched, tmp_path):
 def test_what_may_not_be_downloaded_is_told(run, fetched):
     status, out, err = run("datasets", "wipo_gamma", "--download")
     assert (status, out) == (1, "")
-    assert err.startswith("wordclass: wipo_gamma cannot be downloaded by wordclass: Nobody")
+    assert err.startswith("wordclass: wipo_gamma cannot be downloaded by wordclass; The corpus")
     status, out, err = run("datasets", "rcv1", "--download")
     assert (status, "how to get" in out) == (1, True)
     assert "wordclass: rcv1 cannot be downloaded as a whole" in err

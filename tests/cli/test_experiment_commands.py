@@ -43,7 +43,7 @@ def test_a_plan_is_run_and_not_run_again(run, data, plan, tmp_path):
     status, out, err = run("experiment", "run", plan, "-o", folder)
     assert (status, out) == (0, "")
     missing, first, own, *finished, last = err.splitlines()
-    assert missing.startswith("1 run cannot be done here: the data set rcv1 is not here")
+    assert missing.startswith("1 run cannot be done here: the dataset rcv1 is missing")
     assert first.startswith("mine: 3 runs, 0 done, 3 left: about")
     assert "learned here from the corpus itself" in own
     assert len(finished) == 3
@@ -102,7 +102,7 @@ def test_runs_that_fail_are_told_and_make_the_status_1(run, data, plan, tmp_path
             "no run of the plan smoke has all that was asked for",
         ),
         (("nowhere.toml",), "nowhere.toml: no such file"),
-        (("f1", "--only", "dataset=rcv1"), "the data set rcv1 is not here"),
+        (("f1", "--only", "dataset=rcv1"), "the dataset rcv1 is missing"),
     ],
 )
 def test_mistakes_are_told_in_one_line(run, data, tmp_path, arguments, message):

@@ -178,7 +178,7 @@ def test_one_class_or_none_is_refused():
         check_class_count(encode_labels([[], []]).codeframe)
 
 
-def test_an_unknown_class_names_close_ones_or_the_first_few():
+def test_the_error_for_an_unknown_class_names_close_or_known_classes():
     codeframe = Codeframe(tuple(f"class{k}" for k in range(20)), "single")
     with pytest.raises(InputError, match="close: class7"):
         codeframe.column("clas7")
@@ -251,9 +251,9 @@ def test_encoded_labels_are_returned_as_they_are():
 
 def test_a_matrix_in_its_own_order_needs_no_columns():
     codeframe = Codeframe(("a", "b"), "matrix")
-    found = codeframe.to_labels(np.array([[True, False]]))
-    assert found.tolist() == [[1, 0]]
-    assert found.dtype == np.int8
+    matrix = codeframe.to_labels(np.array([[True, False]]))
+    assert matrix.tolist() == [[1, 0]]
+    assert matrix.dtype == np.int8
 
 
 @pytest.mark.parametrize("kind", [bool, np.bool_])

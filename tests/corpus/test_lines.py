@@ -44,8 +44,8 @@ def test_many_lines_of_japanese_are_decoded_across_the_chunks(tmp_path, encoding
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16", "utf-32"])
 def test_only_the_first_byte_order_mark_is_dropped(tmp_path, encoding):
     content = "\ufeffa\n\ufeffb\n".encode(encoding)
-    codec_writes_its_own = encoding in ("utf-8-sig", "utf-16", "utf-32")
-    content = "a\n\ufeffb\n".encode(encoding) if codec_writes_its_own else content
+    codec_writes_mark = encoding in ("utf-8-sig", "utf-16", "utf-32")
+    content = "a\n\ufeffb\n".encode(encoding) if codec_writes_mark else content
     assert lines_of(tmp_path, content, encoding) == ["a\n", "\ufeffb\n"]
 
 
@@ -107,8 +107,8 @@ def test_where_the_chunks_end_does_not_matter(encoding, content, chunk):
         patch.setattr(
             files, "open_for_reading", lambda _, **_options: Drops(content.encode(encoding))
         )
-        found = list(decode_lines("x", encoding))
-    assert found == [f"{line}\n" for line in content.split("\n")[:-1]] + [
+        lines = list(decode_lines("x", encoding))
+    assert lines == [f"{line}\n" for line in content.split("\n")[:-1]] + [
         content.split("\n")[-1]
     ] * (content[-1:] not in ("", "\n"))
 
@@ -130,7 +130,7 @@ def test_a_file_without_the_mark_that_its_encoding_needs_is_an_error(tmp_path, e
     assert caught.value.line == 1
 
 
-def test_white_space_without_end_is_refused_soon(tmp_path):
+def test_endless_white_space_is_refused(tmp_path):
     assert len(lines_of(tmp_path, b"\n" * 1_000_000)) == 1_000_000
     path = tmp_path / "x.txt.gz"
     with files.open_for_writing(path) as file:

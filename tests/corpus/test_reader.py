@@ -227,8 +227,8 @@ def test_texts_of_one_split_are_read_alone(tmp_path):
 
 
 def test_a_part_of_a_corpus_keeps_texts_and_labels_together():
-    whole = LabelledCorpus(["a", "b", "c"], [["x"], [], ["y"]], True)
-    part = whole.part([True, False, True])
+    corpus = LabelledCorpus(["a", "b", "c"], [["x"], [], ["y"]], True)
+    part = corpus.part([True, False, True])
     assert (part.texts, part.labels, part.is_multilabel) == (["a", "c"], [["x"], ["y"]], True)
 
 

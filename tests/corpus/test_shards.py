@@ -1,4 +1,4 @@
-"""A corpus in parts: files that are cut, folders, patterns, addresses; what is wrong in them."""
+"""Corpora in shards: files that are cut, folders, patterns and addresses, and errors in them."""
 
 import csv
 import gzip
@@ -39,11 +39,11 @@ def write(path, texts=TEXTS, labels=LABELS):
 
 
 def texts_of(parts):
-    seen = ReadSummary()
+    summary = ReadSummary()
     return [
         record.text
         for number, item in enumerate(parts.items)
-        for block in parts.records(number, item, seen)
+        for block in parts.records(number, item, summary)
         for record in block
     ]
 
@@ -60,8 +60,7 @@ def test_a_file_that_is_cut_is_the_file(tmp_path, ending, n_bytes):
     assert len(parts) > 1
     assert [part.span[0] for part in parts.items][1:] == [p.span[1] for p in parts.items][:-1]
     assert texts_of(pickle.loads(pickle.dumps(parts))) == texts
-    whole = wc.read_corpus(path)
-    assert (parts.read().texts, parts.read().labels) == (whole.texts, whole.labels)
+    assert parts.read() == wc.read_corpus(path)
 
 
 def test_files_that_cannot_be_cut_are_one_part(tmp_path):
@@ -72,8 +71,8 @@ def test_files_that_cannot_be_cut_are_one_part(tmp_path):
     array.write_text(json.dumps([json.loads(line) for line in path.read_text().splitlines()]))
     wide = tmp_path / "wide.jsonl"
     wide.write_text(path.read_text(), encoding="utf-16")
-    for each, options in ((packed, {}), (array, {}), (wide, {"encoding": "utf-16"})):
-        parts = wc.ShardedCorpus.of(each, part_bytes=100, **options)
+    for data, options in ((packed, {}), (array, {}), (wide, {"encoding": "utf-16"})):
+        parts = wc.ShardedCorpus.of(data, part_bytes=100, **options)
         assert len(parts) == 1
         assert texts_of(parts) == TEXTS
 
@@ -82,8 +81,10 @@ def test_vectors_do_not_depend_on_where_a_file_is_cut(tmp_path):
     path = write(tmp_path / "docs.jsonl")
     expected = wc.WordClassEmbeddings().fit(TEXTS, LABELS)
     for n_bytes in (100, 1_000, 3_000):
-        found = wc.WordClassEmbeddings().fit_parts(wc.ShardedCorpus.of(path, part_bytes=n_bytes))
-        assert_equal_vectors(found, expected)
+        embeddings = wc.WordClassEmbeddings().fit_parts(
+            wc.ShardedCorpus.of(path, part_bytes=n_bytes)
+        )
+        assert_equal_vectors(embeddings, expected)
 
 
 def test_folders_patterns_and_lists_are_corpora(tmp_path):
@@ -120,10 +121,10 @@ def test_the_kind_of_task_is_decided_by_all_parts(tmp_path):
     texts, labels = multilabel_corpus(60)
     parts = write_parts(tmp_path / "parts", texts, labels, 6)
     assert wc.ShardedCorpus.of(parts).read() == wc.LabelledCorpus(texts, labels, True)
-    singles = write_parts(tmp_path / "singles", TEXTS, [[each] for each in LABELS], 6)
+    singles = write_parts(tmp_path / "singles", TEXTS, [[label] for label in LABELS], 6)
     assert wc.ShardedCorpus.of(singles).read() == wc.LabelledCorpus(TEXTS, LABELS, False)
-    found = wc.WordClassEmbeddings().fit_parts(wc.ShardedCorpus.of(singles, multilabel=True))
-    assert found.learned_.codeframe.kind == "multilabel"
+    embeddings = wc.WordClassEmbeddings().fit_parts(wc.ShardedCorpus.of(singles, multilabel=True))
+    assert embeddings.learned_.codeframe.kind == "multilabel"
 
 
 BAD = {
@@ -142,13 +143,13 @@ def test_bad_records_have_the_line_of_the_file_wherever_it_is_cut(tmp_path, endi
     path.write_text("\n".join([*lines[:100], line, *lines[100:]]) + "\n")
     for n_bytes in (200, 1_000, 1 << 30):
         parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes)
-        with pytest.raises(wc.FormatError) as told:
+        with pytest.raises(wc.FormatError) as error:
             texts_of(parts)
-        assert str(told.value).startswith(f"{path}, line 101: {reason}")
+        assert str(error.value).startswith(f"{path}, line 101: {reason}")
         skipping = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_bad_record="skip")
-        found = wc.WordClassEmbeddings().fit_parts(skipping)
-        assert (found.seen_.n_docs, found.seen_.n_skipped) == (120, 1)
-        assert str(found.seen_.first_skipped) == str(told.value)
+        embeddings = wc.WordClassEmbeddings().fit_parts(skipping)
+        assert (embeddings.seen_.n_docs, embeddings.seen_.n_skipped) == (120, 1)
+        assert str(embeddings.seen_.first_skipped) == str(error.value)
 
 
 def test_bytes_that_cannot_be_decoded_are_a_bad_record(tmp_path):
@@ -186,16 +187,13 @@ def test_a_range_of_bad_records_is_skipped_as_they_would_be_elsewhere(tmp_path):
     path.write_text("\n".join([*lines[:50], *["{" * 150] * 20, *lines[50:]]) + "\n")
     for n_bytes in (200, 1 << 30):
         parts = wc.ShardedCorpus.of(path, part_bytes=n_bytes, on_bad_record="skip")
-        found = wc.WordClassEmbeddings().fit_parts(parts)
-        assert (found.seen_.n_docs, found.seen_.n_skipped, found.seen_.first_skipped.line) == (
-            120,
-            20,
-            51,
-        )
+        embeddings = wc.WordClassEmbeddings().fit_parts(parts)
+        summary = embeddings.seen_
+        assert (summary.n_docs, summary.n_skipped, summary.first_skipped.line) == (120, 20, 51)
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ({"text": "x", "label": "y"}, "no field 'labels'; there are: 'text', 'label'"),
         ({"body": "x", "labels": "y"}, "no field 'text'; there are: 'body', 'labels'"),
@@ -205,13 +203,13 @@ def test_a_range_of_bad_records_is_skipped_as_they_would_be_elsewhere(tmp_path):
         ),
     ],
 )
-def test_parts_that_disagree_on_their_columns_are_refused(tmp_path, row, told):
+def test_parts_that_disagree_on_their_columns_are_refused(tmp_path, row, message):
     folder = write_parts(tmp_path / "parts", TEXTS, LABELS, 3)
     other = folder / "part-002.jsonl"
     other.write_text(json.dumps(row) + "\n")
     with pytest.raises(wc.FormatError) as error:
         wc.WordClassEmbeddings().fit_parts(folder)
-    assert f"{other}, line 1: {told}" in str(error.value)
+    assert f"{other}, line 1: {message}" in str(error.value)
 
 
 def test_tables_that_disagree_on_a_split_are_refused(tmp_path):
@@ -222,7 +220,7 @@ def test_tables_that_disagree_on_a_split_are_refused(tmp_path):
         texts_of(wc.ShardedCorpus.of([one, other]))
 
 
-def test_a_file_that_is_not_there_is_told_of(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path):
     for data in (tmp_path / "a.jsonl", str(tmp_path / "*.jsonl"), "memory://nothing/a.jsonl"):
         with pytest.raises(wc.MissingDataError, match="no such file or folder"):
             wc.ShardedCorpus.of(data)
@@ -238,19 +236,19 @@ def test_a_file_that_is_not_there_is_told_of(tmp_path):
 class Handler(http.server.SimpleHTTPRequestHandler):
     """A server of files that can send ranges of them."""
 
-    def log_message(self, *_given):
+    def log_message(self, *_args):
         pass
 
     def do_GET(self):
-        wanted = self.headers.get("Range")
-        type(self).asked.append((self.path, wanted))
+        range_header = self.headers.get("Range")
+        type(self).requests.append((self.path, range_header))
         path = self.translate_path(self.path)
-        if wanted is None or not path.endswith((".jsonl", ".parquet")):
+        if range_header is None or not path.endswith((".jsonl", ".parquet")):
             super().do_GET()
             return
         with open(path, "rb") as file:
             content = file.read()
-        first, _, last = wanted.removeprefix("bytes=").partition("-")
+        first, _, last = range_header.removeprefix("bytes=").partition("-")
         end = min(int(last) + 1 if last else len(content), len(content))
         self.send_response(206)
         self.send_header("Content-Range", f"bytes {first}-{end - 1}/{len(content)}")
@@ -264,10 +262,10 @@ def served(tmp_path):
     """The folder and the address of a server of files on this machine."""
     folder = tmp_path / "served"
     folder.mkdir()
-    handler = type("Own", (Handler,), {"asked": []})
+    handler = type("Own", (Handler,), {"requests": []})
 
-    def make(*given):
-        return handler(*given, directory=str(folder))
+    def make(*args):
+        return handler(*args, directory=str(folder))
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), make) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -304,16 +302,16 @@ def test_files_are_read_over_http_in_ranges(served):
     parts = wc.ShardedCorpus.of(f"{address}/docs.jsonl", part_bytes=path.stat().st_size // 3)
     assert len(parts) == 3
     assert texts_of(parts) == TEXTS * 40
-    assert any(wanted is not None for _, wanted in handler.asked)
-    found = wc.WordClassEmbeddings().fit_parts(parts)
-    assert_equal_vectors(found, wc.WordClassEmbeddings().fit(TEXTS * 40, LABELS * 40))
+    assert any(range_header is not None for _, range_header in handler.requests)
+    embeddings = wc.WordClassEmbeddings().fit_parts(parts)
+    assert_equal_vectors(embeddings, wc.WordClassEmbeddings().fit(TEXTS * 40, LABELS * 40))
     write(folder / "docs.parquet", TEXTS, LABELS)
     assert texts_of(wc.ShardedCorpus.of(f"{address}/docs.parquet", part_bytes=500)) == TEXTS
     with pytest.raises(wc.MissingDataError, match="no such file"):
         wc.ShardedCorpus.of(f"{address}/nothing.jsonl")
 
 
-def test_a_remote_part_that_vanishes_between_the_passes_is_told_of(memory):
+def test_a_remote_file_that_disappears_between_the_passes_is_an_error(memory):
     rows = "".join(
         json.dumps({"text": text, "label": label}) + "\n"
         for text, label in zip(TEXTS, LABELS, strict=True)

@@ -153,7 +153,7 @@ def score(split):
 def test_held_out_rows_are_scored_split_after_split():
     trained = []
     rows, scores = cross_fit(SPLITS, lambda split: trained.append(split.train) or score(split))
-    assert [each.tolist() for each in trained] == [[0, 1], [3]]
+    assert [rows.tolist() for rows in trained] == [[0, 1], [3]]
     assert rows.tolist() == [3, 1, 0]
     assert scores.tolist() == [[[3, 0], [1, 0], [0, 0]], [[0, 3], [0, 1], [0, 0]]]
 

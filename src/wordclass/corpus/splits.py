@@ -225,7 +225,8 @@ def share_split(texts: Sequence[str], Y: Sparse, share: float, seed: int) -> Spl
     lowest = Fraction(1, _MAX_SHARE_FOLDS)
     fraction = Fraction(share).limit_denominator(_MAX_SHARE_FOLDS)
     fraction = min(max(fraction, lowest), 1 - lowest)
-    n_held_out, n_folds = fraction.numerator, fraction.denominator
+    n_held_out = fraction.numerator
+    n_folds = fraction.denominator
     folds = stratified_folds(texts, Y, n_folds, seed)
     held_out_folds = [k * n_folds // n_held_out for k in range(n_held_out)]  # spread over a class
     is_held_out = np.isin(folds, held_out_folds)

@@ -21,7 +21,7 @@ from wordclass.corpus.datasets._docstring_prose import (
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Lay out a small standard library and a small numpy; return how to put files there."""
+    """Lay out a small standard library and numpy, and return a function that adds files."""
 
     def find_spec(name):
         spec = ModuleSpec(name, None, is_package=True)
@@ -40,14 +40,14 @@ def installed(tmp_path, monkeypatch):
     return put
 
 
-def found(*areas):
+def list_modules(*areas):
     return [(file.area, file.module) for file in find_files(areas)]
 
 
 def test_an_area_is_a_file_or_a_folder_or_a_python_twin(installed):
     installed("lib/typing.py", "lib/email/__init__.py", "lib/email/mime/text.py", "lib/_pyio.py")
     installed("lib/other.py", "lib/site-packages/email/x.py")
-    assert found("typing", "email", "io") == [
+    assert list_modules("typing", "email", "io") == [
         ("email", "email"),
         ("email", "email.mime.text"),
         ("io", "io"),
@@ -58,13 +58,13 @@ def test_an_area_is_a_file_or_a_folder_or_a_python_twin(installed):
 def test_a_module_belongs_to_the_longest_area(installed):
     installed("packages/numpy/_core/numeric.py", "packages/numpy/lib/npyio.py")
     installed("packages/numpy/ma/core.py", "packages/numpy/matlib.py")
-    assert found("numpy", "numpy.ma") == [
+    assert list_modules("numpy", "numpy.ma") == [
         ("numpy", "numpy._core.numeric"),
         ("numpy", "numpy.lib.npyio"),
         ("numpy.ma", "numpy.ma.core"),
         ("numpy", "numpy.matlib"),
     ]
-    assert found("numpy.ma") == [("numpy.ma", "numpy.ma.core")]
+    assert list_modules("numpy.ma") == [("numpy.ma", "numpy.ma.core")]
 
 
 def test_tests_and_tools_are_passed_over(installed):
@@ -77,11 +77,11 @@ def test_tests_and_tools_are_passed_over(installed):
         "packages/numpy/testing/print.py",
         "packages/numpy/_utils/_inspect.py",
     )
-    assert found("scipy.stats", "numpy") == [("scipy.stats", "scipy.stats._bws_test")]
+    assert list_modules("scipy.stats", "numpy") == [("scipy.stats", "scipy.stats._bws_test")]
 
 
 def test_an_area_that_is_not_there_has_no_files(installed):
-    assert found("email", "numpy.ma") == []
+    assert list_modules("email", "numpy.ma") == []
 
 
 def test_every_class_has_files_in_this_python():
@@ -154,8 +154,8 @@ def test_public_objects_are_read_and_private_ones_are_not(tmp_path):
 
 
 def test_a_private_module_has_public_objects(tmp_path):
-    found = read(tmp_path, '"""Not this."""\ndef f(): "This."', module="pkg._shapes")
-    assert found == [Docstring("pkg", "pkg._shapes", "f", "This.")]
+    docstrings = read(tmp_path, '"""Not this."""\ndef f(): "This."', module="pkg._shapes")
+    assert docstrings == [Docstring("pkg", "pkg._shapes", "f", "This.")]
 
 
 def test_a_method_belongs_to_its_class():
@@ -175,19 +175,19 @@ def test_the_encoding_is_the_one_the_file_declares(tmp_path):
     assert [doc.text for doc in read(tmp_path, source)] == ["Größe."]
 
 
-def test_doubtful_escapes_in_other_peoples_code_warn_nobody(tmp_path):
+def test_invalid_escapes_in_the_parsed_code_do_not_warn(tmp_path):
     assert [doc.text for doc in read(tmp_path, r'"""\d"""')] == [r"\d"]
 
 
-def test_documents_are_sorted_and_progress_is_told(tmp_path, monkeypatch):
+def test_documents_are_sorted_and_progress_is_reported(tmp_path, monkeypatch):
     for name, text in {"zoo": "def b(): 'B.'\ndef a(): 'A.'", "ape": "'Ape.'"}.items():
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setattr(_docstring_prose.sysconfig, "get_paths", lambda: {"stdlib": str(tmp_path)})
-    told = []
-    with progress.on_progress(lambda *step: told.append(step)):
-        found = _docstring_prose.read_all(("zoo", "ape"))
-    assert [doc.text for doc in found] == ["Ape.", "A.", "B."]
-    assert told[-1] == ("reading docstrings", 2, 2)
+    reports = []
+    with progress.on_progress(lambda *step: reports.append(step)):
+        docstrings = _docstring_prose.read_all(("zoo", "ape"))
+    assert [doc.text for doc in docstrings] == ["Ape.", "A.", "B."]
+    assert reports[-1] == ("reading docstrings", 2, 2)
     assert gc.isenabled()
 
 

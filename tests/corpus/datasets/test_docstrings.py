@@ -16,7 +16,7 @@ from wordclass.corpus.datasets.docstrings import Document
 from wordclass.corpus.reader import read_corpus
 from wordclass.errors import MissingDataError
 
-FEW = [
+THREE_DOCUMENTS = [
     Document("words of the first", "email", "train", "email.message:Message"),
     Document("words of the second", "xml", "train", "xml.dom:Node"),
     Document("wörter des dritten", "email", "test", "email.policy:Policy"),
@@ -35,15 +35,15 @@ def documents(corpus, data_home):
 
 @pytest.fixture
 def builds(monkeypatch):
-    """Build a corpus of three documents in no time, and note each time it is asked for."""
-    asked = []
+    """Replace the slow build by one of three documents, and return a list of its calls."""
+    calls = []
 
-    def build_few():
-        asked.append(1)
-        return FEW
+    def build_three():
+        calls.append(1)
+        return THREE_DOCUMENTS
 
-    monkeypatch.setattr(docstrings, "build", build_few)
-    return asked
+    monkeypatch.setattr(docstrings, "build", build_three)
+    return calls
 
 
 def test_there_are_enough_classes_and_documents(corpus):
@@ -114,7 +114,7 @@ def test_the_task_is_neither_trivial_nor_hopeless(corpus):
     assert 0.70 < f1_score(corpus.test.labels, predicted, average="macro") < 0.92
 
 
-def test_a_second_load_reads_what_the_first_one_kept(tmp_path, builds):
+def test_a_second_load_reads_the_cache(tmp_path, builds):
     first = docstrings.load(tmp_path / "new" / "home")
     assert docstrings.load(tmp_path / "new" / "home") == first
     assert len(builds) == 1
@@ -126,24 +126,24 @@ def test_a_second_load_reads_what_the_first_one_kept(tmp_path, builds):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda whole: b"",
-        lambda whole: whole[: len(whole) // 2],
-        lambda whole: b"no gzip at all",
-        lambda whole: whole[:30] + bytes([whole[30] ^ 255]) + whole[31:],
-        lambda whole: gzip.compress(b""),
-        lambda whole: gzip.compress(b'{"text": "no more than a text"}'),
-        lambda whole: gzip.compress(b"[1, 2]"),
-        lambda whole: gzip.compress(b"\xff{"),
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: b"no gzip at all",
+        lambda content: content[:30] + bytes([content[30] ^ 255]) + content[31:],
+        lambda content: gzip.compress(b""),
+        lambda content: gzip.compress(b'{"text": "no more than a text"}'),
+        lambda content: gzip.compress(b"[1, 2]"),
+        lambda content: gzip.compress(b"\xff{"),
     ],
 )
 def test_a_damaged_cache_is_built_again(tmp_path, builds, damage):
-    whole_corpus = docstrings.load(tmp_path)
+    corpus = docstrings.load(tmp_path)
     path = docstrings.cache_path(tmp_path)
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
-    assert docstrings.load(tmp_path) == whole_corpus
+    content = path.read_bytes()
+    path.write_bytes(damage(content))
+    assert docstrings.load(tmp_path) == corpus
     assert len(builds) == 2
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == content
 
 
 def test_a_home_that_cannot_be_written_does_no_harm(tmp_path, builds):
@@ -188,7 +188,7 @@ def test_the_cache_is_what_two_builds_give(documents, tmp_path):
 
 
 def test_read_corpus_understands_the_cache(tmp_path):
-    docstrings.write_cache(docstrings.cache_path(tmp_path), FEW)
+    docstrings.write_cache(docstrings.cache_path(tmp_path), THREE_DOCUMENTS)
     corpus = read_corpus(docstrings.cache_path(tmp_path), "train")
     assert corpus.labels == ["email", "xml"]
 
@@ -196,8 +196,8 @@ def test_read_corpus_understands_the_cache(tmp_path):
 LONG = "one long text about the many words that two copies of it share and one that they do not"
 
 
-def kept(texts, labels, limit):
-    """The numbers of the documents that are distinct."""
+def distinct_documents(texts, labels, limit):
+    """Return the numbers of the distinct documents."""
     numbered = [
         Document(text, label, "train", str(k))
         for k, (text, label) in enumerate(zip(texts, labels, strict=True))
@@ -205,20 +205,20 @@ def kept(texts, labels, limit):
     return [int(document.owner) for document in docstrings.distinct(numbered, limit)]
 
 
-def test_of_near_duplicates_the_first_is_kept():
+def test_the_first_of_near_duplicates_stays():
     texts = [LONG, "something else entirely", f"{LONG} indeed", LONG]
-    assert kept(texts, ["a"] * 4, limit=0.9) == [0, 1]
+    assert distinct_documents(texts, ["a"] * 4, limit=0.9) == [0, 1]
 
 
 def test_only_texts_of_one_class_are_compared():
-    assert kept([LONG, LONG, LONG], ["a", "b", "a"], limit=0.9) == [0, 1]
+    assert distinct_documents([LONG, LONG, LONG], ["a", "b", "a"], limit=0.9) == [0, 1]
 
 
-def test_a_text_is_compared_with_those_kept_alone():
+def test_a_text_is_compared_with_distinct_documents_only():
     chain = ["a1 a2 a3 a4", "a2 a3 a4 a5", "a3 a4 a5 a6"]
-    assert kept(chain, ["a"] * 3, limit=0.5) == [0, 2]
+    assert distinct_documents(chain, ["a"] * 3, limit=0.5) == [0, 2]
 
 
-def test_order_is_kept_across_classes():
+def test_the_order_stays_across_classes():
     texts = ["red apples", "blue skies", "green fields"]
-    assert kept(texts, ["b", "a", "b"], limit=0.9) == [0, 1, 2]
+    assert distinct_documents(texts, ["b", "a", "b"], limit=0.9) == [0, 1, 2]

@@ -20,15 +20,18 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Server(ThreadingHTTPServer):
-    """Gives CONTENT; `cuts` says after how many bytes each connection breaks."""
+    """Server of CONTENT. `cuts` are the numbers of bytes after which connections are lost."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.content, self.version = CONTENT, '"one"'
-        self.cuts, self.asked = [], []
-        self.knows_ranges, self.tells_length = True, True
+        self.content = CONTENT
+        self.version = '"one"'
+        self.cuts = []
+        self.requested_ranges = []
+        self.knows_ranges = True
+        self.sends_length = True
 
     def url(self, path="file"):
         return f"http://127.0.0.1:{self.server_port}/{path}"
@@ -37,12 +40,12 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
-        asked = self.headers.get("Range")
-        server.asked.append(asked)
+        range_header = self.headers.get("Range")
+        server.requested_ranges.append(range_header)
         if "missing" in self.path:
             self.send_error(404)
             return
-        start = self._start(asked)
+        start = self._start(range_header)
         if start and start >= len(server.content):
             self.send_response(416)
             self.send_header("Content-Range", f"bytes */{len(server.content)}")
@@ -53,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
         if start:
             last = len(server.content) - 1
             self.send_header("Content-Range", f"bytes {start}-{last}/{len(server.content)}")
-        if server.tells_length:
+        if server.sends_length:
             self.send_header("Content-Length", str(len(body)))
         if server.version:
             self.send_header("ETag", server.version)
@@ -61,11 +64,11 @@ class Handler(BaseHTTPRequestHandler):
         cut = server.cuts.pop(0) if server.cuts else len(body)
         self.wfile.write(body[:cut])
 
-    def _start(self, asked):
+    def _start(self, range_header):
         valid = self.headers.get("If-Range") in (None, self.server.version)
-        if not asked or not self.server.knows_ranges or not valid:
+        if not range_header or not self.server.knows_ranges or not valid:
             return 0
-        return int(asked.removeprefix("bytes=").rstrip("-"))
+        return int(range_header.removeprefix("bytes=").rstrip("-"))
 
     def log_message(self, *_):
         pass
@@ -88,33 +91,31 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_fetched_once(tmp_path, server, file):
-    told = []
-    with progress.on_progress(lambda *step: told.append(step)):
+def test_a_file_is_downloaded_once(tmp_path, server, file):
+    reports = []
+    with progress.on_progress(lambda *step: reports.append(step)):
         path = fetch(file, tmp_path / "new" / "folder")
     assert path.read_bytes() == CONTENT
     assert names(path.parent) == ["corpus.tar.gz"]
-    assert told[0] == ("downloading corpus.tar.gz", 0, len(CONTENT))
-    assert told[-1] == ("downloading corpus.tar.gz", len(CONTENT), len(CONTENT))
+    assert reports[0] == ("downloading corpus.tar.gz", 0, len(CONTENT))
+    assert reports[-1] == ("downloading corpus.tar.gz", len(CONTENT), len(CONTENT))
     assert fetch(file, path.parent) == path
-    assert server.asked == [None]
+    assert server.requested_ranges == [None]
 
 
-def test_a_connection_that_breaks_is_taken_up_where_it_broke(tmp_path, server, file):
+def test_a_lost_connection_is_resumed(tmp_path, server, file):
     server.cuts = [100_000, 50_000]
     assert fetch(file, tmp_path).read_bytes() == CONTENT
-    assert server.asked == [None, "bytes=100000-", "bytes=150000-"]
+    assert server.requested_ranges == [None, "bytes=100000-", "bytes=150000-"]
 
 
-def test_the_next_call_goes_on_where_the_last_one_gave_up(tmp_path, server, file):
+def test_the_next_call_resumes_the_download_of_the_last_one(tmp_path, server, file):
     server.cuts = [100_000, 0, 0]
-    with pytest.raises(
-        MissingDataError, match=r"broke after 100,000 of 512,000 bytes.*put it into"
-    ):
+    with pytest.raises(MissingDataError, match=r"lost after 100,000 of 512,000 bytes.*put it into"):
         fetch(file, tmp_path)
     assert not (tmp_path / "corpus.tar.gz").exists()
     assert fetch(file, tmp_path).read_bytes() == CONTENT
-    assert server.asked[-1] == "bytes=100000-"
+    assert server.requested_ranges[-1] == "bytes=100000-"
     assert names(tmp_path) == ["corpus.tar.gz"]
 
 
@@ -123,7 +124,8 @@ def test_without_a_checksum_the_version_of_the_server_decides(tmp_path, server):
     server.cuts = [100_000, 0, 0]
     with pytest.raises(MissingDataError):
         fetch(file, tmp_path)
-    server.content, server.version = CONTENT[::-1], '"two"'
+    server.content = CONTENT[::-1]
+    server.version = '"two"'
     assert fetch(file, tmp_path).read_bytes() == CONTENT[::-1]
     assert names(tmp_path) == ["corpus.tar.gz"]
 
@@ -133,7 +135,7 @@ def test_without_checksum_and_version_a_download_begins_anew(tmp_path, server, v
     server.version = version
     server.cuts = [100_000]
     assert fetch(Download("a", (server.url(),)), tmp_path).read_bytes() == CONTENT
-    assert server.asked == [None, None]
+    assert server.requested_ranges == [None, None]
 
 
 def test_a_server_without_ranges_gives_all_again(tmp_path, server, file):
@@ -147,7 +149,7 @@ def test_a_part_that_is_complete_needs_no_more(tmp_path, server, file):
     assert fetch(file, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_part_that_is_too_long_is_thrown_away(tmp_path, server, file):
+def test_a_partial_file_that_is_too_long_is_deleted(tmp_path, server, file):
     (tmp_path / ".corpus.tar.gz.part").write_bytes(CONTENT + b"more")
     assert fetch(file, tmp_path).read_bytes() == CONTENT
 
@@ -171,20 +173,20 @@ def test_the_next_place_is_tried_where_one_fails(tmp_path, server):
     assert fetch(Download("a", urls, SHA256), tmp_path).read_bytes() == CONTENT
 
 
-def test_a_file_that_is_not_found_is_told_with_all_places(tmp_path, server):
+def test_the_error_for_a_missing_file_names_all_addresses(tmp_path, server):
     file = Download("a", (server.url("missing"), server.url("missing2")))
-    with pytest.raises(MissingDataError, match=r"missing: the server says 404.*missing2: .*404"):
+    with pytest.raises(MissingDataError, match=r"missing: .* answered 404.*missing2: .*404"):
         fetch(file, tmp_path)
     assert names(tmp_path) == []
 
 
 def test_without_internet_the_error_says_so(tmp_path):
-    with pytest.raises(MissingDataError, match="not reached"):
+    with pytest.raises(MissingDataError, match="cannot be reached"):
         fetch(Download("a", ("http://no-such-host.invalid/a",)), tmp_path)
 
 
-def test_a_server_that_never_answers_does_not_hang_us(tmp_path, monkeypatch):
-    monkeypatch.setattr(_download, "_SECONDS", 0.2)
+def test_a_server_that_never_answers_causes_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(_download, "_TIMEOUT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
         with pytest.raises(MissingDataError, match="timed out"):
@@ -207,14 +209,14 @@ def test_a_pipe_named_like_a_part_is_left_alone(tmp_path, file):
 
 
 def test_a_server_that_does_not_tell_the_length_is_believed(tmp_path, server, file):
-    server.tells_length = False
+    server.sends_length = False
     assert fetch(file, tmp_path).read_bytes() == CONTENT
 
 
 def test_a_file_that_is_there_is_never_touched(tmp_path, server, file):
     (tmp_path / "corpus.tar.gz").write_bytes(b"mine")
     assert fetch(file, tmp_path).read_bytes() == b"mine"
-    assert server.asked == []
+    assert server.requested_ranges == []
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_storage(tmp_path, file):
@@ -237,7 +239,7 @@ def test_parts_of_somebody_who_was_killed_are_taken_over(tmp_path, server, file)
         part.write_bytes(CONTENT[:1000])
         os.utime(part, (hour_ago, hour_ago))
     assert fetch(file, tmp_path).read_bytes() == CONTENT
-    assert server.asked == ["bytes=1000-"]
+    assert server.requested_ranges == ["bytes=1000-"]
     assert names(tmp_path) == ["corpus.tar.gz"]
 
 

@@ -84,7 +84,7 @@ def test_unpacked_folders_give_the_same(home, tmp_path, write_folder):
     [
         ("en/1999/jrc31999R1-en.xml", b"<TEI.2>\n<text>", "line 2: not well-formed"),
         ("en/1999/jrc31999R1-en.xml", b"<TEI.2/>", "no <text>"),
-        ("en/what/jrcx-en.xml", act("x"), "neither folder nor name tells its year"),
+        ("en/what/jrcx-en.xml", act("x"), "no year in the folder or name"),
     ],
 )
 def test_a_damaged_document_is_told_with_its_archive(tmp_path, write_tar, name, data, reason):

@@ -11,29 +11,29 @@ from wordclass.errors import FormatError, StorageError
 FILES = {"top/b/2": b"two", "top/a/1": b"one" * 1000, "top/.hidden": b"no", "other": b"no"}
 
 
-def is_wanted(name):
+def is_accepted(name):
     return name.startswith("top/")
 
 
 def read(*paths):
-    return {each.name: each.data for each in _members.read(paths, is_wanted, "reading")}
+    return {member.name: member.data for member in _members.read(paths, is_accepted, "reading")}
 
 
-WANTED = {"top/a/1": b"one" * 1000, "top/b/2": b"two"}
+ACCEPTED = {"top/a/1": b"one" * 1000, "top/b/2": b"two"}
 
 
 @pytest.mark.parametrize("ending", ["tar", "tar.gz", "tgz", "tar.xz", "tar.bz2"])
 def test_a_tar_archive_is_read(tmp_path, write_tar, ending):
     mode = {"tar": "w", "tar.xz": "w:xz", "tar.bz2": "w:bz2"}.get(ending, "w:gz")
-    assert read(write_tar(tmp_path / f"corpus.{ending}", FILES, mode)) == WANTED
+    assert read(write_tar(tmp_path / f"corpus.{ending}", FILES, mode)) == ACCEPTED
 
 
 def test_a_zip_archive_and_a_folder_are_read_in_the_order_of_names(
     tmp_path, write_zip, write_folder
 ):
-    assert list(read(write_zip(tmp_path / "corpus.zip", FILES))) == sorted(WANTED)
+    assert list(read(write_zip(tmp_path / "corpus.zip", FILES))) == sorted(ACCEPTED)
     write_folder(tmp_path / "corpus", FILES)
-    assert list(read(tmp_path / "corpus" / "top").items()) == sorted(WANTED.items())
+    assert list(read(tmp_path / "corpus" / "top").items()) == sorted(ACCEPTED.items())
 
 
 def test_plain_files_are_members_too(tmp_path):
@@ -45,7 +45,7 @@ def test_plain_files_are_members_too(tmp_path):
 
 def test_zip_archives_inside_a_tar_archive_are_opened(tmp_path, write_tar, write_zip):
     inner = write_zip(tmp_path / "inner.zip", FILES).read_bytes()
-    assert read(write_tar(tmp_path / "corpus.tar.gz", {"days/1.zip": inner})) == WANTED
+    assert read(write_tar(tmp_path / "corpus.tar.gz", {"days/1.zip": inner})) == ACCEPTED
 
 
 def test_nothing_is_written_whatever_the_names_in_an_archive(tmp_path, write_tar, write_zip):
@@ -61,10 +61,11 @@ def test_nothing_is_written_whatever_the_names_in_an_archive(tmp_path, write_tar
     ]
 
 
-def test_links_in_an_archive_are_passed_over(tmp_path):
+def test_links_in_an_archive_are_skipped(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         info = tarfile.TarInfo("top/link")
-        info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        info.type = tarfile.SYMTYPE
+        info.linkname = "/etc/passwd"
         archive.addfile(info)
     assert read(tmp_path / "a.tar") == {}
 
@@ -78,8 +79,8 @@ def test_an_archive_that_was_cut_short_is_refused(tmp_path, write_tar, write_zip
         write_zip(path, noise)
     else:
         write_tar(path, noise, "w:xz" if kind.endswith("xz") else "w:gz")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(FormatError, match=f"corpus.{kind}: damaged"):
         read(path)
 
@@ -89,9 +90,9 @@ def test_a_flipped_bit_is_noticed(tmp_path, write_tar, write_zip):
         write_tar(tmp_path / "a.tar.gz", {"top/1": b"abc" * 999}),
         write_zip(tmp_path / "a.zip", {"top/1": b"abc" * 999}),
     ):
-        whole = bytearray(path.read_bytes())
-        whole[60] ^= 0x10
-        path.write_bytes(whole)
+        content = bytearray(path.read_bytes())
+        content[60] ^= 0x10
+        path.write_bytes(content)
         with pytest.raises(FormatError, match="damaged"):
             read(path)
 
@@ -107,7 +108,7 @@ def test_what_is_no_archive_is_refused(tmp_path, name, content):
 
 
 def test_a_file_too_large_for_a_document_is_refused(tmp_path, write_tar, write_zip, monkeypatch):
-    monkeypatch.setattr(_members, "_MAX_SIZE", 100)
+    monkeypatch.setattr(_members, "_MAX_MEMBER_BYTES", 100)
     bomb = {"top/bomb": b"0" * 101}
     for path in (write_tar(tmp_path / "a.tar.gz", bomb), write_zip(tmp_path / "a.zip", bomb)):
         with pytest.raises(FormatError, match="too many"):
@@ -118,10 +119,10 @@ def test_an_encrypted_zip_is_refused(tmp_path):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("top/1", b"secret")
-    whole = bytearray(stream.getvalue())
-    whole[6] |= 1  # the flag, in the file's own header and in the directory
-    whole[whole.index(b"PK\x01\x02") + 8] |= 1
-    (tmp_path / "a.zip").write_bytes(whole)
+    content = bytearray(stream.getvalue())
+    content[6] |= 1  # the flag in the header of the file and in the directory
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "a.zip").write_bytes(content)
     with pytest.raises(FormatError, match="password"):
         read(tmp_path / "a.zip")
 
@@ -131,10 +132,10 @@ def test_a_file_that_is_gone_is_an_error_of_storage(tmp_path):
         list(_members.read([tmp_path / "gone.sgm"], lambda name: True, "reading"))
 
 
-def test_progress_is_told(tmp_path, write_zip):
+def test_progress_is_reported(tmp_path, write_zip):
     paths = [write_zip(tmp_path / f"{k}.zip", FILES) for k in range(3)]
-    told = []
-    with progress.on_progress(lambda *step: told.append(step)):
-        list(_members.read(paths, is_wanted, "reading zips"))
-    assert told[0] == ("reading zips", 0, 3)
-    assert told[-1] == ("reading zips", 3, 3)
+    reports = []
+    with progress.on_progress(lambda *step: reports.append(step)):
+        list(_members.read(paths, is_accepted, "reading zips"))
+    assert reports[0] == ("reading zips", 0, 3)
+    assert reports[-1] == ("reading zips", 3, 3)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import _twenty_newsgroups as theirs
 
 from wordclass.corpus.datasets import newsgroups20
-from wordclass.corpus.datasets.newsgroups20 import stripped
+from wordclass.corpus.datasets.newsgroups20 import strip_parts
 from wordclass.corpus.reader import load_dataset, read_corpus
 from wordclass.errors import FormatError, InputError
 from wordclass.text.vectorizer import DocumentVectorizer
@@ -41,15 +41,15 @@ def test_posts_are_read_without_headers_footers_and_quotes(home):
 
 
 def test_what_to_strip_is_an_option(home):
-    whole = load_dataset("newsgroups20", home, strip=())
-    assert set(whole.train.texts) == {POST.format(number=number) for number in (10, 11, 12)}
+    dataset = load_dataset("newsgroups20", home, strip=())
+    assert set(dataset.train.texts) == {POST.format(number=number) for number in (10, 11, 12)}
     quotes = load_dataset("newsgroups20", home, strip="quotes")
     assert set(quotes.train.texts) == {text.replace("In article 1 he wrote:\n> why\n", "")
-                                       for text in whole.train.texts}  # fmt: skip
+                                       for text in dataset.train.texts}  # fmt: skip
 
 
 def test_an_unknown_thing_to_strip_is_refused(home):
-    with pytest.raises(InputError, match="strip has 'feet'; known: headers, footers, quotes"):
+    with pytest.raises(InputError, match="strip has 'feet'; expected any of headers, foo"):
         newsgroups20.load(home, strip=("headers", "feet"))
 
 
@@ -61,14 +61,14 @@ def test_the_order_is_shuffled_but_always_the_same(home, tmp_path, write_folder)
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
-def test_a_missing_part_is_told(tmp_path, write_tar, part):
+def test_a_missing_split_is_an_error(tmp_path, write_tar, part):
     files = {name: data for name, data in FILES.items() if part not in name}
     write_tar(tmp_path / "20news-bydate.tar.gz", files)
     with pytest.raises(FormatError, match=r"20news-bydate.tar.gz: there are no t\w+ documents"):
         newsgroups20.load(tmp_path)
 
 
-ONCE = pytest.mark.xdist_group("newsgroups20")  # which reads it once
+ONCE = pytest.mark.xdist_group("newsgroups20")  # one process reads it once
 
 
 @pytest.fixture(scope="module")
@@ -113,26 +113,26 @@ POSTS = st.lists(LINES, max_size=12).map("\n".join)
 
 @given(POSTS)
 def test_each_rule_is_that_of_scikit_learn(post):
-    assert stripped(post, ["headers"]) == theirs.strip_newsgroup_header(post)
-    assert stripped(post, ["footers"]) == theirs.strip_newsgroup_footer(post)
-    assert stripped(post, ["quotes"]) == theirs.strip_newsgroup_quoting(post)
+    assert strip_parts(post, ["headers"]) == theirs.strip_newsgroup_header(post)
+    assert strip_parts(post, ["footers"]) == theirs.strip_newsgroup_footer(post)
+    assert strip_parts(post, ["quotes"]) == theirs.strip_newsgroup_quoting(post)
 
 
 @given(POSTS)
 def test_all_rules_together_are_those_of_scikit_learn_in_its_order(post):
     expected = theirs.strip_newsgroup_footer(theirs.strip_newsgroup_header(post))
     expected = theirs.strip_newsgroup_quoting(expected)
-    assert stripped(post, ["quotes", "footers", "headers"]) == expected
+    assert strip_parts(post, ["quotes", "footers", "headers"]) == expected
 
 
 @pytest.mark.parametrize("kinds", [(), ("quotes",), ("headers", "footers")])
 def test_only_what_is_named_is_stripped(kinds):
     post = "From: me\n\n> why\nbecause\n\nme"
-    left = stripped(post, kinds)
-    assert ("From" in left) == ("headers" not in kinds)
-    assert ("> why" in left) == ("quotes" not in kinds)
-    assert left.endswith("\n\nme") == ("footers" not in kinds)
+    remainder = strip_parts(post, kinds)
+    assert ("From" in remainder) == ("headers" not in kinds)
+    assert ("> why" in remainder) == ("quotes" not in kinds)
+    assert remainder.endswith("\n\nme") == ("footers" not in kinds)
 
 
 def test_a_post_may_be_empty():
-    assert stripped("", ("headers", "footers", "quotes")) == ""
+    assert strip_parts("", ("headers", "footers", "quotes")) == ""

@@ -78,9 +78,9 @@ def test_the_topics_of_the_corrected_file_are_preferred(home, ending):
     assert dataset.test.labels == [["GCAT"]]
 
 
-def test_a_damaged_line_of_topics_is_told(home):
+def test_a_damaged_line_of_topics_is_refused(home):
     (home / "rcv1-v2.topics.qrels").write_bytes(b"E11 2286 1\nE11 x 1\n")
-    with pytest.raises(FormatError, match=r"rcv1-v2.topics.qrels, line 2: expected a topic"):
+    with pytest.raises(FormatError, match=r"topics.qrels, line 2: the line .*; expected a topic"):
         rcv1.load(home)
 
 

@@ -110,7 +110,7 @@ def test_a_damaged_file_is_refused_with_its_line(load, damaged, line, reason):
     assert str(caught.value.path).endswith("reuters21578.tar.gz/reut2-000.sgm")
 
 
-def test_a_missing_file_is_told(load):
+def test_a_missing_file_is_an_error(load):
     with pytest.raises(FormatError, match=r"reut2-000\.sgm is missing"):
         load({name: data for name, data in FILES.items() if "000" not in name})
 

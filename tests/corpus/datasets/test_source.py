@@ -30,7 +30,7 @@ def test_what_is_missing_is_told_with_all_it_takes_to_get_it(tmp_path):
     assert "\n" not in message
 
 
-def test_what_is_here_is_found(tmp_path):
+def test_files_of_the_corpus_are_located(tmp_path):
     assert SOURCE.find_companion(tmp_path) is None
     for name in ("made-up.zip", "topics.txt"):
         (tmp_path / name).write_text("")
@@ -44,17 +44,17 @@ def test_downloads_go_to_the_own_folder(tmp_path, monkeypatch):
     assert not SOURCE.is_complete_download
 
 
-def test_what_may_not_be_downloaded_is_told(tmp_path):
+def test_a_corpus_that_may_not_be_downloaded_is_an_error(tmp_path):
     secret = Source("secret", "", "", "", "ask its owner", files=("x",))
-    with pytest.raises(InputError, match="secret cannot be downloaded by wordclass: ask its owner"):
+    with pytest.raises(InputError, match="secret cannot be downloaded by wordclass; ask its owner"):
         secret.fetch(tmp_path)
 
 
-def test_what_may_be_downloaded_is_told_with_the_command_and_the_last_link():
+def test_the_advice_has_the_command_and_the_last_address():
     download = Download("a.zip", ("https://example.org/5", "https://example.org/a.zip"))
-    told = replace(SOURCE, advice="", download=download).how_to_get
-    assert told == (
-        "Run `wordclass datasets made_up --download`, or fetch a.zip from https://example.org/a.zip"
+    advice = replace(SOURCE, advice="", download=download).how_to_get
+    assert advice == (
+        "Run `wordclass datasets made_up --download`, or download a.zip from https://example.org/a.zip"
     )
 
 

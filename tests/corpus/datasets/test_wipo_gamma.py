@@ -20,11 +20,11 @@ ABSTRACT = (
 )
 
 
-def patent(name, main, *others, abstract=ABSTRACT):
+def patent(name, main, *secondary, abstract=ABSTRACT):
     symbols = "".join(
         f'<classification-ipcr computed="from_ecla_to_ipc_SG" generated_main_IPC="{is_main}">'
         f"{symbol}</classification-ipcr>\n"
-        for is_main, listed in (("true", main), ("false", others))
+        for is_main, listed in (("true", main), ("false", secondary))
         for symbol in listed
     )
     return PATENT.format(name=name, symbols=symbols, abstract=abstract.format(name=name)).encode()
@@ -77,7 +77,7 @@ def test_all_labels_make_it_multilabel(home):
     assert dataset.train.labels == [["A61K", "B01D"], ["B01D"]]
 
 
-def test_main_groups_have_a_split_of_their_own(home):
+def test_main_groups_have_another_split(home):
     dataset = load_dataset("wipo_gamma", home, level="main_group", labels="all")
     assert dataset.train.labels == [["A61K 31/00", "A61K 9/00", "B01D 3/00"]]
     assert dataset.test.labels == [["B01D 3/00"]]
@@ -121,7 +121,7 @@ def test_unpacked_files_give_the_same(home, tmp_path, write_folder):
     assert load_dataset("wipo_gamma", tmp_path / "other") == wipo_gamma.load(home)
 
 
-def test_missing_lists_are_told(tmp_path, write_zip):
+def test_missing_lists_are_an_error(tmp_path, write_zip):
     write_zip(tmp_path / "EnglishWipoGamma2.zip", SECOND)
     with pytest.raises(FormatError, match=r"testset_en_sc.parts, trainset_en_sc.parts are missing"):
         wipo_gamma.load(tmp_path)
@@ -130,7 +130,11 @@ def test_missing_lists_are_told(tmp_path, write_zip):
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("TrainTestSpits/testset_en_sc.parts", b"a.xml,A01B\nb.xml\n", "line 2: expected a file"),
+        (
+            "TrainTestSpits/testset_en_sc.parts",
+            b"a.xml,A01B\nb.xml\n",
+            "line 2: no comma",
+        ),
         ("b/EP-2-A1.xml", b"<patent-document>\n<x>", "line 2: not well-formed"),
         ("b/EP-2-A1.xml", b"<patent-document/>", None),
     ],

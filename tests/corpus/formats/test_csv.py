@@ -135,7 +135,7 @@ def test_a_truncated_gzip_file_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_found_out(tmp_path, delimiter):
+def test_the_delimiter_is_detected(tmp_path, delimiter):
     rows = [["id", "text", "label"], *([str(k), "a, b; c | d\te", "x"] for k in range(3))]
     file = io.StringIO()
     standard_csv.writer(file, delimiter=delimiter).writerows(rows)
@@ -143,7 +143,7 @@ def test_the_delimiter_is_found_out(tmp_path, delimiter):
     assert (records.texts, records.labels) == (["a, b; c | d\te"] * 3, [["x"]] * 3)
 
 
-def test_a_delimiter_that_is_given_decides(tmp_path):
+def test_the_option_delimiter_decides(tmp_path):
     content = "text;label\nx,y;a\n"
     assert read(tmp_path, content).texts == ["x,y"]
     assert refusal(tmp_path, content, delimiter=",")[0] == 1
@@ -177,8 +177,8 @@ def test_columns_of_0_and_1_are_classes(tmp_path):
     assert "'art' is 'maybe'; expected 0 or 1 in each of several label fields" in reason
     path = tmp_path / "docs.csv"
     path.write_text("text,sci,art\nx,1,0\ny,0,1\n")
-    one_each = LabelledCorpus(["x", "y"], ["sci", "art"], False)
-    assert read_corpus(path, label_field=["sci", "art"]) == one_each
+    corpus_of_flags = LabelledCorpus(["x", "y"], ["sci", "art"], False)
+    assert read_corpus(path, label_field=["sci", "art"]) == corpus_of_flags
     assert read_corpus(path, label_field="sci").labels == ["1", "0"]
 
 
@@ -200,7 +200,7 @@ def test_cells_are_one_label_where_nothing_separates_labels(tmp_path, separator)
         (["a, b", "a", "b"], "looks like several labels, separated by ','"),
     ],
 )
-def test_cells_that_look_otherwise_separated_are_told(tmp_path, cells, message):
+def test_cells_that_seem_to_have_another_separator_give_a_warning(tmp_path, cells, message):
     rows = "".join(f'x,"{cell}"\n' for cell in cells * 4)
     with pytest.warns(UserWarning, match=f"docs.csv: .*{message}.*label_separator="):
         read(tmp_path, f"text,label\n{rows}")
@@ -228,9 +228,10 @@ def test_cells_as_they_usually_are_give_no_warning(tmp_path, cells):
 @pytest.mark.parametrize("name", ["reuters21578_modapte", "goemotions", "20ng_bydate_stripped"])
 def test_real_corpora_give_no_warning(shared_data, tmp_path, name):
     corpus = read_corpus(shared_data(f"{name}.jsonl.zst"))
-    labels = [given if corpus.is_multilabel else [given] for given in corpus.labels]
-    rows = "".join(f'x,"{";".join(map(str, given))}"\n' for given in labels)
-    assert read(tmp_path, f"text,label\n{rows}").labels == [[*map(str, each)] for each in labels]
+    lists = corpus.labels if corpus.is_multilabel else [[label] for label in corpus.labels]
+    label_lists = [[*map(str, labels)] for labels in lists]
+    rows = "".join(f'x,"{";".join(labels)}"\n' for labels in label_lists)
+    assert read(tmp_path, f"text,label\n{rows}").labels == label_lists
 
 
 def test_a_message_lists_a_few_of_many_columns(tmp_path):

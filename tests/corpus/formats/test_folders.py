@@ -58,7 +58,7 @@ def test_folders_named_as_splits_are_classes_where_they_hold_files_only(tmp_path
     assert read_corpus(tmp_path).labels == ["test", "train"]
 
 
-def test_folders_named_as_splits_are_classes_where_there_are_others(tmp_path):
+def test_folders_named_as_splits_are_classes_next_to_other_folders(tmp_path):
     lay_out(tmp_path, {"train/a/1": "x", "plane/1": "y"})
     assert read_corpus(tmp_path).labels == ["plane", "train"]
 

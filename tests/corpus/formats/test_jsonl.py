@@ -45,7 +45,7 @@ def test_json_that_python_cannot_take_is_an_error_with_its_line(tmp_path, value)
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "description"),
     [
         ("5", "number 5"),
         ("[1]", "a list"),
@@ -54,15 +54,15 @@ def test_json_that_python_cannot_take_is_an_error_with_its_line(tmp_path, value)
         ("true", "true"),
     ],
 )
-def test_a_line_that_is_no_object_says_what_it_is(tmp_path, line, found):
+def test_a_line_that_is_no_object_says_what_it_is(tmp_path, line, description):
     number, reason = refusal(tmp_path, GOOD, line)
     assert number == 2
-    assert found in reason
+    assert description in reason
     assert "expected an object" in reason
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("value", "description"),
     [
         ("5", "the number 5"),
         ("0.5", "the number 0.5"),
@@ -72,10 +72,10 @@ def test_a_line_that_is_no_object_says_what_it_is(tmp_path, line, found):
         ("{}", "an object"),
     ],
 )
-def test_a_text_that_is_no_string_is_an_error_and_never_turned_into_one(tmp_path, value, found):
+def test_a_text_that_is_not_a_string_is_an_error(tmp_path, value, description):
     line, reason = refusal(tmp_path, GOOD, f'{{"text": {value}, "labels": ["a"]}}')
     assert line == 2
-    assert reason == f"field 'text' is {found}; expected a string"
+    assert reason == f"field 'text' is {description}; expected a string"
 
 
 @pytest.mark.parametrize(

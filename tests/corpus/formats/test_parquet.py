@@ -61,7 +61,7 @@ def test_what_pyarrow_writes_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "found"),
+    ("column", "description"),
     [
         ([1.5], "is the number 1.5"),
         ([True], "is true"),
@@ -71,13 +71,13 @@ def test_what_pyarrow_writes_is_read(tmp_path):
         ([b"a"], "is a bytes"),
     ],
 )
-def test_a_label_of_another_type_is_told_with_its_row(tmp_path, column, found):
+def test_a_label_of_another_type_is_told_with_its_row(tmp_path, column, description):
     reason = refusal(tmp_path, {"text": ["x"], "label": pl.Series(column)})
-    assert reason == f"row 1: field 'label' {found}; expected strings or whole numbers"
+    assert reason == f"row 1: field 'label' {description}; expected strings or whole numbers"
 
 
 @pytest.mark.parametrize(
-    ("column", "found"),
+    ("column", "description"),
     [
         ([5], "the number 5"),
         ([1.5], "the number 1.5"),
@@ -86,9 +86,9 @@ def test_a_label_of_another_type_is_told_with_its_row(tmp_path, column, found):
         ([None], "null"),
     ],
 )
-def test_a_text_that_is_no_string_is_told_with_its_row(tmp_path, column, found):
+def test_a_text_that_is_no_string_is_told_with_its_row(tmp_path, column, description):
     reason = refusal(tmp_path, {"text": pl.Series(column), "label": ["a"]})
-    assert reason == f"row 1: field 'text' is {found}; expected a string"
+    assert reason == f"row 1: field 'text' is {description}; expected a string"
 
 
 @pytest.mark.parametrize(
@@ -172,6 +172,6 @@ def test_a_damaged_file_ends_in_an_error_and_not_the_process(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_every_text_of_valid_unicode_is_kept(tmp_path):
+def test_every_text_of_valid_unicode_stays(tmp_path):
     texts = ["", " ", "\0", "\r\n", "\ufeffa", "\u2028", "日本 😀", "a" * 70_000]
     assert read(tmp_path, {"text": texts, "label": texts[::-1]}).texts == texts

@@ -1,6 +1,8 @@
-"""Data sets by name: one file each.
+"""Catalogue of datasets. The name of a file is the name of a dataset.
 
-An entry defines `load(home, **options) -> Dataset`, which reads or builds the data set, found below
-the folder `home` or in that of `WORDCLASS_DATA`, and says what to do where something is missing;
-and `SOURCE`, a `Source`: what the documents are, where they come from and under which license.
+An entry defines
+
+- `load(home, **options) -> Dataset`, which reads or builds the dataset from the folder `home` or
+  the folder of `WORDCLASS_DATA`. If something is missing, the error says how to get it;
+- `SOURCE`, a `Source` that describes the documents, their origin and their license.
 """

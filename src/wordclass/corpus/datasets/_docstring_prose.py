@@ -1,7 +1,7 @@
-"""The docstrings of the installed packages, read from their source files and turned into prose.
+"""Docstrings of installed packages, read from their source files and converted to prose.
 
-The files are parsed, not imported: importing has side effects, needs optional packages and would
-make the corpus depend on what else is installed.
+The files are parsed and not imported, because an import has side effects, needs optional packages
+and would make the corpus depend on other installed packages.
 """
 
 import ast
@@ -19,8 +19,8 @@ from typing import NamedTuple
 from wordclass import progress
 
 _PACKAGES = ("numpy", "scipy", "sklearn")
-# tests, what was copied from elsewhere (numpy._utils holds an old `inspect`), and tools beside the
-# library proper
+# tests, copies of other projects (numpy._utils holds an old `inspect`), and tools that are not part
+# of the library itself
 _TESTS = {"test", "testing", "tests"}
 _COPIES = {"_utils", "array_api_compat", "array_api_extra", "externals"}
 _TOOLS = {"_pyinstaller", "_typing", "code_generators", "distutils", "f2py", "typing"}
@@ -30,22 +30,22 @@ _CUT_SECTIONS = {"see also", "references", "examples", "example", "methods", "at
 _UNDERLINE = re.compile(r"\s*([-=~^*#+\"'`])\1{2,}\s*")
 _DIRECTIVE = re.compile(r"\s*\.\. ?(\S|$)")
 _PROMPT = re.compile(r"\s*(>>>|In \[\d+\]:)")
-# a paragraph with one of these speaks about the file, not about what the object does
+# a paragraph with one of these words is about the file, not about the object
 _LEGAL = ("copyright", "license", "licence", "warranty", "all rights reserved")
 _CREDIT = re.compile(r"^[ \t]*([Aa]uthors?:|([Ww]ritten|[Cc]ontributed) by).*", re.MULTILINE)
 
-# in this order; one pattern for all takes twice the time
+# applied in this order, as one combined pattern takes twice the time
 _NOISE = (
-    re.compile(r":[\w:+-]+:`[^`]*`|\[\w+\]_"),  # roles with what they point to, footnotes
+    re.compile(r":[\w:+-]+:`[^`]*`|\[\w+\]_"),  # roles with their targets, footnotes
     re.compile(r"%\(\w+\)[a-z]|\$?\{\w*\}"),  # templates
     re.compile(r"(?<![\w.+@-])[\w.+-]+(?:://|@\w)[^\s<>)\]`]*"),  # URLs, addresses
     re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.\w+)+"),  # dotted paths
     re.compile(r"[Ss]cikit[-_]learn\w*"),  # the other name of sklearn
     re.compile(r"`_{1,2}(?!\w)|[`|]|\*\*|::(?=\s|$)|>>>|<\s*>|[-=~+^]{3,}"),  # markup
 )
-# "Read more in the :ref:`User Guide <...>`." sends the reader elsewhere and says nothing itself
+# sentences such as "Read more in the :ref:`User Guide <...>`." have no content of their own
 _POINTER = re.compile(r"[^.]*:(?:ref|doc):`[^`]*`[^.]*\.?")
-# punctuation alone between spaces: it belonged to what was removed
+# punctuation between spaces, which belonged to removed text
 _ORPHAN = re.compile(r"[^\w=<>+/]+|[^\w\s]{3,}")
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
@@ -60,9 +60,9 @@ class SourceFile(NamedTuple):
 
 
 class Docstring(NamedTuple):
-    """What a public object says about itself.
+    """The docstring of a public object.
 
-    `name` is the qualified name within the module; that of the module itself is empty.
+    `name` is the qualified name within the module, and "" for the module itself.
     """
 
     area: str
@@ -72,7 +72,7 @@ class Docstring(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """The module and the top-level object: a method belongs to its class."""
+        """Module and top-level object. A method belongs to its class."""
         return f"{self.module}:{self.name.partition('.')[0]}"
 
 
@@ -82,53 +82,56 @@ def read_all(areas: Collection[str]) -> list[Docstring]:
     Parameters
     ----------
     areas : collection of str
-        Names of modules or packages. A module belongs to the longest name it starts with, so
-        that "numpy" does not hold "numpy.ma" where both are given.
+        Names of modules or packages. A module belongs to the longest of these names that it starts
+        with, so "numpy" does not include "numpy.ma" if both are areas.
     """
-    found: list[Docstring] = []
+    docstrings: list[Docstring] = []
     was_enabled = gc.isenabled()
-    # the collector would walk the syntax trees, which hold no cycles: a third of the time
+    # the collector would walk the syntax trees, which have no cycles, and take a third of the time
     gc.disable()
     try:
         for file in progress.track(find_files(areas), "reading docstrings"):
-            found += read_file(file)
+            docstrings += read_file(file)
     finally:
         if was_enabled:
             gc.enable()
-    # stable: of two definitions with one name, the first in the file comes first
-    return sorted(found, key=lambda docstring: docstring[:3])
+    # sorting is stable, so definitions of the same name keep their order
+    return sorted(docstrings, key=lambda docstring: docstring[:3])
 
 
 def find_files(areas: Collection[str]) -> list[SourceFile]:
-    """List the source files of some areas, sorted by module: no other file is looked at."""
+    """List the source files of some areas, sorted by module, without visiting other files."""
     files = []
     for root, package, path in _candidates(areas):
-        place = path.relative_to(root)
-        parts = place.parent.parts if place.stem == "__init__" else place.with_suffix("").parts
+        relative_path = path.relative_to(root)
+        is_package = relative_path.stem == "__init__"
+        parts = (relative_path.parent if is_package else relative_path.with_suffix("")).parts
         module = ".".join(filter(None, (package, *parts))).removeprefix("_py")
-        # _bws_test.py and the like hold statistical tests
-        is_test = place.stem.startswith("test_") or {*place.parts} & (_TESTS | _COPIES | _TOOLS)
+        # files such as _bws_test.py hold statistical tests and are kept
+        is_test = relative_path.stem.startswith("test_")
+        is_foreign = {*relative_path.parts} & (_TESTS | _COPIES | _TOOLS)
+        is_dropped = is_test or is_foreign or relative_path.stem in _DROPPED_FILES
         area = _area_of(module, areas)
-        if area and not is_test and place.stem not in _DROPPED_FILES:
+        if area and not is_dropped:
             files.append(SourceFile(area, module, path))
     return sorted(files, key=lambda file: (file.module, str(file.path)))
 
 
 def _candidates(areas: Collection[str]) -> Iterator[tuple[Path, str, Path]]:
-    """Go through the files at or below the areas: (root, package, path)."""
+    """Yield (root, package, path) of all files at or below the areas."""
     packages = {area.partition(".")[0] for area in areas} & set(_PACKAGES)
     standard = Path(sysconfig.get_paths()["stdlib"])
     for name in (area for area in areas if area.partition(".")[0] not in packages):
-        # decimal.py and the like hand on to _pydecimal.py, where the docstrings are
+        # the docstrings of modules such as decimal.py are in _pydecimal.py
         modules = (standard / f"{name}.py", standard / f"_py{name}.py")
         for path in (*filter(Path.is_file, modules), *(standard / name).rglob("*.py")):
             yield standard, "", path
     for package in packages:
-        # of a top-level package, find_spec imports nothing
+        # find_spec does not import a top-level package
         spec = importlib.util.find_spec(package)
-        for place in (spec and spec.submodule_search_locations) or ():
-            for path in Path(place).rglob("*.py"):
-                yield Path(place), package, path
+        for location in (spec and spec.submodule_search_locations) or ():
+            for path in Path(location).rglob("*.py"):
+                yield Path(location), package, path
 
 
 def _area_of(module: str, areas: Collection[str]) -> str:
@@ -138,10 +141,10 @@ def _area_of(module: str, areas: Collection[str]) -> str:
 
 
 def read_file(file: SourceFile) -> Iterator[Docstring]:
-    """Read the docstrings of the public objects of one file; none where it does not parse."""
+    """Read the docstrings of the public objects of a file, or none if the file cannot be parsed."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes in other people's code
+            warnings.simplefilter("ignore")  # invalid escapes in the parsed code
             tree = ast.parse(file.path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
@@ -154,7 +157,7 @@ def read_file(file: SourceFile) -> Iterator[Docstring]:
 
 
 def _documented(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
-    """Go through the definitions in a module or class, also those under `if` and `try`."""
+    """Yield names and docstrings of all definitions in a module or class, at any depth."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             if text := ast.get_docstring(child):
@@ -162,24 +165,24 @@ def _documented(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
             if isinstance(child, ast.ClassDef):
                 yield from _documented(child, f"{prefix}{child.name}.")
         elif isinstance(child, ast.Expr):
-            yield from _added(child.value)
+            yield from _read_newdoc(child.value)
         elif isinstance(child, ast.stmt | ast.excepthandler):
             yield from _documented(child, prefix)
 
 
-def _added(call: ast.expr) -> Iterator[tuple[str, str]]:
-    """Read what a call of `add_newdoc` says of a compiled object, where it is written out.
+def _read_newdoc(call: ast.expr) -> Iterator[tuple[str, str]]:
+    """Read the docstrings of a compiled object from a literal call of `add_newdoc`.
 
-    numpy calls it with (place, object, text), (place, object, (method, text)) or a list of such
+    numpy calls it with (module, object, text), (module, object, (method, text)) or a list of such
     pairs, scipy with (object, text).
     """
     if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "add_newdoc":
         return
     try:
-        *_, name, said = (ast.literal_eval(argument) for argument in call.args)
-    except (TypeError, ValueError):  # the text is computed, or there is none
+        *_, name, docs = (ast.literal_eval(argument) for argument in call.args)
+    except (TypeError, ValueError):  # the text is computed or missing
         return
-    for entry in said if isinstance(said, list) else [said]:
+    for entry in docs if isinstance(docs, list) else [docs]:
         match entry:
             case str(text):
                 yield f"{name}", cleandoc(text)
@@ -188,7 +191,7 @@ def _added(call: ast.expr) -> Iterator[tuple[str, str]]:
 
 
 def words_of(names: Iterable[str]) -> frozenset[str]:
-    """Split names into the words that give them away: the parts, and the parts of the parts.
+    """Split names into the words that reveal them: their parts, and the parts of these.
 
     Examples
     --------
@@ -205,10 +208,10 @@ def clean(docstring: str, hidden_words: frozenset[str]) -> str:
     Parameters
     ----------
     docstring
-        Without the indentation of the code, as `inspect.cleandoc` leaves it.
+        The docstring without indentation, as `inspect.cleandoc` returns it.
     hidden_words
-        Words to leave out, in lower case. They are the same for every document: were only a
-        document's own class left out, its absence would give the class away.
+        Words to leave out, in lower case. They are the same for all documents, because leaving out
+        only the class of the document would reveal it.
     """
     lines = _without_code(_without_directives(_without_sections(docstring.splitlines())))
     prose = " ".join(_without_asides(lines))
@@ -219,12 +222,12 @@ def clean(docstring: str, hidden_words: frozenset[str]) -> str:
 
 
 def count_words(text: str) -> int:
-    """Count the pieces between spaces that hold two letters in a row: numbers are no words."""
+    """Count the words, which are pieces between spaces with two letters in a row."""
     return sum(_LETTERS.search(piece) is not None for piece in text.split())
 
 
 def _without_sections(lines: list[str]) -> Iterator[str]:
-    """Leave out the sections that list other things, and the headings of all sections."""
+    """Leave out sections such as See Also, and the headings of all sections."""
     is_cut = False
     for line, below in pairwise([*lines, ""]):
         if line.strip() and _UNDERLINE.fullmatch(below):
@@ -234,8 +237,8 @@ def _without_sections(lines: list[str]) -> Iterator[str]:
 
 
 def _without_directives(lines: Iterable[str]) -> Iterator[str]:
-    """Leave out directives, footnotes and comments of reStructuredText with what is below them."""
-    indent: int | None = None  # of the directive we are in
+    """Leave out directives, footnotes and comments of reStructuredText with their content."""
+    indent: int | None = None  # of the current directive
     for line in lines:
         depth = len(line) - len(line.lstrip())
         if indent is not None and line.strip() and depth <= indent:
@@ -247,28 +250,28 @@ def _without_directives(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _without_code(lines: Iterable[str]) -> list[str]:
-    """Leave out what was typed at a prompt, what was answered and the line that announces it.
+    """Leave out examples with a prompt, their output and the line that announces them.
 
-    The answer ends at an empty line.
+    The output ends at an empty line.
     """
-    kept: list[str] = []
+    prose: list[str] = []
     is_code = False
     for line in lines:
         if not is_code and _PROMPT.match(line):
             is_code = True
-            while kept and not kept[-1].strip():
-                kept.pop()
-            if kept and kept[-1].rstrip().endswith(":"):
-                kept.pop()
+            while prose and not prose[-1].strip():
+                prose.pop()
+            if prose and prose[-1].rstrip().endswith(":"):
+                prose.pop()
         elif not line.strip():
             is_code = False
         if not is_code:
-            kept.append(line)
-    return kept
+            prose.append(line)
+    return prose
 
 
 def _without_asides(lines: list[str]) -> Iterator[str]:
-    """Go through the paragraphs, without those on legal matters and without pointers elsewhere."""
+    """Yield the paragraphs, without legal ones and without references to other pages."""
     for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
         lowered = paragraph.lower()
         if not any(word in lowered for word in _LEGAL):

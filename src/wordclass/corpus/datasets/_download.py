@@ -1,6 +1,6 @@
-"""Fetch a file: checked, resumed where it was cut off, and complete or not there at all.
+"""Download of a file with resumption, a checksum and an atomic rename.
 
-pooch does not resume: a break near the end of a large corpus would cost all that came.
+pooch does not resume, so a lost connection near the end of a large corpus would cost everything.
 """
 
 import hashlib
@@ -21,24 +21,24 @@ from wordclass import progress
 from wordclass.errors import FormatError, MissingDataError
 from wordclass.storage.files import as_storage_error
 
-_CHUNK = 1 << 17
-_SECONDS = 30  # without a byte, after which a connection counts as dead
-_ABANDONED = 90  # seconds without a byte, after which a part belongs to nobody
-_TRIES = 3
+_CHUNK_BYTES = 1 << 17
+_TIMEOUT_SECONDS = 30
+_ABANDONED_SECONDS = 90  # age after which the partial file of another process can be claimed
+_MAX_TRIES = 3
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file that anybody may fetch.
+    """A file that anybody may download.
 
     Parameters
     ----------
     file : str
-        The name it gets.
+        Name of the local file.
     urls : tuple of str
-        Where it is, the preferred place first.
+        Addresses of the file, the preferred one first.
     sha256 : str, optional
-        Its checksum; None where nobody published one that we could check.
+        Checksum of the file. None if no checksum is published.
     """
 
     file: str
@@ -47,26 +47,29 @@ class Download:
 
 
 class _FailedError(Exception):
-    """A place did not give the file; the rest of it may still come, or all came and is wrong."""
+    """An address did not deliver the file. It can be resumed, or has the wrong content."""
 
-    def __init__(self, reason: str, *, may_go_on: bool = False, is_wrong: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, can_resume: bool = False, is_wrong_file: bool = False
+    ) -> None:
         super().__init__(reason)
-        self.may_go_on, self.is_wrong = may_go_on, is_wrong
+        self.can_resume = can_resume
+        self.is_wrong_file = is_wrong_file
 
 
 def fetch(download: Download, folder: Path) -> Path:
-    """Put the file into the folder and return its path; nothing is done where it is there.
+    """Download a file into a folder, unless it is there, and return its path.
 
-    What came of a download that was cut off is kept beside it, and the next try goes on from
-    there. Several processes may fetch the same file at once: each writes its own part, and each
-    puts a complete file in place.
+    An interrupted download leaves a partial file, from which the next attempt resumes. Several
+    processes may download the same file at the same time. Each writes its own partial file and
+    renames it when it is complete.
 
     Raises
     ------
     MissingDataError
-        No place gave the file: no internet, not found, cut off again and again.
+        No address delivered the file: no internet, not found, or interrupted again and again.
     FormatError
-        Something else came: its checksum is wrong. It was thrown away.
+        The checksum of the downloaded file is wrong. The file is deleted.
     StorageError
         The folder cannot be written.
     """
@@ -77,7 +80,7 @@ def fetch(download: Download, folder: Path) -> Path:
     with as_storage_error(target, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         version = folder / f".{download.file}.version"
-        with _part_of(target) as part:
+        with _partial_file(target) as part:
             for url in download.urls:
                 try:
                     _fetch_from(url, download, part, version)
@@ -87,108 +90,116 @@ def fetch(download: Download, folder: Path) -> Path:
                     os.replace(part, target)
                     version.unlink(missing_ok=True)
                     return target
-    told = "; ".join(f"{url}: {error}" for url, error in failures)
-    if any(error.is_wrong for _, error in failures):
-        raise FormatError(target, None, f"what was fetched is not the file, nothing kept ({told})")
+    reasons = "; ".join(f"{url}: {error}" for url, error in failures)
+    if any(error.is_wrong_file for _, error in failures):
+        problem = f"the downloaded file has a wrong checksum and was deleted ({reasons})"
+        raise FormatError(target, None, problem, hint="try again later")
     raise MissingDataError(
-        f"{download.file} could not be downloaded ({told}); try again, or fetch it by other means "
-        f"and put it into {folder}"
+        f"{download.file} could not be downloaded ({reasons})",
+        hint=f"try again, or get it by other means and put it into {folder}",
     )
 
 
 @contextmanager
-def _part_of(target: Path) -> Iterator[Path]:
-    """Claim what earlier tries left, or an empty part; what is left afterwards can be claimed.
+def _partial_file(target: Path) -> Iterator[Path]:
+    """Claim the partial file of an earlier attempt, or a new name, and release it at the end.
 
-    Renaming is atomic, so a part has one owner. One that was left by a process that was killed is
-    known by its age. Of several, one is kept.
+    Renaming is atomic, so a partial file has one owner. The partial file of a killed process is
+    recognized by its age. Only one of several is kept.
     """
-    own = target.with_name(f".{target.name}.part-{uuid4().hex}")
-    for left in sorted(target.parent.glob(f".{target.name}.part*")):
+    claimed = target.with_name(f".{target.name}.part-{uuid4().hex}")
+    for path in sorted(target.parent.glob(f".{target.name}.part*")):
         with suppress(OSError):
-            status = left.lstat()
-            is_free = left.name.endswith(".part") or time.time() - status.st_mtime > _ABANDONED
-            if is_free and stat.S_ISREG(status.st_mode):  # a pipe would be waited for
-                os.replace(left, own)
+            status = path.lstat()
+            is_free = (
+                path.name.endswith(".part") or time.time() - status.st_mtime > _ABANDONED_SECONDS
+            )
+            if is_free and stat.S_ISREG(status.st_mode):  # opening a pipe would block
+                os.replace(path, claimed)
     try:
-        yield own
+        yield claimed
     finally:
         with suppress(OSError):
-            os.replace(own, target.with_name(f".{target.name}.part"))
+            os.replace(claimed, target.with_name(f".{target.name}.part"))
 
 
 @contextmanager
 def _network() -> Iterator[None]:
-    """Tell trouble with the net from trouble with the disk: both are OSError."""
+    """Convert network errors, as errors of the network and of the disk are both OSError."""
     try:
         yield
     except urllib.error.HTTPError as error:
         error.close()
-        raise _FailedError(f"the server says {error.code} {error.reason}") from error
+        raise _FailedError(f"the server answered {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
-        raise _FailedError(f"not reached: {error.reason}") from error
+        raise _FailedError(f"cannot be reached: {error.reason}") from error
     except (OSError, http.client.HTTPException) as error:
-        raise _FailedError(str(error) or type(error).__name__, may_go_on=True) from error
+        raise _FailedError(str(error) or type(error).__name__, can_resume=True) from error
 
 
 def _fetch_from(url: str, download: Download, part: Path, version: Path) -> None:
-    """Fill the part from one place, going on where the connection breaks, and check it.
+    """Complete the partial file from one address, resuming lost connections, and check it.
 
-    `version` is the file that keeps what the server calls the version of the part. A server that
-    was silent until the connection counted as dead is not asked again unless something came.
+    `version` is the file with the server's version tag of the partial file. After a timeout the
+    server is asked again only if some bytes arrived.
     """
-    for remaining in reversed(range(_TRIES)):
+    for remaining in reversed(range(_MAX_TRIES)):
         size_before = _size_of(part)
         try:
-            _continue(url, download, part, version)
+            _resume(url, download, part, version)
             break
         except _FailedError as error:
             is_silent = isinstance(error.__cause__, TimeoutError) and _size_of(part) == size_before
-            if is_silent or not (error.may_go_on and remaining):
+            if is_silent or not (error.can_resume and remaining):
                 raise
     with part.open("rb+") as file:
         os.fsync(file.fileno())
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if download.sha256 not in (None, found):
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if download.sha256 not in (None, sha256):
         part.unlink()
         version.unlink(missing_ok=True)
-        raise _FailedError(f"its sha256 is {found}, expected {download.sha256}", is_wrong=True)
+        raise _FailedError(
+            f"its sha256 is {sha256}, expected {download.sha256}", is_wrong_file=True
+        )
 
 
 def _size_of(part: Path) -> int:
     return part.stat().st_size if part.is_file() else 0
 
 
-def _continue(url: str, download: Download, part: Path, version: Path) -> None:
-    """Ask for what the part lacks, and append it; or for all, and begin anew."""
-    start, headers = _what_to_ask(download, part, version)
+def _resume(url: str, download: Download, part: Path, version: Path) -> None:
+    """Request the missing bytes and append them, or request the whole file and start again."""
+    start, headers = _range_request(download, part, version)
     request = urllib.request.Request(url, headers=headers)
     try:
         with _network():
-            response = urllib.request.urlopen(request, timeout=_SECONDS)
+            response = urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS)
     except _FailedError as error:
         cause = error.__cause__
         if not (start and isinstance(cause, urllib.error.HTTPError) and cause.code == 416):
             raise
         if cause.headers.get("Content-Range", "").endswith(f"/{start}"):
-            return  # there is no more, because all is here
+            return  # the partial file is complete
         part.unlink()
-        raise _FailedError("what came before is no part of the file", may_go_on=True) from error
+        raise _FailedError(
+            "the partial file does not belong to this file", can_resume=True
+        ) from error
     with response:
         content_range = response.headers.get("Content-Range", "")
         if response.status != 206 or not content_range.startswith(f"bytes {start}-"):
             start = 0
-            # a weak tag, W/"...", does not promise the same bytes
-            tag, date = (response.headers.get(each, "") for each in ("ETag", "Last-Modified"))
+            # a weak tag, W/"...", does not guarantee the same bytes
+            tag = response.headers.get("ETag", "")
+            date = response.headers.get("Last-Modified", "")
             version.write_text(tag if tag.startswith('"') else date)
         _append(response, part, start, f"downloading {download.file}")
 
 
-def _what_to_ask(download: Download, part: Path, version: Path) -> tuple[int, dict[str, str]]:
-    """Return where to go on, and the headers that ask for it.
+def _range_request(download: Download, part: Path, version: Path) -> tuple[int, dict[str, str]]:
+    """Return the first missing byte and the headers that request it.
 
-    The checksum tells in the end whether two halves are of one file. Where there is none, the
-    server has to promise that they are, by what it calls the version of the file.
+    The checksum proves at the end that both halves belong to the same file. Without a checksum
+    the version tag of the server must be unchanged.
     """
     headers = {"User-Agent": "wordclass", "Accept-Encoding": "identity"}
     start = _size_of(part)
@@ -203,10 +214,10 @@ def _what_to_ask(download: Download, part: Path, version: Path) -> tuple[int, di
 
 
 def _append(response: http.client.HTTPResponse, part: Path, done: int, step: str) -> None:
-    """Write what comes behind the bytes that are there already."""
+    """Append the bytes of a response to the partial file."""
     length = response.headers.get("Content-Length", "")
     total = done + int(length) if length.isdecimal() else None
-    read = _network()(partial(response.read, _CHUNK))
+    read = _network()(partial(response.read, _CHUNK_BYTES))
     with part.open("ab" if done else "wb") as file:
         progress.report(step, done, total)
         for chunk in iter(read, b""):
@@ -214,5 +225,5 @@ def _append(response: http.client.HTTPResponse, part: Path, done: int, step: str
             done += len(chunk)
             progress.report(step, done, total)
     if total is not None and done < total:
-        reason = f"the connection broke after {done:,} of {total:,} bytes"
-        raise _FailedError(reason, may_go_on=True)
+        reason = f"the connection was lost after {done:,} of {total:,} bytes"
+        raise _FailedError(reason, can_resume=True)

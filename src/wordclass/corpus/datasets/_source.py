@@ -1,4 +1,4 @@
-"""Where the documents of a data set come from, and how they become one."""
+"""The origin of a dataset, and the conversion of its records."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -10,17 +10,17 @@ from typing import Any
 
 from wordclass.corpus.datasets import _download, _members
 from wordclass.corpus.datasets._download import Download
-from wordclass.corpus.datasets._members import Member, Wanted
+from wordclass.corpus.datasets._members import Member, NameFilter
 from wordclass.corpus.documents import Dataset, LabelledCorpus, Record
 from wordclass.errors import FormatError, InputError, MissingDataError
 
-# names a folder that is looked into besides the home, for corpora that are kept elsewhere
-_VARIABLE = "WORDCLASS_DATA"
+# environment variable with another folder of corpora
+_FOLDER_VARIABLE = "WORDCLASS_DATA"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many documents and classes a data set is known to have."""
+    """Published numbers of documents and classes of a dataset."""
 
     n_train: int
     n_test: int
@@ -29,33 +29,32 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Source:
-    """The origin of a data set.
+    """The origin of a dataset.
 
     Parameters
     ----------
     name : str
-        Of the data set, and of its folder below the home.
+        Name of the dataset and of its folder below the home.
     title : str
-        What the documents are, in one line.
+        Description of the documents in one line.
     url : str
         A page that describes them.
     license : str
-        Under which terms they may be used.
+        Terms of use.
     advice : str, default=""
-        What a user has to do to get it, or that nothing has to be done. By default, to download
-        it; the last link then has the name of the file.
+        Instructions for getting the dataset. By default, to download it from the last address.
     sizes : Sizes, optional
-        The published sizes, which the default options are to give; None where there are none.
+        Published sizes, which the default options reproduce.
     files : tuple of str, default=()
-        Patterns of the archives, or of what is in them, the preferred one first: all that fits the
-        first pattern that fits anything is the corpus. None where the data set is built from what
-        is installed.
+        Patterns of the archives or of their content, the preferred one first. All files that match
+        the first successful pattern are the corpus. Empty if the dataset is built from installed
+        packages.
     companions : tuple of str, default=()
-        Names of files that may lie beside the corpus and add to it.
+        Names of optional files next to the corpus that add to it.
     download : Download, optional
-        What may be fetched without asking anybody: the corpus, or a companion.
+        A file that may be downloaded without permission: the corpus or a companion.
     is_verified_here : bool, default=False
-        Whether the reader was run on the real corpus, not on samples only.
+        Whether the reader was tested on the real corpus and not only on samples.
     """
 
     name: str
@@ -71,89 +70,92 @@ class Source:
 
     @property
     def how_to_get(self) -> str:
-        """What a user has to do."""
+        """Instructions for getting the dataset."""
         if self.advice or self.download is None:
             return self.advice
-        file, link = self.download.file, self.download.urls[-1]
-        return f"Run `wordclass datasets {self.name} --download`, or fetch {file} from {link}"
+        command = f"wordclass datasets {self.name} --download"
+        return f"Run `{command}`, or download {self.download.file} from {self.download.urls[-1]}"
 
     @property
     def is_built(self) -> bool:
-        """Whether the data set needs no files, and so is always here."""
+        """Whether the dataset needs no files and is always available."""
         return not self.files
 
     @property
     def is_complete_download(self) -> bool:
-        """Whether the corpus itself may be downloaded, not only what adds to it."""
+        """Whether the corpus itself may be downloaded, not only a companion."""
         return self.download is not None and self.download.file not in self.companions
 
     def find(self, home: Path) -> list[Path]:
-        """Return the files and folders that together hold the corpus; none where it is not here."""
+        """Return the files and folders that hold the corpus, or none if it is missing."""
         return self._find(self.files, home)
 
     def find_companion(self, home: Path) -> Path | None:
-        """Return the first companion that is here."""
+        """Return the first companion that exists, or None."""
         return next(iter(self._find(self.companions, home)), None)
 
     def _find(self, patterns: tuple[str, ...], home: Path) -> list[Path]:
         folders = [home / self.name, home]
-        if given := os.environ.get(_VARIABLE):
-            data = Path(given).expanduser()
+        if data_folder := os.environ.get(_FOLDER_VARIABLE):
+            data = Path(data_folder).expanduser()
             folders += [data / self.name, data, data / "raw" / self.name, data / "raw"]
         for folder in folders:
             for pattern in patterns:
-                with suppress(OSError):  # a folder that may not be entered has nothing for us
-                    if found := sorted(folder.glob(pattern)):
-                        return found
+                with suppress(OSError):  # no permission to enter the folder
+                    if paths := sorted(folder.glob(pattern)):
+                        return paths
         return []
 
     def require(self, home: Path) -> list[Path]:
-        """Return the files and folders that hold the corpus, or say how to get them."""
-        if not (found := self.find(home)):
+        """Return the files and folders of the corpus. The error says how to get a missing one."""
+        paths = self.find(home)
+        if not paths:
             raise MissingDataError(
-                f"the data set {self.name} is not here. {self.how_to_get}. Put it, packed or not, "
-                f"into {home / self.name}, or into the folder that {_VARIABLE} names. "
+                f"the dataset {self.name} is missing. {self.how_to_get}. Put it, packed or not, "
+                f"into {home / self.name}, or into the folder that {_FOLDER_VARIABLE} names. "
                 f"See {self.url}. License: {self.license}"
             )
-        return found
+        return paths
 
     def fetch(self, home: Path) -> Path:
-        """Fetch what may be fetched into the folder below the home; return the file.
+        """Download the dataset, or the companion that may be downloaded, and return the file.
 
         Raises
         ------
         InputError
-            Nothing of this data set may be downloaded; the message says how to get it.
+            Nothing of this dataset may be downloaded. The message says how to get it.
         """
         if self.download is None:
-            raise InputError(f"{self.name} cannot be downloaded by wordclass: {self.how_to_get}")
+            raise InputError(f"{self.name} cannot be downloaded by wordclass", hint=self.how_to_get)
         return _download.fetch(self.download, home / self.name)
 
-    def members(self, home: Path, wanted: Wanted, step: str = "reading") -> Iterator[Member]:
-        """Read the wanted files of the corpus, or say how to get it."""
-        return _members.read(self.require(home), wanted, f"{step} {self.name}")
+    def members(self, home: Path, accepts: NameFilter, step: str = "reading") -> Iterator[Member]:
+        """Read the accepted files of the corpus, or raise an error that says how to get it."""
+        return _members.read(self.require(home), accepts, f"{step} {self.name}")
 
     def to_dataset(
         self, home: Path, records: Iterable[tuple[Any, Record]], *, is_multilabel: bool
     ) -> Dataset:
-        """Put records together, sorted by what is given beside each of them.
+        """Build a dataset from pairs of a sort key and a record.
 
-        Their splits are "train" and "test". The classes are those of the training part: test
-        documents keep other labels too, which `evaluate` drops and counts.
+        The splits of the records are "train" and "test". The classes are those of the training
+        documents. Test documents keep other labels too, which `evaluate` drops and counts.
 
         Raises
         ------
         FormatError
-            One of the parts is empty: this is not the corpus, or not all of it.
+            There are no training or no test documents, so this is not the whole corpus.
         """
-        parts: dict[str | None, list[Record]] = {"train": [], "test": []}
+        splits: dict[str | None, list[Record]] = {"train": [], "test": []}
         for _, record in sorted(records, key=itemgetter(0)):
-            parts[record.split].append(record)
-        for split, part in parts.items():
-            if not part:
-                missing = f"{'training' if split == 'train' else split} documents of {self.name}"
-                reason = f"there are no {missing}: another corpus, or part of it"
-                raise FormatError(self.require(home)[0], None, reason)
-        train, test = (LabelledCorpus.of(part, is_multilabel) for part in parts.values())
-        classes = sorted({label for record in parts["train"] for label in record.labels}, key=str)
+            splits[record.split].append(record)
+        for split, split_records in splits.items():
+            if not split_records:
+                kind = "training" if split == "train" else "test"
+                problem = f"there are no {kind} documents of {self.name}"
+                hint = "check that this is the whole corpus"
+                raise FormatError(self.require(home)[0], None, problem, hint=hint)
+        train = LabelledCorpus.of(splits["train"], is_multilabel)
+        test = LabelledCorpus.of(splits["test"], is_multilabel)
+        classes = sorted({label for record in splits["train"] for label in record.labels}, key=str)
         return Dataset(self.name, train, test, classes)

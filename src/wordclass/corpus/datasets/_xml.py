@@ -1,4 +1,4 @@
-"""Elements of an XML document that may be broken, or out to do harm."""
+"""Parser of XML documents that may be malformed or hostile."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from wordclass.corpus.datasets._members import Member
 from wordclass.errors import FormatError
 
-# what XML forbids, and what some corpora have all the same
+# characters that XML forbids and some corpora contain
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BARE_AMPERSAND = re.compile(rb"&(?![A-Za-z][\w.-]*;|#\d+;|#x[0-9A-Fa-f]+;)")
 _FORBIDDEN_REFERENCE = re.compile(rb"&#0*(?:[0-8]|1[124-9]|2\d|3[01]);")
@@ -20,37 +20,39 @@ _ENTITIES = {name: chr(code) for name, code in name2codepoint.items()}
 def parse(member: Member) -> Element:
     """Parse a document and return its root.
 
-    Nothing outside the document is ever read. Entities of its own are refused, since a few lines
-    of them can stand for gigabytes; those of HTML are understood. Where the document is not well
-    formed, it is tried again without control characters and with bare ampersands escaped.
+    Nothing outside the document is read. Entities of HTML are known. Entities that the document
+    declares are refused, because a few lines of them can expand to gigabytes. A malformed document
+    is parsed again without control characters and with bare ampersands escaped.
 
     Raises
     ------
     FormatError
-        It still is not XML; the line is that of the document.
+        The document is not XML. The error names the line.
     """
     data = member.data
     if b"<!ENTITY" in (data.replace(b"\0", b"") if b"\0" in data else data):
-        raise FormatError(member.place, None, "it declares entities, which no corpus does: refused")
+        raise FormatError(
+            member.place, None, "declared entities", expected="none, as in all corpora"
+        )
     with suppress(ElementTree.ParseError, ValueError, LookupError):
         return _parse(data)
     data = _FORBIDDEN_REFERENCE.sub(b" ", _CONTROLS.sub(b" ", data))
     try:
         return _parse(_BARE_AMPERSAND.sub(b"&amp;", data))
     except ElementTree.ParseError as error:
-        reason = f"not well-formed XML: {error.msg}"
-        raise FormatError(member.place, error.position[0], reason) from error
-    except (ValueError, LookupError) as error:  # an encoding that is not, or is not known
-        raise FormatError(member.place, None, f"no readable XML: {error}") from error
+        problem = f"not well-formed XML: {error.msg}"
+        raise FormatError(member.place, error.position[0], problem) from error
+    except (ValueError, LookupError) as error:  # an unknown or wrong encoding
+        raise FormatError(member.place, None, f"XML that cannot be read: {error}") from error
 
 
 def text_of(element: Element) -> str:
-    """Return all text in an element, whatever elements are in it, without space around it."""
+    """Return all text in an element and its descendants, without white space around it."""
     return "".join(element.itertext()).strip()
 
 
 def texts_of(elements: Iterator[Element] | list[Element]) -> list[str]:
-    """Return the texts of elements, without those that are empty."""
+    """Return the texts of elements without empty ones."""
     return [text for element in elements if (text := text_of(element))]
 
 

@@ -1,6 +1,6 @@
-"""Docstrings of the standard library, numpy, scipy and scikit-learn; their class is the package.
+"""Docstrings of the standard library, numpy, scipy and scikit-learn, labelled by package.
 
-A corpus that is there without a download, built once for each set of installed versions.
+This corpus needs no download. It is built once for each set of installed versions.
 """
 
 import hashlib
@@ -30,9 +30,10 @@ SOURCE = Source(
     is_verified_here=True,
 )
 
-# Pinned, so that the task stays the same: areas with 40 documents or more that are not mainly the
-# methods of one class, and that every Python from 3.11 on has. What serves all others, such as
-# sklearn.utils, is no class; nor is what some systems install apart (tkinter, turtle).
+# A fixed list, so that the task stays the same: areas with at least 40 documents that are not
+# mainly the methods of one class and that every Python since 3.11 has. Areas that serve all others,
+# such as sklearn.utils, and modules that some systems install separately (tkinter, turtle) are not
+# classes.
 _CLASS_NAMES = """
 asyncio email http importlib inspect io logging numpy numpy.ma numpy.polynomial scipy.cluster
 scipy.integrate scipy.interpolate scipy.io scipy.linalg scipy.ndimage scipy.optimize
@@ -43,16 +44,16 @@ xml
 """
 CLASSES = tuple(_CLASS_NAMES.split())
 
-_RECIPE = 1  # to be raised with every change that gives other documents: it names the cache
+_RECIPE_VERSION = 1  # part of the name of the cache, increased if the documents change
 _MIN_WORDS = 12
 _MAX_COSINE = 0.9
 _TEST_SHARE = 0.25
-# of the salts from 0 to 299, the one that gives each class nearest to a quarter of test documents
+# the best of the salts from 0 to 299: each class has close to a quarter of test documents
 _SPLIT_SALT = 218
 
 
 class Document(NamedTuple):
-    """A cleaned docstring; `owner` is the module and top-level object it belongs to."""
+    """A cleaned docstring with the module and top-level object that it belongs to, its `owner`."""
 
     text: str
     label: str
@@ -61,9 +62,9 @@ class Document(NamedTuple):
 
 
 def load(home: Path) -> Dataset:
-    """Return the corpus from the cache below `home`, or build it and keep it there.
+    """Return the corpus from the cache below `home`, or build and cache it.
 
-    Where the folder cannot be written, the corpus is built each time.
+    If the folder cannot be written, the corpus is built each time.
     """
     path = cache_path(home)
     documents = read_cache(path)
@@ -71,14 +72,14 @@ def load(home: Path) -> Dataset:
         documents = build()
         with suppress(OSError):
             write_cache(path, documents)
-    records = (Record(each.text, [each.label], each.split) for each in documents)
+    records = (Record(document.text, [document.label], document.split) for document in documents)
     return SOURCE.to_dataset(home, enumerate(records), is_multilabel=False)
 
 
 def build() -> list[Document]:
-    """Read, clean and split the docstrings of the installed packages: several seconds of work.
+    """Read, clean and split the docstrings of the installed packages, which takes seconds.
 
-    The order is that of area, module and name, whatever the order of files on the disk.
+    The documents are sorted by area, module and name.
     """
     hidden_words = _docstring_prose.words_of(CLASSES)
     documents = []
@@ -90,55 +91,57 @@ def build() -> list[Document]:
     if not documents:
         raise MissingDataError(
             "no docstrings found: this Python has no source files (.py) of its standard library, "
-            "numpy, scipy or scikit-learn; install them with their sources"
+            "numpy, scipy or scikit-learn",
+            hint="install them with their sources",
         )
     return distinct(documents, _MAX_COSINE)
 
 
 def distinct(documents: Sequence[Document], limit: float) -> list[Document]:
-    """Leave out what says nothing new: an earlier document with a word changed here or there.
+    """Leave out documents that are nearly equal to an earlier document of their class.
 
     Parameters
     ----------
     documents : sequence of Document
-        Each text with at least one word.
+        Documents with at least one word each.
     limit : float
-        The largest cosine between tf-idf rows that a document may have with one of its class that
-        is kept before it.
+        The largest allowed cosine between tf-idf rows of two documents of a class.
     """
-    texts = [each.text for each in documents]
+    texts = [document.text for document in documents]
     X = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)  # (n, v)
-    rows: defaultdict[str, list[int]] = defaultdict(list)  # of each class
+    rows: defaultdict[str, list[int]] = defaultdict(list)  # by class
     for k, document in enumerate(documents):
         rows[document.label].append(k)
-    kept: list[int] = []
+    distinct_rows: list[int] = []
     for members in rows.values():
         cosines = (X[members] @ X[members].T).toarray()
         chosen: list[int] = []
         for k in range(len(members)):
             if (cosines[k, chosen] <= limit).all():
                 chosen.append(k)
-        kept += [members[k] for k in chosen]
-    return [documents[k] for k in sorted(kept)]
+        distinct_rows += [members[k] for k in chosen]
+    return [documents[k] for k in sorted(distinct_rows)]
 
 
 def split_of(owner: str) -> str:
-    """Choose the part of a top-level object: its methods, alike as they are, go where it goes."""
+    """Choose the split of a top-level object and all its methods, which resemble each other."""
     digest = hashlib.sha256(f"{_SPLIT_SALT}:{owner}".encode()).digest()
     return "test" if digest[0] < _TEST_SHARE * 256 else "train"
 
 
 def cache_path(home: Path) -> Path:
-    """Return where the documents of the installed versions are kept."""
+    """Return the cache file for the installed versions."""
     packages = ("numpy", "scipy", "scikit-learn")
     versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
-    identity = f"recipe {_RECIPE}, python {platform.python_version()}, {', '.join(versions)}"
+    identity = (
+        f"recipe {_RECIPE_VERSION}, python {platform.python_version()}, {', '.join(versions)}"
+    )
     key = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return home / "docstrings" / f"{key}.jsonl.gz"
 
 
 def read_cache(path: Path) -> list[Document] | None:
-    """Read documents that were kept; None where there are none or the file is damaged."""
+    """Read the cache, or return None if it is missing or damaged."""
     try:
         with open_for_reading(path) as stream:
             return [Document(**json.loads(line)) for line in stream] or None
@@ -147,7 +150,7 @@ def read_cache(path: Path) -> list[Document] | None:
 
 
 def write_cache(path: Path, documents: list[Document]) -> None:
-    """Keep documents as JSON lines, which `read_corpus` understands too."""
+    """Write documents as JSON lines, which `read_corpus` can also read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(document._asdict(), ensure_ascii=False) for document in documents)
     with open_for_writing(path) as stream:

@@ -27,55 +27,57 @@ SOURCE = Source(
 
 _TEST_YEAR = 2006
 _FILE = re.compile(r"(?:^|/)jrc[^/]*-en\.xml$")
-# the year is the folder's; a file alone says it too, behind the sector of its CELEX number
+# the folder names the year, and so does the file name, after the sector of its CELEX number
 _YEAR = re.compile(r"(?:^|/)([12]\d{3})/[^/]+$|(?:^|/)jrc.([12]\d{3})[^/]*$")
 
 
 def load(home: Path, *, first_year: int | None = None, min_docs_per_class: int = 1) -> Dataset:
-    """Read the documents of the years up to 2005 for training, and of 2006 for test.
+    """Read the training documents until 2005 and the test documents of 2006.
 
-    A text is the body of the document, without its signatures and annexes. Documents without a
-    descriptor were not indexed, and are left out.
+    A text is the body of the document without signatures and annexes. Documents without a
+    descriptor were not indexed and are left out.
 
     Parameters
     ----------
     home : Path
-        Where corpora live.
+        Folder of corpora.
     first_year : int, optional
         Leave out training documents of earlier years.
     min_docs_per_class : int, default=1
-        Leave out descriptors with fewer training documents, in both parts, and documents that
-        have no other; 0 keeps all. The published runs had `first_year=1986,
+        Leave out descriptors with fewer training documents, in both splits, and documents without
+        other descriptors. With 0 all are kept. The published runs used `first_year=1986,
         min_docs_per_class=2`.
     """
     check_int("min_docs_per_class", min_docs_per_class, 0)
-    found: list[tuple[str, Record]] = []
+    all_records: list[tuple[str, Record]] = []
     for member in SOURCE.members(home, lambda name: bool(_FILE.search(name))):
         year = _year_of(member)
         if (first_year or 0) <= year < _TEST_YEAR or year == _TEST_YEAR:
             record = _read(member, "test" if year == _TEST_YEAR else "train")
             if record.text and record.labels:
-                found.append((member.stem, record))
-    training = (record.labels for _, record in found if record.split == "train")
+                all_records.append((member.stem, record))
+    training = (record.labels for _, record in all_records if record.split == "train")
     counts = Counter(label for labels in training for label in labels)
-    kept = []
-    for name, record in found:
+    records = []
+    for name, record in all_records:
         if labels := [label for label in record.labels if counts[label] >= min_docs_per_class]:
-            kept.append((name, record._replace(labels=labels)))
-    return SOURCE.to_dataset(home, kept, is_multilabel=True)
+            records.append((name, record._replace(labels=labels)))
+    return SOURCE.to_dataset(home, records, is_multilabel=True)
 
 
 def _year_of(member: Member) -> int:
-    found = _YEAR.search(member.name)
-    if not found:
-        raise FormatError(member.place, None, "neither folder nor name tells its year")
-    return int(found[1] or found[2])
+    match = _YEAR.search(member.name)
+    if not match:
+        raise FormatError(member.place, None, "no year in the folder or name of the file")
+    return int(match[1] or match[2])
 
 
 def _read(member: Member, split: str) -> Record:
     root = _xml.parse(member)
     if root.find("./text/body") is None:
-        raise FormatError(member.place, None, "no <text> with a <body>: not of JRC-Acquis")
+        raise FormatError(
+            member.place, None, "no <text> with a <body>", expected="a file of JRC-Acquis"
+        )
     codes = root.findall("./teiHeader/profileDesc/textClass/classCode[@scheme='eurovoc']")
     paragraphs = _xml.texts_of(root.findall("./text/body/div[@type='body']/p"))
     return Record("\n".join(paragraphs), sorted(set(_xml.texts_of(codes))), split)

@@ -24,7 +24,7 @@ SOURCE = Source(
             "https://ndownloader.figshare.com/files/5975967",
             "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
         ),
-        # as scikit-learn publishes it
+        # the checksum that scikit-learn publishes
         sha256="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
     ),
     is_verified_here=True,
@@ -35,26 +35,26 @@ _QUOTING = re.compile(r"(?m)^(?:In article|Quoted from|[>|])|writes in|writes:|w
 
 
 def load(home: Path, *, strip: str | Iterable[str] = ("headers", "footers", "quotes")) -> Dataset:
-    """Read the posts, in the order in which scikit-learn's `fetch_20newsgroups` gives them.
+    """Read the posts in the order of scikit-learn's `fetch_20newsgroups`.
 
     Parameters
     ----------
     home : Path
-        Where corpora live.
+        Folder of corpora.
     strip : str or iterable of str, default=("headers", "footers", "quotes")
-        What to remove from the posts: any of "headers", "footers" and "quotes", or nothing, ().
-        All three leave some texts empty.
+        Parts of the posts to remove: any of "headers", "footers" and "quotes", or (). With all
+        three some texts become empty.
     """
     removed = {strip} if isinstance(strip, str) else set(strip)
     if unknown := removed - {"headers", "footers", "quotes"}:
         listed = ", ".join(sorted(map(repr, unknown)))
-        raise InputError(f"strip has {listed}; known: headers, footers, quotes")
-    found: dict[str, dict[tuple[str, str], Record]] = {"train": {}, "test": {}}
+        raise InputError(f"strip has {listed}", expected="any of headers, footers, quotes")
+    posts: dict[str, dict[tuple[str, str], Record]] = {"train": {}, "test": {}}
     for post in SOURCE.members(home, _is_post):
         folder, group, number = post.parts[-3:]
-        text = stripped(post.data.decode("latin-1"), removed)
-        found[_SPLITS[folder]][group, number] = Record(text, [group], _SPLITS[folder])
-    records = [record for part in found.values() for record in _in_order(part)]
+        text = strip_parts(post.data.decode("latin-1"), removed)
+        posts[_SPLITS[folder]][group, number] = Record(text, [group], _SPLITS[folder])
+    records = [record for part in posts.values() for record in _shuffle(part)]
     return SOURCE.to_dataset(home, enumerate(records), is_multilabel=False)
 
 
@@ -63,32 +63,39 @@ def _is_post(name: str) -> bool:
     return len(parts) >= 3 and parts[-3] in _SPLITS
 
 
-def _in_order(posts: dict[tuple[str, str], Record]) -> list[Record]:
-    """Sort by group and file, then shuffle twice: scikit-learn does on reading and on giving."""
+def _shuffle(posts: dict[tuple[str, str], Record]) -> list[Record]:
+    """Sort by group and file, then shuffle twice, as scikit-learn does."""
     records = [posts[key] for key in sorted(posts)]
     for seed in (0, 42):
         order = np.arange(len(records))
-        # the old generator, whose numbers never change
+        # the legacy generator, whose numbers never change
         np.random.RandomState(seed).shuffle(order)
         records = [records[k] for k in order]
     return records
 
 
-def stripped(post: str, kinds: Collection[str]) -> str:
-    r"""Remove headers, footers and quotes, those of them that are named, as scikit-learn does.
+def strip_parts(post: str, kinds: Collection[str]) -> str:
+    r"""Remove headers, footers and quotes from a post as scikit-learn does.
 
-    The header is all above the first empty line: everything, where there is none. Where the footer
-    would be the whole post, there is none.
+    The header ends at the first empty line, or is the whole post if there is none. A footer is
+    never the whole post.
+
+    Parameters
+    ----------
+    post : str
+        The text of the post.
+    kinds : collection of str
+        Any of "headers", "footers" and "quotes".
 
     Examples
     --------
-    >>> stripped("From: me\n\n> Why?\nBecause.\n\n-- me", ["headers", "footers", "quotes"])
+    >>> strip_parts("From: me\n\n> Why?\nBecause.\n\n-- me", ["headers", "footers", "quotes"])
     'Because.'
     """
     if "headers" in kinds:
         post = post.partition("\n\n")[2]
     if "footers" in kinds:
-        # below the last line that is blank or made of dashes, blank ends of the post aside
+        # the footer starts after the last line that is blank or consists of dashes
         lines = post.strip().split("\n")
         ends = [k for k, line in enumerate(lines) if k and not line.strip().strip("-")]
         post = "\n".join(lines[: ends[-1]]) if ends else post

@@ -27,17 +27,17 @@ _FILE = re.compile(r"(?:^|/)(C\d\d)/([^/]+)$")
 
 
 def load(home: Path, *, seed: int = 0) -> Dataset:
-    """Read the documents, each once however many of the folders C01 to C23 it is in.
+    """Read each document once, although several of the folders C01 to C23 may hold it.
 
-    Nobody published a split. Here 70 % of the documents of each first class are for training,
-    rounded down: the published sizes follow from that rounding, whatever the seed.
+    There is no published split. Here 70 % of the documents of each first class are for training,
+    rounded down, which gives the published sizes for every seed.
 
     Parameters
     ----------
     home : Path
-        Where corpora live.
+        Folder of corpora.
     seed : int, default=0
-        Chooses the documents of the two parts.
+        Another seed gives another split.
     """
     texts: dict[str, str] = {}
     labels: defaultdict[str, set[str]] = defaultdict(set)

@@ -21,10 +21,10 @@ SOURCE = Source(
     url="https://trec.nist.gov/data/reuters/reuters.html",
     license="research only, after signing NIST's agreements for organization and individual",
     advice=(
-        "Nobody may pass the texts on: sign the agreements on "
+        "The texts may not be redistributed: sign the agreements on "
         "https://trec.nist.gov/data/reuters/reuters.html, and NIST sends RCV1 (365 zip files, "
         "19960820.zip to 19970819.zip, or rcv1.tar.xz). The topics as corrected for RCV1-v2, "
-        "rcv1-v2.topics.qrels.gz, may be fetched: `wordclass datasets rcv1 --download`"
+        "rcv1-v2.topics.qrels.gz, may be downloaded: `wordclass datasets rcv1 --download`"
     ),
     sizes=Sizes(n_train=23_149, n_test=781_265, n_classes=101),
     files=(f"{_DAY}.zip", f"*/{_DAY}.zip", "rcv1.tar.xz", "rcv1.tar.gz", _DAY, f"*/{_DAY}"),
@@ -36,30 +36,33 @@ SOURCE = Source(
             "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a/a08-topic-qrels/"
             "rcv1-v2.topics.qrels.gz",
         ),
-        # as scikit-learn publishes it
+        # the checksum that scikit-learn publishes
         sha256="2a98e5e5d8b770bded93afc8930d88299474317fe14181aee1466cc754d0d1c1",
     ),
 )
 
-_FIRST, _LAST_TRAINING, _LAST = 2_286, 26_150, 810_596
+# numbers of stories
+_FIRST = 2_286
+_LAST_TRAINING = 26_150
+_LAST = 810_596
 _ITEM = re.compile(r"(?:^|/)(\d+)newsML\.xml$", re.IGNORECASE)
 
 
 def load(home: Path) -> Dataset:
-    """Read the stories, in the order of their numbers: to 26150 for training, the rest for test.
+    """Read the stories sorted by number. Numbers up to 26150 are training documents.
 
-    Topics are those of the file `rcv1-v2.topics.qrels` where it is here, and only the documents
-    that it lists belong to the data set. Without it they are those in the stories, as in the runs
-    of the paper, and stories without a topic are left out.
+    The file `rcv1-v2.topics.qrels` has the topics and lists the documents of the dataset. If it is
+    missing, topics are those in the stories, as in the runs of the paper, and stories without a
+    topic are left out.
     """
     companion = SOURCE.find_companion(home)
     topics = _read_topics(companion) if companion else None
-    found: dict[int, Record] = {}
+    records: dict[int, Record] = {}
     for member in SOURCE.members(home, _is_story_of_split):
         number, record = _read(member, topics)
         if record.labels:
-            found[number] = record
-    return SOURCE.to_dataset(home, found.items(), is_multilabel=True)
+            records[number] = record
+    return SOURCE.to_dataset(home, records.items(), is_multilabel=True)
 
 
 def _is_story_of_split(name: str) -> bool:
@@ -71,28 +74,36 @@ def _read(member: Member, topics: Mapping[int, list[str]] | None) -> tuple[int, 
     root = _xml.parse(member)
     item = root.get("itemid", "")
     if root.tag != "newsitem" or not item.isdecimal():
-        raise FormatError(member.place, None, "no <newsitem> with an itemid: not of RCV1")
+        raise FormatError(
+            member.place, None, "no <newsitem> with an itemid", expected="a file of RCV1"
+        )
     number = int(item)
     if topics is not None:
         labels = topics.get(number, [])
     else:
         codes = root.iterfind("./metadata/codes[@class='bip:topics:1.0']/code")
         labels = sorted({code.get("code", "") for code in codes} - {""})
-    title, headline = (" ".join(_xml.texts_of(root.findall(tag))) for tag in ("title", "headline"))
-    # the title is the headline with the country before it, as a rule
-    heads = [title] if headline in title else [title, headline]
+    title = " ".join(_xml.texts_of(root.findall("title")))
+    headline = " ".join(_xml.texts_of(root.findall("headline")))
+    # usually the title is the headline after the country
+    headings = [title] if headline in title else [title, headline]
     paragraphs = _xml.texts_of(root.findall("./text/p"))
-    text = "\n".join([each for each in heads if each] + paragraphs)
+    text = "\n".join([heading for heading in headings if heading] + paragraphs)
     return number, Record(text, [*labels], "train" if number <= _LAST_TRAINING else "test")
 
 
 def _read_topics(path: Path) -> dict[int, list[str]]:
-    """Read lines such as `E11 2286 1`: topic, document, and a 1."""
+    """Read lines of topic, document and a 1, such as `E11 2286 1`."""
     topics: defaultdict[int, list[str]] = defaultdict(list)
     with open_for_reading(path) as lines:
         for k, line in enumerate(lines, start=1):
             fields = line.split()
             if len(fields) != 3 or not fields[1].isdigit():
-                raise FormatError(path, k, "expected a topic, the number of a document, and 1")
+                raise FormatError(
+                    path,
+                    k,
+                    f"the line {line[:40]!r}",
+                    expected="a topic, the number of a document, and 1",
+                )
             topics[int(fields[1])].append(fields[0].decode("latin-1"))
     return {number: sorted(labels) for number, labels in topics.items()}

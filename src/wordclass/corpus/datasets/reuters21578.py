@@ -1,7 +1,7 @@
 """Reuters-21578, the ModApte split: news of 1987, multilabel, 115 topics.
 
-The files are SGML, not XML: control characters stand in them as references, and tags are in
-capitals. Whole records are found by their tags, as nothing in the corpus is nested.
+The files are SGML and not XML: they contain references to control characters, and tags are upper
+case. Records are found by their tags, because no elements are nested.
 """
 
 import html
@@ -49,8 +49,8 @@ _SPLITS = {"TRAIN": "train", "TEST": "test"}
 def load(home: Path) -> Dataset:
     """Read the 22 files of the corpus, from the archive or unpacked.
 
-    A text is title, body and what was left unprocessed (tables), each on lines of its own.
-    Documents that were read by an indexer who found no topic have no label.
+    A text has title, body and unprocessed content (tables) on separate lines. Documents to which
+    an indexer assigned no topic have no label.
     """
     files = list(SOURCE.members(home, lambda name: bool(_FILE.search(name))))
     _check_none_is_missing(files, SOURCE.require(home)[0])
@@ -59,48 +59,50 @@ def load(home: Path) -> Dataset:
 
 
 def _check_none_is_missing(files: list[Member], origin: Path) -> None:
-    """Refuse a gap in the numbers of the files; what is behind the last one nobody can tell."""
-    found = {int(number) for file in files for number in _FILE.findall(file.name)}
-    for number in range(max(found, default=-1)):
-        if number not in found:
-            raise FormatError(origin, None, f"reut2-{number:03}.sgm is missing; get it again")
+    """Refuse a gap in the numbers of the files."""
+    numbers = {int(number) for file in files for number in _FILE.findall(file.name)}
+    for number in range(max(numbers, default=-1)):
+        if number not in numbers:
+            problem = f"reut2-{number:03}.sgm is missing"
+            raise FormatError(origin, None, problem, hint="get it again")
 
 
 def _read(file: Member) -> Iterator[tuple[int, Record]]:
-    """Give number and record of the documents that belong to the ModApte split."""
+    """Yield number and record of the documents of the ModApte split."""
     text = file.data.decode("latin-1")
     end = 0
-    for found in _RECORD.finditer(text):
-        end = found.end()
-        if inner := _START.search(found[2]):
-            line = _line(text, found.start(2) + inner.start())
-            raise FormatError(file.place, line, "a record begins before the last one has ended")
-        attributes = dict(_ATTRIBUTE.findall(found[1]))
+    for match in _RECORD.finditer(text):
+        end = match.end()
+        if inner := _START.search(match[2]):
+            line = _line(text, match.start(2) + inner.start())
+            raise FormatError(file.place, line, "a record starts before the last one has ended")
+        attributes = dict(_ATTRIBUTE.findall(match[1]))
         number = attributes.get("NEWID", "")
         if not number.isdecimal():
-            raise FormatError(file.place, _line(text, found.start()), "a record has no NEWID")
+            raise FormatError(file.place, _line(text, match.start()), "a record has no NEWID")
         split = _SPLITS.get(attributes.get("LEWISSPLIT", ""))
         if split and attributes.get("TOPICS") == "YES":
-            yield int(number), _to_record(found[2], split)
-    rest = _START.search(text, end)
-    if rest or not end:
-        line = _line(text, rest.start() if rest else 0)
-        reason = "a record has no end" if rest else "there is no <REUTERS> record in it"
-        raise FormatError(file.place, line, f"{reason}: damaged, or no file of this corpus")
+            yield int(number), _to_record(match[2], split)
+    unclosed = _START.search(text, end)
+    if unclosed or not end:
+        line = _line(text, unclosed.start() if unclosed else 0)
+        problem = "a record has no end" if unclosed else "there is no <REUTERS> record"
+        hint = "check that this is a file of the corpus, and get it again"
+        raise FormatError(file.place, line, problem, hint=hint)
 
 
 def _to_record(content: str, split: str) -> Record:
-    # two documents have a topic twice
+    # two documents have a repeated topic
     topics = dict.fromkeys(map(html.unescape, _TOPIC.findall(_first(_TOPICS, content))))
-    # references to control characters, such as &#3; at the end of each story, become nothing
+    # references to control characters, such as &#3; at the end of each story, are removed
     parts = (_first(pattern, content) for pattern in (_TITLE, _BODY, _UNPROCESSED))
     title, body, unprocessed = map(html.unescape, parts)
     return Record(f"{title}\n{_SPACE.sub(' ', body)}\n{unprocessed}", list(topics), split)
 
 
 def _first(pattern: re.Pattern[str], content: str) -> str:
-    found = pattern.search(content)
-    return found[1] if found else ""
+    match = pattern.search(content)
+    return match[1] if match else ""
 
 
 def _line(text: str, position: int) -> int:
