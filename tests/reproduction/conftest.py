@@ -1,4 +1,4 @@
-"""A folder of data with one small corpus of each kind, and small vectors."""
+"""Fixtures: a data folder with a small corpus of each kind and small vectors, and an encoder."""
 
 import json
 
@@ -12,10 +12,10 @@ import wordclass as wc
 
 def write_corpus(path, texts, labels, test_from):
     with path.open("w", encoding="utf-8") as file:
-        for k, (text, own) in enumerate(zip(texts, labels, strict=True)):
-            own = [own] if isinstance(own, str) else own
+        for k, (text, doc_labels) in enumerate(zip(texts, labels, strict=True)):
+            doc_labels = [doc_labels] if isinstance(doc_labels, str) else doc_labels
             split = "test" if k >= test_from else "train"
-            file.write(json.dumps({"text": text, "labels": own, "split": split}) + "\n")
+            file.write(json.dumps({"text": text, "labels": doc_labels, "split": split}) + "\n")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def data(tmp_path, monkeypatch):
     folder.mkdir()
     write_corpus(folder / "tiny.jsonl", *corpus(90), 60)
     write_corpus(folder / "many.jsonl", *multilabel_corpus(90), 60)
-    words = [word for own in WORDS.values() for word in own] + COMMON
+    words = [word for class_words in WORDS.values() for word in class_words] + COMMON
     matrix = np.random.default_rng(0).normal(size=(len(words), 4)).astype(np.float32)
     wc.WordVectors.of(words, matrix).save(folder / "small.txt")
     monkeypatch.setenv("WORDCLASS_DATA", str(folder))
@@ -33,11 +33,11 @@ def data(tmp_path, monkeypatch):
 
 @pytest.fixture
 def encoder(tmp_path, monkeypatch):
-    """The folder of an encoder that knows the words of the made-up classes; its cache is empty."""
+    """Return the folder of an encoder that knows the words of the made-up classes."""
     tokenizers = pytest.importorskip("tokenizers")
     folder = tmp_path / "encoder"
     folder.mkdir()
-    words = [word for own in WORDS.values() for word in own]
+    words = [word for class_words in WORDS.values() for word in class_words]
     model = tokenizers.models.WordLevel({"?": 0} | {w: k + 1 for k, w in enumerate(words)}, "?")
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()

@@ -1,4 +1,4 @@
-"""A runner that is killed at random moments, and what is left of its results in the end."""
+"""Kill a runner at random moments, and read the results that it has in the end."""
 
 import os
 import random
@@ -15,46 +15,45 @@ def command(plan, folder, *more):
     return [sys.executable, *arguments]
 
 
-def kill_until_done(plan, folder, n_kills, longest):
-    """Start a runner, and kill it with all its processes after so many seconds at most.
-
-    Again and again; then let one end.
-    """
+def kill_repeatedly(plan, folder, n_kills, max_seconds):
+    """Kill a runner within `max_seconds`, `n_kills` times, and let the next one end."""
     moments = random.Random(0)
     for _ in range(n_kills):
         process = subprocess.Popen(
             command(plan, folder, "-j", "2", "--quiet"), start_new_session=True
         )
-        time.sleep(moments.uniform(0.5, longest))
+        time.sleep(moments.uniform(0.5, max_seconds))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     subprocess.run(command(plan, folder, "-j", "2"), check=True, capture_output=True)
 
 
-def what_came_out(folder):
-    """The results, times aside, by their keys."""
-    results, found = Results(folder), {}
+def read_outcomes(folder):
+    """Return the results without times, by their keys."""
+    results = Results(folder)
+    outcomes = {}
     for result in results.runs():
         history = [
-            {name: each for name, each in epoch.items() if "seconds" not in name}
+            {name: value for name, value in epoch.items() if "seconds" not in name}
             for epoch in result.history or []
         ]
-        kept = {}
+        arrays = {}
         if (folder / "predictions" / f"{result.key}.npz").exists():
-            kept = {name: each.tolist() for name, each in results.arrays(result.key).items()}
+            stored = results.arrays(result.key)
+            arrays = {name: array.tolist() for name, array in stored.items()}
         extra = {} if result.learner == "embedding_times" else result.extra
-        found[result.key] = (
+        outcomes[result.key] = (
             result.identity, result.scores, result.classes, history, result.best_epoch,
-            result.settings, extra, result.data, result.vectors, kept,
+            result.settings, extra, result.data, result.vectors, arrays,
         )  # fmt: skip
     assert results.skipped == []
-    return found
+    return outcomes
 
 
 def leftovers(folder):
-    """Files of a finished plan that are no results."""
-    kept = {"predictions", "runs.jsonl"}
+    """Return files of a finished plan that are not results."""
+    result_names = {"predictions", "runs.jsonl"}
     files = (path for path in folder.rglob("*") if path.is_file())
-    return [path for path in files if path.relative_to(folder).parts[0] not in kept] + [
+    return [path for path in files if path.relative_to(folder).parts[0] not in result_names] + [
         path for path in folder.rglob(".*")
     ]

@@ -1,4 +1,4 @@
-"""Results that nobody measured, for what is made of results."""
+"""Made-up results, for tests of tables, figures and pages."""
 
 import hashlib
 
@@ -16,14 +16,14 @@ def matrix(labels, n_classes=3):
 
 
 def decisions(n_wrong):
-    """The predictions of a system that is wrong for the first so many documents."""
+    """Return the predictions of a system that is wrong for the first `n_wrong` documents."""
     labels = TRUTH.copy()
     labels[:n_wrong] = (labels[:n_wrong] + 1) % 3
     return matrix(labels)
 
 
-def add(results, run, macro=0.5, micro=None, n_wrong=0, **facts):
-    """Add the result of a run: its macro F1, and what else is given."""
+def add(results, run, macro=0.5, micro=None, n_wrong=0, **result_fields):
+    """Add a result of a run with a macro F1 and other fields."""
     key = hashlib.sha256(run.identity.encode()).hexdigest()[:32]
     scores = {"macro_f1": macro, "micro_f1": macro if micro is None else micro, "accuracy": macro}
     usual = {
@@ -34,10 +34,12 @@ def add(results, run, macro=0.5, micro=None, n_wrong=0, **facts):
         "data": {"fingerprint": run.dataset, "multilabel": False},
         "vectors": None if run.vectors is None else {"name": run.vectors},
     }  # fmt: skip
-    own = {
+    run_fields = {
         name: getattr(run, name) for name in ("dataset", "learner", "variant", "seed", "protocol")
     }
-    result = RunResult(key=key, options=dict(run.options), **own, **{**usual, **facts})
-    results.keep_decisions(key, decisions(n_wrong), matrix(TRUTH), run.dataset)
+    result = RunResult(
+        key=key, options=dict(run.options), **run_fields, **{**usual, **result_fields}
+    )
+    results.save_decisions(key, decisions(n_wrong), matrix(TRUTH), run.dataset)
     results.add(result)
     return result

@@ -5,11 +5,12 @@ import pytest
 from reproduction.made_results import add
 
 from wordclass.reproduction import paper
+from wordclass.reproduction.cells import Cell
 from wordclass.reproduction.claims import CLAIMS, Claim, Evidence, Vote, published_evidence
 from wordclass.reproduction.plan import Plan
 from wordclass.reproduction.runs import Results
 from wordclass.reproduction.statistics import Summary
-from wordclass.reproduction.tables import Cell, make
+from wordclass.reproduction.tables import make
 
 NOTHING = Evidence({})
 
@@ -21,17 +22,18 @@ def verdict_of(part, evidence):
 
 def evidence_of(tmp_path, plan, score, only=None):
     """The tables of one of our plans, with a result for each run that `score` has one for."""
-    results, plan = Results(tmp_path / "out"), Plan.read(plan)
+    results = Results(tmp_path / "out")
+    plan = Plan.read(plan)
     for run in plan.runs(only):
-        facts = score(run)
-        if facts is not None:
-            add(results, run, **facts)
+        result_fields = score(run)
+        if result_fields is not None:
+            add(results, run, **result_fields)
     return Evidence({plan.name: make(plan, results, only, tests=False)})
 
 
 def test_without_results_no_claim_is_decided():
     names = Counter(claim.verdict(NOTHING).name for claim in CLAIMS)
-    # sizes follow from the authors' choices, and two claims need what no run gives
+    # the authors' choices decide about sizes, and no run decides two claims
     assert (names["holds"], names["cannot be run here"]) == (1, 2)
     assert names["not run yet"] == len(CLAIMS) - 3
 
@@ -49,7 +51,7 @@ def test_every_section_of_the_experiments_has_claims():
         ([False] * 3 + [True], 1e-9, "holds"), ([False] * 3, 1e-9, "does not hold"),
     ],
 )  # fmt: skip
-def test_a_claim_holds_where_enough_cells_say_so(votes, share, expected):
+def test_a_claim_holds_if_enough_cells_support_it(votes, share, expected):
     claim = Claim("4.4", "text", lambda _: [Vote("cell", vote) for vote in votes], share)
     assert claim.verdict(NOTHING).name == expected
 
@@ -69,7 +71,7 @@ def test_a_claim_about_some_cases_needs_one_of_them(text, votes, expected):
 
 
 def test_the_sizes_that_the_authors_chose_decide_about_larger_networks():
-    assert verdict_of("Model selection chose equal sizes", NOTHING) == "holds"
+    assert verdict_of("validation chose networks of equal size", NOTHING) == "holds"
 
 
 def test_a_claim_is_not_run_yet_or_cannot_be_run_by_what_its_runs_need(tmp_path):
@@ -80,33 +82,33 @@ def test_a_claim_is_not_run_yet_or_cannot_be_run_by_what_its_runs_need(tmp_path)
     (on_jrc,) = (claim for claim in CLAIMS if "PPMI is weak on JRC" in claim.text)
     assert on_jrc.verdict(evidence).name == "cannot be run here"
     assert on_jrc.verdict(evidence).missing == ["JRC-Acquis"]
-    (by_eye,) = (claim for claim in CLAIMS if "a judgement by eye" in claim.text)
-    assert by_eye.verdict(evidence).missing == ["a reader's judgement"]
+    (by_eye,) = (claim for claim in CLAIMS if "judged by eye" in claim.text)
+    assert by_eye.verdict(evidence).missing == ["a reader's judgment"]
 
 
-def test_evidence_of_some_data_sets_has_no_others(tmp_path):
+def test_selected_evidence_has_the_chosen_data_sets_only(tmp_path):
     evidence = evidence_of(tmp_path, "shrinkage", lambda run: {"macro": 0.5})
-    datasets = {names["dataset"] for names, _ in evidence.only({"reuters21578"}).cells()}
+    datasets = {names["dataset"] for names, _ in evidence.select({"reuters21578"}).cells()}
     assert datasets == {"reuters21578"}
 
 
-# what the paper says of its own tables, judged by them
+# verdicts on the paper's claims by its own tables
 IN_THE_PAPER = {
     "SVM with tf-idf is hard to beat": "holds",
-    "raise SVM above tf-idf on 20 Newsgroups": "holds",
+    "WCEs raise SVM above tf-idf on 20 Newsgroups": "holds",
     "not raise SVM above tf-idf on Reuters": "holds",
     "The best neural method has": "holds",
-    "beside static pretrained ones": "holds",
-    "beside trainable pretrained ones": "holds",
+    "beside static pretrained vectors": "holds",
+    "beside trainable pretrained vectors": "holds",
     "The average improvements are significant": "holds",
     "random columns help less": "holds",
-    "helps the CNN (pretrained)": "holds",
-    "helps the CNN (with word-class": "holds",
-    "always help LSTM and attention (pretrained)": "holds",
-    "always help LSTM and attention (with word-class": "holds",
+    "helps the CNN (GloVe)": "holds",
+    "helps the CNN (GloVe+WCEs)": "holds",
+    "always help LSTM and ATTN (GloVe)": "holds",
+    "always help LSTM and ATTN (GloVe+WCEs)": "holds",
     "SVM with tf-idf is typically": "holds",
     "SVM is slower with dense": "holds",
-    "far longer (twice any other) on JRC-Acquis": "holds",
+    "twice as long on JRC-Acquis": "holds",
     "fastText is the fastest": "holds",
     "faster in some cases": "holds",
     "slower in other cases": "holds",
@@ -127,23 +129,23 @@ def test_improvements_of_other_plans_decide_nothing():
     assert verdict_of("The average improvements are significant", other) == "not run yet"
 
 
-def test_the_share_of_almost_always_is_just_reached_by_the_paper():
+def test_the_paper_just_reaches_the_share_of_almost_always():
     (claim,) = (claim for claim in CLAIMS if "beside static" in claim.text)
     votes = claim.verdict(published_evidence()).votes
-    assert (sum(vote.is_so for vote in votes), len(votes)) == (37, 46)
+    assert (sum(vote.is_yes for vote in votes), len(votes)) == (37, 46)
 
 
-def test_a_tie_with_the_best_neural_method_is_told_by_daggers():
+def test_daggers_show_a_tie_with_the_best_neural_method():
     evidence = published_evidence()
     (claim,) = (claim for claim in CLAIMS if "The best neural method" in claim.text)
-    votes = {vote.text: vote.is_so for vote in claim.verdict(evidence).votes}
+    votes = {vote.text: vote.is_yes for vote in claim.verdict(evidence).votes}
     # attention with trained GloVe is best; with word-class embeddings it is not different
-    (told,) = (each for each in votes if each.startswith("Micro F1 wipo_gamma"))
-    assert "against attention vectors-trainable 0.707" in told
-    assert votes[told]
+    (text,) = (text for text in votes if text.startswith("Micro F1 wipo_gamma"))
+    assert "against attention vectors-trainable 0.707" in text
+    assert votes[text]
 
 
-def test_learners_that_the_paper_does_not_have_decide_nothing_of_times():
+def test_learners_that_the_paper_lacks_do_not_decide_about_times():
     evidence = published_evidence()
     (times,) = evidence.tables["run_times"]
     for dataset in paper.numbers()["counts"]:
@@ -151,14 +153,14 @@ def test_learners_that_the_paper_does_not_have_decide_nothing_of_times():
     for part in ("SVM with tf-idf is typically", "fastText is the fastest"):
         assert verdict_of(part, evidence) == "holds"
     (claim,) = (claim for claim in CLAIMS if "less time than any training" in claim.text)
-    assert sum(vote.is_so for vote in claim.verdict(evidence).votes) == 5
+    assert sum(vote.is_yes for vote in claim.verdict(evidence).votes) == 5
 
 
 def epochs(**values):
-    """A history in which each measure has the given values, epoch by epoch."""
+    """Return a history in which each measure has the values, epoch by epoch."""
     return [
-        {"epoch": k + 1, **dict(zip(values, each, strict=True))}
-        for k, each in enumerate(zip(*values.values(), strict=True))
+        {"epoch": k + 1, **dict(zip(values, epoch, strict=True))}
+        for k, epoch in enumerate(zip(*values.values(), strict=True))
     ]
 
 
@@ -184,8 +186,8 @@ def test_curves_decide_by_their_epochs(tmp_path, is_other_way):
         tmp_path, "learning_curves", score, {"dataset": ["newsgroups20"], "learner": ["cnn"]}
     )
     expected = "does not hold" if is_other_way else "holds"
-    assert verdict_of("lower the training loss faster", evidence) == expected
-    assert verdict_of("their validation loss ends higher", evidence) == expected
+    assert verdict_of("the training loss falls faster", evidence) == expected
+    assert verdict_of("the validation loss ends higher", evidence) == expected
     assert verdict_of("fewer epochs are needed", evidence) == expected
 
 
@@ -206,8 +208,8 @@ def test_dropout_decides_by_the_best_p(tmp_path, scores, any_p, half, close):
         return {"macro": by_p[p], "history": epochs(loss=[2.0, 1.0 + p])}
 
     evidence = evidence_of(tmp_path, "dropout", score, {"dataset": ["newsgroups20"]})
-    assert verdict_of("Without supervised dropout", evidence) == "holds"
-    assert verdict_of("unseen data are classified worse", evidence) == any_p
+    assert verdict_of("the training loss falls fastest", evidence) == "holds"
+    assert verdict_of("new documents are classified worst", evidence) == any_p
     assert verdict_of("p = .5 is the best", evidence) == half
     assert verdict_of("p = .5 is a good choice", evidence) == close
 
@@ -256,8 +258,8 @@ def test_maps_decide_by_the_neighbors(tmp_path, shares, nearly_all, both):
     titles = ("Without the classes", "Word-class embeddings", "Both, side by side")
     panels = [{"title": t, "neighbor_share": s} for t, s in zip(titles, shares, strict=True)]
     evidence = evidence_of(tmp_path, "visualization", lambda run: {"extra": {"panels": panels}})
-    assert verdict_of("gather nearly all terms", evidence) == nearly_all
-    assert verdict_of("closer to that than to pretrained", evidence) == both
+    assert verdict_of("group nearly all terms", evidence) == nearly_all
+    assert verdict_of("closer to WCEs than to pretrained", evidence) == both
 
 
 @pytest.mark.parametrize("change", [0.005, 0.02])
@@ -269,11 +271,11 @@ def test_predictions_for_unseen_terms_decide_by_what_they_change(tmp_path, chang
 
     evidence = evidence_of(tmp_path, "unseen_terms", score)
     expected = "holds" if change < 0.01 else "does not hold"
-    assert verdict_of("change macro F1 by less", evidence) == expected
+    assert verdict_of("changes macro F1 by less", evidence) == expected
     assert verdict_of("Few words of test texts", evidence) == "does not hold"
 
 
-def test_other_vectors_are_those_that_are_not_of_glove(tmp_path):
+def test_other_vectors_are_not_glove(tmp_path):
     def score(run):
         is_glove = run.vectors.startswith("glove")
         return {"macro": 0.5 + 0.1 * (run.variant == "vectors+wce") * (1 if is_glove else -1)}

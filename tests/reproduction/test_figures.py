@@ -10,19 +10,14 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from wordclass.reproduction.figures import (
-    draw_curves,
-    draw_dots,
-    draw_map,
-    figures_of,
-    save,
-    write,
-    write_projector_files,
-)
+from wordclass.reproduction.cells import Cell, Table
+from wordclass.reproduction.figure_style import save
+from wordclass.reproduction.figures import draw_curves, draw_dots, figures_of, write
+from wordclass.reproduction.map_figures import draw_map, write_projector_files
 from wordclass.reproduction.plan import Group, Plan
 from wordclass.reproduction.runs import Results
 from wordclass.reproduction.statistics import Summary
-from wordclass.reproduction.tables import Cell, Table, make
+from wordclass.reproduction.tables import make
 
 HISTORY = [
     {"epoch": k, "loss": 3.0 / k, "validation_loss": 2.0 / k, "validation_macro_f1": 0.2 * k}
@@ -43,10 +38,11 @@ SWEPT = Group(
 
 @pytest.fixture
 def drawn(tmp_path):
-    def draw(*groups, **facts):
-        results, plan = Results(tmp_path / "out"), Plan("mine", "title", groups)
+    def draw(*groups, **result_fields):
+        results = Results(tmp_path / "out")
+        plan = Plan("mine", "title", groups)
         for run in plan.runs():
-            add(results, run, 0.4 + 0.1 * run.seed, **{"history": HISTORY, **facts})
+            add(results, run, 0.4 + 0.1 * run.seed, **{"history": HISTORY, **result_fields})
         return dict(figures_of(plan, results, make(plan, results, tests=False)))
 
     return draw
@@ -57,19 +53,19 @@ def lines_of(axes):
 
 
 def assert_nothing_overlaps(figure):
-    """No title, legend, or label of the figure covers another, and none is cut off."""
+    """Assert that no title, legend or label covers another or leaves the figure."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
-    parts = [figure._suptitle, *figure.legends]
-    parts += [axes.title for axes in figure.axes] + [axes.xaxis.label for axes in figure.axes]
+    texts = [figure._suptitle, *figure.legends]
+    texts += [axes.title for axes in figure.axes] + [axes.xaxis.label for axes in figure.axes]
     for axes in figure.axes:
         low, high = sorted(axes.get_ylim())
         ticks = [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
-        parts += [tick.label1 for tick in ticks if low <= tick.get_loc() <= high]
+        texts += [tick.label1 for tick in ticks if low <= tick.get_loc() <= high]
     boxes = [
-        part.get_window_extent(renderer)
-        for part in parts
-        if part is not None and part.get_visible() and getattr(part, "get_text", lambda: "x")()
+        text.get_window_extent(renderer)
+        for text in texts
+        if text is not None and text.get_visible() and getattr(text, "get_text", lambda: "x")()
     ]
     for one, other in itertools.combinations(boxes, 2):
         width = min(one.x1, other.x1) - max(one.x0, other.x0)
@@ -102,15 +98,18 @@ def test_curves_are_means_over_seeds_of_the_epochs_that_were_measured(drawn):
     assert loss[0] == [[1, 3], [2, 1.5], [3, 1]]
     assert [x for x, _ in test[0]] == [1, 3]
     assert figure.axes[0].get_yscale() == "log"
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["vectors", "vectors+wce"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "vectors",
+        "vectors+WCEs",
+    ]
 
 
 def test_several_learners_stand_side_by_side_as_in_the_paper(drawn):
     both = replace(NETS, learners=["cnn", "lstm"])
     axes = drawn(both)["mine-newsgroups20-clean-curves"].axes
-    assert [each.get_title() for each in axes] == ["cnn", "lstm", *[""] * 6]
+    assert [panel.get_title() for panel in axes] == ["CNN", "LSTM", *[""] * 6]
     names = ["training loss", "validation loss", "validation macro F1", "test macro F1"]
-    assert [each.get_ylabel() for each in axes[::2]] == names
+    assert [panel.get_ylabel() for panel in axes[::2]] == names
     assert axes[0].get_ylim() == axes[1].get_ylim()
 
 
@@ -137,15 +136,16 @@ def test_long_names_and_many_rows_have_room():
     assert_nothing_overlaps(draw_dots(Table("Macro F1", "share", heads, columns, cells)))
 
 
-def test_columns_that_do_not_fit_go_on_below_with_their_own_rows():
-    rows, columns = [("svm", f"{k}") for k in range(8)], ("a", "b", "c", "d")
+def test_columns_that_do_not_fit_continue_below_with_their_rows():
+    rows = [("svm", f"{k}") for k in range(8)]
+    columns = ("a", "b", "c", "d")
     cells = {(row, column): Cell(Summary(0.5, 0.1, 2)) for row in rows for column in columns[:3]}
     cells |= {(row, "d"): Cell(Summary(0.5, None, 1) if row == rows[3] else None) for row in rows}
     figure = draw_dots(Table("Macro F1", "share", ("learner", "variant"), columns, cells))
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert [axes.get_title() for axes in shown] == ["a", "b", "c", "d"]
     assert len(shown[0].get_yticks()) == 8
-    assert [label.get_text() for label in shown[3].get_yticklabels()] == ["svm  3"]
+    assert [label.get_text() for label in shown[3].get_yticklabels()] == ["SVM 3"]
     assert_nothing_overlaps(figure)
 
 
@@ -158,14 +158,14 @@ def test_dots_show_only_what_was_measured_and_the_papers_number(drawn):
     figure = drawn(NETS)["mine-macro-f1"]
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "cnn  vectors",
-        "cnn  vectors+wce",
+        "CNN vectors",
+        "CNN vectors+WCEs",
     ]
-    found = {"o": [], "D": []}
+    by_marker = {"^": [], "|": []}
     for line in axes.get_lines():
-        found[line.get_marker()] += line.get_xdata().tolist()
-    assert found["o"] == pytest.approx([0.55, 0.55])
-    assert found["D"] == [0.670, 0.703]
+        by_marker[line.get_marker()] += line.get_xdata().tolist()
+    assert by_marker["^"] == pytest.approx([0.55, 0.55])
+    assert by_marker["|"] == [0.670, 0.703]
 
 
 def test_dollars_in_names_are_no_formulas(tmp_path):
@@ -190,15 +190,16 @@ def test_runs_without_history_have_dots_only(drawn):
     assert list(figures) == ["mine-macro-f1", "mine-micro-f1"]
 
 
-def test_maps_with_other_settings_have_names_of_their_own(tmp_path, term_map):
+def test_maps_with_other_settings_have_separate_names(tmp_path, term_map):
     maps = Group(
         datasets=["newsgroups20"], learners=["map"], vectors=["a", "b/c"], seeds=[1, 2],
         options={"n_terms": 5},
     )  # fmt: skip
-    results, plan = Results(tmp_path / "out"), Plan("mine", "title", [maps])
-    facts, arrays = term_map.to_parts()
+    results = Results(tmp_path / "out")
+    plan = Plan("mine", "title", [maps])
+    extra, arrays = term_map.to_parts()
     for run in plan.runs():
-        results.keep(add(results, run, extra=facts, scores={}).key, **arrays)
+        results.save_arrays(add(results, run, extra=extra, scores={}).key, **arrays)
     written = [path.name for path in write(plan, results, [], tmp_path / "to", endings=["svg"])]
     assert len(written) == len(set(written)) == 4 * (len(term_map.panels) + 2)
     assert "mine-newsgroups20-vectors=b-c-seed=1-vectors.tsv" in written
@@ -207,10 +208,10 @@ def test_maps_with_other_settings_have_names_of_their_own(tmp_path, term_map):
 
 def test_a_map_shows_every_term_once_and_a_part_of_them_enlarged(term_map):
     figure = draw_map(term_map, term_map.panels[1], "made up")
-    whole, part = figure.axes
-    n_points = sum(len(points.get_offsets()) for points in whole.collections)
+    overview, square = figure.axes
+    n_points = sum(len(points.get_offsets()) for points in overview.collections)
     assert n_points == len(term_map.terms)
-    assert {text.get_text() for text in part.texts} < set(term_map.terms)
+    assert {text.get_text() for text in square.texts} < set(term_map.terms)
     markers = {handle.get_marker() for handle in figure.legends[0].legend_handles}
     assert len(markers) == len(term_map.classes)
     names = [text.get_text() for text in figure.legends[0].get_texts()]

@@ -1,4 +1,4 @@
-"""What runs measure that are no trainings."""
+"""Measurements: numbers of runs that train no classifier."""
 
 import numpy as np
 import pytest
@@ -22,38 +22,41 @@ def dataset(make, n_train, n_test):
 
 def test_prior_shift_is_measured_on_the_test_part_and_on_draws_of_it():
     run = Run("made up", "prior_shift", options={"classifier": "nearest"})
-    given = dataset(corpus, 150, 90)
-    facts, arrays = measurements.shift_priors(given, None, run)
+    documents = dataset(corpus, 150, 90)
+    numbers, arrays = measurements.shift_priors(documents, None, run)
     assert not arrays
-    assert all(np.isfinite(value) for value in facts.values())
-    model = wc.classifier("nearest").fit(given.train.texts, given.train.labels)
+    assert all(np.isfinite(value) for value in numbers.values())
+    model = wc.classifier("nearest").fit(documents.train.texts, documents.train.labels)
     plain, adjusted = (
-        wc.evaluate(given.test.labels, labels, classes=model.classes_.tolist()).macro_f1
-        for labels in (model.predict(given.test.texts), model.predict_adjusted(given.test.texts))
+        wc.evaluate(documents.test.labels, labels, classes=model.classes_.tolist()).macro_f1
+        for labels in (
+            model.predict(documents.test.texts),
+            model.predict_adjusted(documents.test.texts),
+        )
     )
-    assert facts["as it is: macro F1"] == pytest.approx(plain)
-    assert facts["as it is: macro F1, adjusted"] == pytest.approx(adjusted)
+    assert numbers["as it is: macro F1"] == pytest.approx(plain)
+    assert numbers["as it is: macro F1, adjusted"] == pytest.approx(adjusted)
     counted, estimated = (
-        facts[f"strong shift: error of {kind} shares, by class, in percent"]
+        numbers[f"strong shift: error of {kind} shares, by class, in percent"]
         for kind in ("counted", "estimated")
     )
-    ratio = facts["strong shift: " + _RATIO]
+    ratio = numbers["strong shift: " + _RATIO]
     assert ratio == pytest.approx(estimated / counted)
-    of_all = facts["all draws: error of counted shares, by class, in percent"]
-    each = [
-        facts[f"{name} shift: error of counted shares, by class, in percent"]
+    of_all_draws = numbers["all draws: error of counted shares, by class, in percent"]
+    by_strength = [
+        numbers[f"{name} shift: error of counted shares, by class, in percent"]
         for name in ("strong", "middle", "weak")
     ]
-    assert of_all == pytest.approx(np.mean(each))
-    assert "all draws, exact probabilities: " + _RATIO in facts
-    assert measurements.shift_priors(given, None, run)[0] == facts
+    assert of_all_draws == pytest.approx(np.mean(by_strength))
+    assert "all draws, exact probabilities: " + _RATIO in numbers
+    assert measurements.shift_priors(documents, None, run)[0] == numbers
 
 
 def test_labels_drawn_by_probabilities_have_these_as_shares():
-    given = dataset(corpus, 150, 1)
-    model = wc.classifier("nearest").fit(given.train.texts, given.train.labels)
+    documents = dataset(corpus, 150, 1)
+    model = wc.classifier("nearest").fit(documents.train.texts, documents.train.labels)
     scores = np.random.default_rng(0).normal(size=(5000, 3))
-    known = measurements._Tested(model, scores, None, model.codeframe_)
+    known = measurements._TestedModel(model, scores, None, model.codeframe_)
     drawn = known.with_labels_by_probabilities(0).truth
     assert (drawn.getnnz(axis=1) == 1).all()
     expected = model.shift_of(scores).probabilities.mean(axis=0)
@@ -62,23 +65,23 @@ def test_labels_drawn_by_probabilities_have_these_as_shares():
 
 
 def test_prior_shift_of_several_labels_is_measured_by_weights_of_classes():
-    given = dataset(multilabel_corpus, 150, 90)
+    documents = dataset(multilabel_corpus, 150, 90)
     run = Run("made up", "prior_shift", options={"classifier": "nearest"})
-    facts, _ = measurements.shift_priors(given, None, run)
-    assert all(np.isfinite(value) for value in facts.values())
-    assert {name.partition(":")[0] for name in facts} == {
+    numbers, _ = measurements.shift_priors(documents, None, run)
+    assert all(np.isfinite(value) for value in numbers.values())
+    assert {name.partition(":")[0] for name in numbers} == {
         *("as it is", "weak shift", "middle shift", "strong shift"),
         *("all draws", "all draws, exact probabilities"),
     }
-    assert facts["strong shift: " + _RATIO] > 0
-    assert measurements.shift_priors(given, None, run)[0] == facts
+    assert numbers["strong shift: " + _RATIO] > 0
+    assert measurements.shift_priors(documents, None, run)[0] == numbers
 
 
 def test_documents_of_heavy_classes_are_drawn_more_often():
     truth = sparse.csr_matrix(np.repeat([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]], 500, 0))
     generator = np.random.default_rng(4)
-    known = measurements._Tested(None, np.zeros((2000, 2)), truth, None)
-    drawn = known._by_weights(2.0, generator)
+    known = measurements._TestedModel(None, np.zeros((2000, 2)), truth, None)
+    drawn = known._draw_by_weights(2.0, generator)
     weights = np.exp(np.random.default_rng(4).normal(0, 2.0, 2))
     expected = np.array([weights[0], weights[1], weights[0] * weights[1], 1.0])
     counts = np.bincount(drawn // 500, minlength=4)

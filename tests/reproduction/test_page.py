@@ -6,8 +6,8 @@ from wordclass.reproduction.page import fill, join, static, tag
 
 
 def test_text_and_attributes_are_escaped():
-    made = tag("p", '<b>&"', title='"><i>')
-    assert made == '<p title="&quot;&gt;&lt;i&gt;">&lt;b&gt;&amp;&quot;</p>'
+    element = tag("p", '<b>&"', title='"><i>')
+    assert element == '<p title="&quot;&gt;&lt;i&gt;">&lt;b&gt;&amp;&quot;</p>'
 
 
 def test_markup_is_not_escaped_twice():
@@ -26,9 +26,9 @@ def test_joining_nothing_is_empty():
 
 def test_the_parts_of_a_page_are_escaped_where_they_are_no_markup():
     names = re.findall(r"\$(\w+)", static("experiment.html"))
-    first, *others = dict.fromkeys(names)
-    parts = {name: "<i>$seed" for name in others}
-    page = fill("experiment.html", **parts, **{first: tag("b", "&")})
+    first, *remaining = dict.fromkeys(names)
+    content = {name: "<i>$seed" for name in remaining}
+    page = fill("experiment.html", **content, **{first: tag("b", "&")})
     assert page.count("&lt;i&gt;$seed") == sum(name != first for name in names)
     assert "<b>&amp;</b>" in page
     with pytest.raises(KeyError, match=first):

@@ -1,4 +1,4 @@
-"""Peers: a fake one in an environment of its own, and the real ones where theirs has been made."""
+"""Peers: a fake one in a separate environment, and the real ones if theirs exists."""
 
 import json
 import os
@@ -12,11 +12,11 @@ from wordclass.corpus.documents import LabelledCorpus
 from wordclass.reproduction import peer_script, peers
 from wordclass.reproduction.outlook import Outlook
 from wordclass.reproduction.plan import Plan
-from wordclass.reproduction.runner import do, run_all
+from wordclass.reproduction.runner import execute, run_all
 from wordclass.reproduction.runs import Results, Run
 
 SETFIT = Run("tiny", "peer", "setfit", 7, options={"num_iterations": 3})
-# in the place of SetFit: gives every text the most frequent label, and fails when asked to
+# replaces SetFit: predicts the most frequent label, and fails on request
 FAKE = f"""
 import runpy, sys
 from collections import Counter
@@ -38,7 +38,7 @@ script.main(*map(Path, sys.argv[1:]))
 
 @pytest.fixture
 def environment(tmp_path, monkeypatch):
-    """An environment whose only peer is a fake."""
+    """Make an environment whose only peer is a fake."""
     folder = tmp_path / "peers"
     (folder / "bin").mkdir(parents=True)
     (folder / "bin" / "python").symlink_to(sys.executable)
@@ -62,22 +62,22 @@ def test_a_peer_is_run_like_a_learner(data, tmp_path, environment):
     assert (result.history, result.best_epoch, result.settings) == (None, None, {})
 
 
-def test_the_versions_of_a_peer_are_told(data, tmp_path, monkeypatch):
-    told = ["space"] * 30, {"fit_cpu": 1.0, "predict_cpu": 2.0}, {"setfit": "9.9"}
-    monkeypatch.setattr(peers, "predict", lambda *asked: told)
-    result = do(SETFIT, Results(tmp_path / "out"))
+def test_a_result_has_the_versions_of_the_peer(data, tmp_path, monkeypatch):
+    answer = (["space"] * 30, {"fit_cpu": 1.0, "predict_cpu": 2.0}, {"setfit": "9.9"})
+    monkeypatch.setattr(peers, "predict", lambda **request: answer)
+    result = execute(SETFIT, Results(tmp_path / "out"))
     assert result.versions["setfit"] == "9.9"
     assert result.versions["wordclass"] == wc.__version__
     assert result.times["predict_cpu"] == 2.0
 
 
-def test_a_peer_that_fails_is_told_with_its_reason(data, tmp_path, environment):
+def test_a_failure_of_a_peer_is_reported_with_its_reason(data, tmp_path, environment):
     run = Run("tiny", "peer", "setfit", options={"num_iterations": 100})
     (failure,) = run_all(tmp_path / "out", [run], "mine")
     assert failure.endswith("the peer setfit failed: ValueError: too many")
 
 
-def test_without_an_environment_runs_of_peers_are_not_here(data, tmp_path, monkeypatch):
+def test_without_an_environment_runs_of_peers_are_missing(data, tmp_path, monkeypatch):
     monkeypatch.setenv("WORDCLASS_PEERS", str(tmp_path / "nowhere"))
     path = tmp_path / "mine.toml"
     path.write_text("[[runs]]\ndatasets = ['tiny']\nlearners = ['peer']\nvariants = ['setfit']\n")
@@ -108,14 +108,15 @@ def test_the_environment_is_made_below_the_cache_torch_first(tmp_path, monkeypat
     assert [command[-1].partition("=")[0] for command in commands[:1]] == ["torch"]
 
 
-def answer_to(tmp_path, peer, train, texts, **options):
-    """What the script answers, in this process."""
-    asked = {"peer": peer, "texts": train[0], "labels": train[1], "test_texts": texts, "seed": 1,
+def respond_to(tmp_path, peer, train, texts, **options):
+    """Run the script in this process and return its response."""
+    request = {"peer": peer, "texts": train[0], "labels": train[1], "test_texts": texts, "seed": 1,
              "options": options}  # fmt: skip
-    question, answer = tmp_path / "question.json", tmp_path / "answer.json"
-    question.write_text(json.dumps(asked))
-    peer_script.main(question, answer)
-    return json.loads(answer.read_text())
+    request_path = tmp_path / "request.json"
+    response_path = tmp_path / "response.json"
+    request_path.write_text(json.dumps(request))
+    peer_script.main(request_path, response_path)
+    return json.loads(response_path.read_text())
 
 
 @pytest.mark.filterwarnings("ignore")  # of other packages
@@ -128,10 +129,10 @@ def test_peers_learn_one_label_or_several(tmp_path, monkeypatch, peer, options, 
         pytest.importorskip("fasttext")
     monkeypatch.chdir(tmp_path)
     texts, labels = make(90)
-    told = answer_to(tmp_path, peer, (texts[:60], labels[:60]), texts[60:], **options)
-    assert wc.evaluate(labels[60:], told["labels"]).micro_f1 > 0.9
-    assert told["times"].keys() == {"fit", "fit_cpu", "predict", "predict_cpu"}
-    assert "scikit-learn" in told["versions"]
+    response = respond_to(tmp_path, peer, (texts[:60], labels[:60]), texts[60:], **options)
+    assert wc.evaluate(labels[60:], response["labels"]).micro_f1 > 0.9
+    assert response["times"].keys() == {"fit", "fit_cpu", "predict", "predict_cpu"}
+    assert "scikit-learn" in response["versions"]
 
 
 @pytest.mark.slow
@@ -143,7 +144,7 @@ def test_real_peers_learn(peer, monkeypatch):
     texts, labels = corpus(90)
     train = LabelledCorpus(texts[:60], labels[:60], is_multilabel=False)
     options = {"epoch": 50, "lr": 1.0} if peer == "fasttext" else {}
-    found, times, versions = peers.predict(peer, train, texts[60:], 1, options)
-    assert wc.evaluate(labels[60:], found).accuracy > 0.9
+    predicted, times, versions = peers.predict(peer, train, texts[60:], 1, options)
+    assert wc.evaluate(labels[60:], predicted).accuracy > 0.9
     assert times["fit_cpu"] > 0
     assert versions["setfit"]

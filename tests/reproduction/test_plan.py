@@ -1,4 +1,4 @@
-"""The plans that come with the package, the paper's settings in them, and plans that are wrong."""
+"""Built-in plans, the paper's settings in them, and invalid plans."""
 
 import itertools
 from pathlib import Path
@@ -10,21 +10,22 @@ from wordclass.errors import FormatError
 from wordclass.reproduction import plan as plans
 from wordclass.reproduction.plan import PEER, VARIANTS, Plan, grid, preset
 from wordclass.reproduction.runs import Results
-from wordclass.reproduction.sources import parts_of
+from wordclass.reproduction.sources import parse_dataset_name
 
 ROOT = Path(__file__).parents[2]
 
 NAMES = [
-    "binary", "correlations", "cross_fitting", "datasets", "dropout", "embedding_times",
-    "encoders", "f1", "fasttext_settings", "large_codeframes", "learning_curves",
-    "network_search", "prior_shift", "rivals", "run_times", "several_tasks", "shrinkage", "smoke",
-    "training_sizes", "unseen_terms", "vectors", "visualization", "word_class_features",
+    "ablations", "binary", "class_frequency", "correlations", "cross_fitting", "datasets",
+    "dropout", "embedding_times", "encoders", "f1", "fasttext_settings", "large_codeframes",
+    "learning_curves", "network_search", "prior_shift", "rivals", "run_times", "several_tasks",
+    "shrinkage", "smoke", "text_lengths", "training_sizes", "unseen_terms", "vectors",
+    "visualization", "word_class_features",
 ]  # fmt: skip
 SIX = ["newsgroups20", "reuters21578", "ohsumed", "rcv1", "jrc_acquis", "wipo_gamma"]
 DATASETS = [
     *SIX, "docstrings", "ohsumed20k", "ohsumed_single23_7400", "banking77", "goemotions",
-    "eurlex_triples_eurovoc_1504", "arxiv_abstracts_120k", "goemotions_sentiment",
-    "goemotions_emotions",
+    "eurlex_triples_eurovoc_1504", "arxiv_abstracts_120k", "arxiv_categories",
+    "goemotions_sentiment", "goemotions_emotions",
 ]  # fmt: skip
 NETWORK_VARIANTS = [
     "random", "vectors", "vectors-trainable", "vectors+random", "vectors+wce",
@@ -49,7 +50,7 @@ def test_every_plan_makes_runs_that_a_classifier_can_do(name, data):
     assert plan.title
     assert len({run.identity for run in runs}) == len(runs) > 0
     for run in runs:
-        assert {parts_of(each)[0] for each in (run.dataset, *run.other)} <= {*DATASETS}
+        assert {parse_dataset_name(name).base for name in (run.dataset, *run.other)} <= {*DATASETS}
         assert run.variant in VARIANTS[run.learner]
         has_vectors = run.variant.startswith("vectors") or run.learner in ("map", "unseen_terms")
         assert (run.vectors is not None) == has_vectors
@@ -79,7 +80,7 @@ def test_the_smoke_plan_has_every_learner_and_variant():
     assert {run.dataset.partition(":")[0] for run in runs} == {"docstrings"}
 
 
-def test_runs_without_help_are_those_of_other_plans():
+def test_runs_without_other_tasks_belong_to_other_plans():
     known = {run.identity for name in ("f1", "encoders") for run in Plan.read(name).runs()}
     alone = [run for run in Plan.read("several_tasks").runs() if not run.other]
     alone = [run for run in alone if "sentiment" not in run.dataset and run.variant != "wce"]
@@ -112,10 +113,12 @@ def test_the_presets_are_what_the_authors_chose():
 
 def test_the_grids_are_the_papers():
     def values(dataset, learner, variant):
-        found = grid(dataset, learner, variant)
-        return {name: sorted({each[name] for each in found}) for name in found[0]}, len(found)
+        settings = grid(dataset, learner, variant)
+        by_name = {name: sorted({trial[name] for trial in settings}) for name in settings[0]}
+        return by_name, len(settings)
 
-    channels, hidden = [64, 128, 256, 512], [256, 512, 1024, 2048]
+    channels = [64, 128, 256, 512]
+    hidden = [256, 512, 1024, 2048]
     assert values("rcv1", "cnn", "random") == (
         {"channels": channels, "random_dims": [50, 200, 300]}, 12,
     )  # fmt: skip
@@ -133,9 +136,9 @@ def test_the_grids_are_the_papers():
         grid("rcv1", "svm", "tfidf")
 
 
-def plan_of(tmp_path, **facts):
-    given = {"datasets": ["docstrings"], "learners": ["svm"], "variants": ["tfidf"], **facts}
-    lines = "\n".join(f"{name} = {_toml(value)}" for name, value in given.items())
+def plan_of(tmp_path, **changes):
+    table = {"datasets": ["docstrings"], "learners": ["svm"], "variants": ["tfidf"], **changes}
+    lines = "\n".join(f"{name} = {_toml(value)}" for name, value in table.items())
     path = tmp_path / "mine.toml"
     path.write_text(f"[[runs]]\n{lines}\n")
     return str(path)
@@ -143,11 +146,11 @@ def plan_of(tmp_path, **facts):
 
 def _toml(value):
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name} = {_toml(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{name} = {_toml(item)}" for name, item in value.items()) + "}"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def test_a_plan_of_the_users_combines_all_and_presets_give_way(tmp_path):
+def test_a_plan_of_the_user_combines_all_values_and_overrides_presets(tmp_path):
     path = plan_of(
         tmp_path, datasets=["newsgroups20", "rcv1"], learners=["cnn"], seeds=[1, 2],
         variants=["random", "vectors"], vectors=["one", "two"],
@@ -168,7 +171,7 @@ def test_a_plan_of_the_users_combines_all_and_presets_give_way(tmp_path):
         Plan.read(path).runs({"seed": ["3"]})
 
 
-def test_a_search_comes_before_what_it_decides(tmp_path):
+def test_trials_come_before_the_runs_that_need_them(tmp_path):
     path = plan_of(
         tmp_path, learners=["lstm"], variants=["vectors"], seeds=[1, 2], settings="search"
     )
@@ -193,7 +196,7 @@ def test_a_search_keeps_the_options_of_the_plan(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("facts", "message"),
+    ("changes", "message"),
     [
         ({"datasets": ["tinny"]}, r"unknown data set 'tinny' \(did you mean 'tiny'\?\)"),
         ({"datasets": ["docstrings:"]}, "the data set 'docstrings:' lacks a class; expected docst"),
@@ -258,9 +261,9 @@ def test_a_search_keeps_the_options_of_the_plan(tmp_path):
         ),
     ],
 )
-def test_a_wrong_plan_is_refused_before_any_work(tmp_path, data, facts, message):
+def test_a_wrong_plan_is_refused_before_any_work(tmp_path, data, changes, message):
     with pytest.raises(FormatError, match=rf"mine\.toml: not a plan: .*{message}"):
-        Plan.read(plan_of(tmp_path, **facts))
+        Plan.read(plan_of(tmp_path, **changes))
 
 
 @pytest.mark.parametrize(
@@ -284,14 +287,14 @@ def test_a_wrong_plan_is_refused_before_any_work(tmp_path, data, facts, message)
         ("[[run]]\n", r"unknown field 'run' \(did you mean 'runs'\?\)"),
     ],
 )
-def test_what_is_no_plan_is_told(tmp_path, content, message):
+def test_a_file_that_is_no_plan_is_refused(tmp_path, content, message):
     path = tmp_path / "mine.toml"
     path.write_text(content)
     with pytest.raises(FormatError, match=message):
         Plan.read(str(path))
 
 
-def test_a_plan_that_is_not_there_is_told():
+def test_a_missing_plan_is_refused():
     with pytest.raises(wc.InputError, match=r"unknown plan 'smok' \(did you mean 'smoke'\?\)"):
         Plan.read("smok")
     with pytest.raises(wc.MissingDataError, match=r"nowhere\.toml"):

@@ -1,4 +1,4 @@
-"""The page that says whether the paper replicates."""
+"""The page that answers whether the paper replicates."""
 
 import re
 from pathlib import Path

@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 from wordclass.errors import InputError
 from wordclass.reproduction.claims import CLAIMS
 from wordclass.reproduction.plan import Plan
-from wordclass.reproduction.report import FORMS, environment, write_report
+from wordclass.reproduction.report import PAGE_FORMATS, environment, write_report
 from wordclass.reproduction.runs import Results, Run
 
 pytestmark = pytest.mark.xdist_group("report")  # which makes its fixtures once
@@ -18,28 +18,29 @@ ONLY = {"dataset": ["newsgroups20"], "learner": ["svm"]}
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, hostile):
-    found = Results(tmp_path_factory.mktemp("results") / "out")
+    results = Results(tmp_path_factory.mktemp("results") / "out")
     for k, run in enumerate(Plan.read("f1").runs(ONLY)):
         machine = {"cpu": hostile, "cores": k % 2}
-        add(found, run, 0.5 + k / 10, n_wrong=20 * k, machine=machine)
-    return found
+        add(results, run, 0.5 + k / 10, n_wrong=20 * k, machine=machine)
+    return results
 
 
 @pytest.fixture(scope="module")
 def report(results, tmp_path_factory):
-    """Where a page is that replaced an earlier one, and what was told meanwhile."""
-    folder, told = tmp_path_factory.mktemp("page") / "report", []
+    """Return the folder of a page that replaced an earlier one, and its log."""
+    folder = tmp_path_factory.mktemp("page") / "report"
+    log = []
     (folder / "tables").mkdir(parents=True)
     (folder / "tables" / "old.csv").touch()
-    (folder / "index.html").write_text(FORMS["html"].mark)
-    assert write_report(results, folder, told.append) == folder / "index.html"
-    return folder, told
+    (folder / "index.html").write_text(PAGE_FORMATS["html"].mark)
+    assert write_report(results, folder, log.append) == folder / "index.html"
+    return folder, log
 
 
 def test_one_page_holds_claims_tables_figures_environment_and_commands(report, hostile):
-    folder, told = report
+    folder, log = report
     page = (folder / "index.html").read_text(encoding="utf-8")
-    assert page.count(FORMS["html"].mark) == 1
+    assert page.count(PAGE_FORMATS["html"].mark) == 1
     for claim in CLAIMS:
         assert claim.text in page
     assert page.count("not run yet") > 10
@@ -52,8 +53,9 @@ def test_one_page_holds_claims_tables_figures_environment_and_commands(report, h
     assert len(links) > 10
     for link in links:
         assert link.startswith("#s") or (folder / link).is_file()
-    assert told == [
+    assert log == [
         "f1: tables and figures",
+        "ablations: tables and figures",
         "encoders: tables and figures",
         "rivals: tables and figures",
         "run_times: tables and figures",
@@ -71,7 +73,7 @@ def test_tables_are_files_too(report):
     assert r"\begin{tabular}" in (folder / "tables" / "f1.tex").read_text()
 
 
-def test_markdown_stands_beside_other_files_and_replaces_its_own(results, tmp_path, hostile):
+def test_markdown_pages_keep_other_files_and_replace_earlier_pages(results, tmp_path, hostile):
     figures = tmp_path / "docs" / "figures"
     figures.mkdir(parents=True)
     for name in ("f1-old.png", "f1-mine.png", "photo.png"):
@@ -87,23 +89,23 @@ def test_markdown_stands_beside_other_files_and_replaces_its_own(results, tmp_pa
     replicated = page.read_text(encoding="utf-8")
     assert "| 4.11 |" in replicated
     assert "| SVM | tfidf |" in replicated
-    assert "experiment run f1 -o" in replicated.partition("## What is missing")[2]
-    beyond = (tmp_path / "docs" / "beyond.md").read_text(encoding="utf-8")
-    written = replicated + beyond
+    assert "experiment run f1 -o" in replicated.partition("## Unfinished runs")[2]
+    extensions = (tmp_path / "docs" / "beyond.md").read_text(encoding="utf-8")
+    written = replicated + extensions
     linked = re.findall(r"!\[[^]]*\]\(([^)]*)\)", written)
     drawn = {f"figures/{path.name}" for path in figures.iterdir()}
     assert drawn - set(linked) == {"figures/f1-mine.png", "figures/photo.png"}
     assert drawn > set(linked)
-    assert "### Macro F1" in beyond
-    assert "<details><summary>What the first adds to the second</summary>" in beyond
-    assert "Micro F1</summary>" not in beyond
+    assert "### Macro F1" in extensions
+    assert "<details><summary>What the first adds to the second</summary>" in extensions
+    assert "Micro F1</summary>" not in extensions
     assert hostile not in written
-    # the best of ours, of those that the paper has too, and of the paper
+    # the best of all runs, of the paper's learners, and in the paper
     best = ".700 svm tfidf paper"
     assert (
         f"| newsgroups20 | Macro F1 | {best} | {best} | .706 cnn vectors+wce-trainable |" in written
     )
-    # which is a report that can be replaced
+    # a generated page can be replaced
     assert write_report(results, tmp_path / "docs", lambda _: None, "markdown") == page
 
 
@@ -116,15 +118,15 @@ def test_markdown_stands_beside_other_files_and_replaces_its_own(results, tmp_pa
         ("markdown", "beyond.md"),
     ],
 )
-def test_pages_of_others_are_replaced_by_force_only(tmp_path_factory, tmp_path, form, name):
+def test_other_pages_are_replaced_by_force_only(tmp_path_factory, tmp_path, form, name):
     results = Results(tmp_path_factory.mktemp("few") / "out")
-    add(results, Run("mine", "counts"), plan="mine")  # of which nothing is drawn
+    add(results, Run("mine", "counts"), plan="mine")  # it has no figure
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "photo.png").touch()
     if name != "tables":
         (tmp_path / name).write_text("Made by hand, with `wordclass experiment report`")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(InputError, match=r"not made by wordclass experiment report; --force"):
+    with pytest.raises(InputError, match=r"not made by wordclass experiment report; .* --force"):
         write_report(results, tmp_path, lambda _: None, form)
     assert sorted(tmp_path.rglob("*")) == before
     if name != "tables":
@@ -144,7 +146,7 @@ def test_a_report_replaces_nothing_else(results, tmp_path):
         write_report(results, tmp_path / "mine", lambda _: None)
 
 
-def test_runs_of_no_plan_of_ours_have_a_chapter(tmp_path):
+def test_runs_of_no_built_in_plan_have_a_chapter(tmp_path):
     results = Results(tmp_path / "out")
     for seed in (1, 2):
         for size in (8, 16):

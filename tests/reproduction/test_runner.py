@@ -1,4 +1,4 @@
-"""The runner: every learner, what a result holds, stopping and going on, several at once."""
+"""The runner: all learners, results, interruptions, searches, and several runners at once."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from made_up import COMMON, WORDS, corpus
 from reproduction.conftest import write_corpus
-from reproduction.kills import command, kill_until_done, leftovers, what_came_out
+from reproduction.kills import command, kill_repeatedly, leftovers, read_outcomes
 
 import wordclass as wc
 from wordclass.classifiers.base import own_embeddings
@@ -18,7 +18,7 @@ from wordclass.explorer.term_map import TermMap
 from wordclass.reproduction import learners, sources
 from wordclass.reproduction.outlook import Outlook, Times
 from wordclass.reproduction.plan import NETWORKS, VARIANTS, Plan
-from wordclass.reproduction.runner import do, run_all
+from wordclass.reproduction.runner import execute, run_all
 from wordclass.reproduction.runs import Results, Run
 
 pytest.importorskip("torch")
@@ -38,7 +38,8 @@ def run_of(learner, variant="default", dataset="tiny", **changes):
 
 
 ALL = [(learner, variant) for learner in SMALL for variant in VARIANTS[learner]]
-ALL = [each for each in ALL if each[1] != "context"]  # which has a model's vectors of words
+# "context" needs the word vectors of a language model
+ALL = [(learner, variant) for learner, variant in ALL if variant != "context"]
 ALL += [(learner, variant) for learner in ("svm", "linear", "nearest")
         for variant in VARIANTS[learner] if "encoder" not in variant]  # fmt: skip
 
@@ -46,7 +47,7 @@ ALL += [(learner, variant) for learner in ("svm", "linear", "nearest")
 @pytest.mark.parametrize(
     ("learner", "variant", "dataset"),
     [
-        *((*each, "tiny") for each in ALL),
+        *((learner, variant, "tiny") for learner, variant in ALL),
         *((learner, next(iter(VARIANTS[learner])), "many") for learner in dict(ALL)),
     ],
 )
@@ -55,7 +56,7 @@ def test_every_learner_and_variant_can_be_run(data, tmp_path, learner, variant, 
         pytest.importorskip("fasttext")
     results = Results(tmp_path / "out")
     run = run_of(learner, variant, dataset)
-    result = do(run, results, "mine")
+    result = execute(run, results, "mine")
     results.add(result)
     assert results.runs() == [result]
     assert result.identity == run.identity
@@ -68,7 +69,8 @@ def test_every_learner_and_variant_can_be_run(data, tmp_path, learner, variant, 
     assert result.versions["wordclass"] == wc.__version__
     is_network = learner in NETWORKS
     assert (result.history is not None) == is_network == (result.best_epoch is not None)
-    predicted, truth = results.predictions(result.key), results.truth(result.key)
+    predicted = results.predictions(result.key)
+    truth = results.truth(result.key)
     labels = [[str(result.classes["names"][j]) for j in row.indices] for row in predicted]
     true = [[str(result.classes["names"][j]) for j in row.indices] for row in truth]
     scores = wc.evaluate(true, labels, result.classes["names"])
@@ -81,9 +83,9 @@ def test_every_learner_and_variant_can_be_run(data, tmp_path, learner, variant, 
 
 def test_the_history_has_scores_of_training_and_test_texts(data, tmp_path):
     options = {**SMALL["cnn"], **NETWORK, "max_epochs": 6}
-    result = do(run_of("cnn", "wce", options=options), Results(tmp_path / "out"))
-    told = [epoch["epoch"] for epoch in result.history if "test_macro_f1" in epoch]
-    assert told == [1, 2, 3, 5]
+    result = execute(run_of("cnn", "wce", options=options), Results(tmp_path / "out"))
+    watched = [epoch["epoch"] for epoch in result.history if "test_macro_f1" in epoch]
+    assert watched == [1, 2, 3, 5]
     assert result.history[0].keys() >= {
         "loss", "seconds", "validation_loss", "validation_macro_f1", "validation_micro_f1",
         "train_macro_f1", "train_micro_f1", "test_micro_f1",
@@ -97,13 +99,13 @@ def test_options_of_embeddings_reach_every_learner(data, tmp_path):
     for learner, variant in [("nearest", "default"), ("svm", "wce"), ("cnn", "wce")]:
         run = run_of(learner, variant, "many")
         usual, other = (
-            do(replace(run, options={**run.options, "correlation": name}), results)
+            execute(replace(run, options={**run.options, "correlation": name}), results)
             for name in ("dot", "ppmi")
         )
-        assert usual.classes == do(run, results).classes
+        assert usual.classes == execute(run, results).classes
         if learner != "cnn":
             with pytest.raises(wc.InputError, match="unknown correlation 'pppmi'"):
-                do(replace(run, options={**run.options, "correlation": "pppmi"}), results)
+                execute(replace(run, options={**run.options, "correlation": "pppmi"}), results)
         assert usual.classes != other.classes
 
 
@@ -126,7 +128,7 @@ def test_the_embeddings_have_the_words_of_their_classifier(data):
 def test_labels_that_training_never_saw_are_dropped_and_counted(data, tmp_path):
     texts, labels = corpus(90)
     write_corpus(data / "strange.jsonl", texts, [*labels[:-2], "unheard", "of"], 60)
-    result = do(run_of("nearest", dataset="strange"), Results(tmp_path / "out"))
+    result = execute(run_of("nearest", dataset="strange"), Results(tmp_path / "out"))
     assert result.scores["n_dropped"] == 2
     assert result.classes["names"] == ["garden", "music", "space"]
 
@@ -134,34 +136,33 @@ def test_labels_that_training_never_saw_are_dropped_and_counted(data, tmp_path):
 def test_the_measurements_are_those_of_the_corpus(data, tmp_path):
     results = Results(tmp_path / "out")
     run = Run("tiny", "counts", options={"min_docs": 2})
-    found = do(run, results).extra
+    counts = execute(run, results).extra
     texts = corpus(90)[0]
     words = [word for text in texts for word in text.split()]
-    assert found["words"] == len(words)
-    assert found["vocabulary"] + found["unseen"] == len(set(words))
-    assert (found["n_train"], found["n_test"], found["n_docs"]) == (60, 30, 90)
-    assert (found["prevalence_mean"], found["prevalence_std"]) == (20, 0)
-    times = do(Run("tiny", "embedding_times"), results).extra
+    assert counts["words"] == len(words)
+    assert counts["vocabulary"] + counts["unseen"] == len(set(words))
+    assert (counts["n_train"], counts["n_test"], counts["n_docs"]) == (60, 30, 90)
+    assert (counts["prevalence_mean"], counts["prevalence_std"]) == (20, 0)
+    times = execute(Run("tiny", "embedding_times"), results).extra
     assert times["S"] == times["by_correlation"]["dot"]
     assert times["by_correlation"].keys() == {"dot", "ppmi", "information_gain", "chi_square"}
-    unseen = do(Run("tiny", "unseen_terms", vectors="small", options={"min_docs": 2}), results)
+    unseen = execute(Run("tiny", "unseen_terms", vectors="small", options={"min_docs": 2}), results)
     rare = sum(word.startswith("rare") for text in texts[60:] for word in text.split())
     assert unseen.extra["occurrences"] == unseen.extra["n_terms"] == rare == 30
     assert unseen.extra["n_predicted"] == 0
 
 
-def test_vectors_learned_by_pte_see_the_documents_of_the_run_and_no_others(data, tmp_path):
+def test_vectors_learned_by_pte_see_the_documents_of_the_run_only(data, tmp_path):
     results = Results(tmp_path / "out")
-    result = do(run_of("svm", "vectors", vectors="pte"), results)
+    result = execute(run_of("svm", "vectors", vectors="pte"), results)
     assert result.vectors == {"name": "pte", "dims": 100, "digest": ""}
     assert "vectors_cpu" in result.times
     assert result.scores["macro_f1"] > 0.9
-    whole = sources.load("tiny")
-    few = sources.drawn(whole, "tiny@8", 0).train
-    made = sources.load_vectors("pte", "tiny@8", few)
-    expected = wc.pte(few.texts, few.labels)
-    assert list(made.terms) == list(expected.terms)
-    np.testing.assert_array_equal(made.matrix, expected.matrix)
+    draw = sources.draw_documents(sources.load("tiny"), "tiny@8", 0).train
+    vectors = sources.load_vectors("pte", "tiny@8", draw)
+    expected = wc.pte(draw.texts, draw.labels)
+    assert list(vectors.terms) == list(expected.terms)
+    np.testing.assert_array_equal(vectors.matrix, expected.matrix)
 
 
 def test_vectors_may_be_a_folder_as_spacy_has_it(data):
@@ -173,21 +174,22 @@ def test_vectors_may_be_a_folder_as_spacy_has_it(data):
 
 def test_learned_vectors_stand_beside_pretrained_ones(data, tmp_path):
     train = sources.load("tiny").train
-    small, pte = wc.WordVectors.load(data / "small.txt"), wc.pte(train.texts, train.labels)
+    small = wc.WordVectors.load(data / "small.txt")
+    pte = wc.pte(train.texts, train.labels)
     small = wc.WordVectors.of(["odd", *small.terms[1:]], small.matrix)
     small.save(data / "other.txt")
     both = sources.load_vectors("other+pte", "tiny", train)
     assert {*both.terms} == {*small.terms, *pte.terms}
     for term in both.terms:
-        for own, vectors in ((both[term][:4], small), (both[term][4:], pte)):
-            np.testing.assert_allclose(own, vectors.get(term, np.zeros(vectors.n_dims)), atol=1e-6)
+        for half, vectors in ((both[term][:4], small), (both[term][4:], pte)):
+            np.testing.assert_allclose(half, vectors.get(term, np.zeros(vectors.n_dims)), atol=1e-6)
     assert not both["odd"][4:].any()
-    result = do(run_of("svm", "vectors+wce", vectors="small+pte"), Results(tmp_path / "out"))
+    result = execute(run_of("svm", "vectors+wce", vectors="small+pte"), Results(tmp_path / "out"))
     assert result.vectors["dims"] == 104
     assert result.vectors["digest"] == sources.vectors_digest("small")
     keys = {run_of("svm", "vectors", vectors=name).key for name in ("small", "pte", "small+pte")}
     assert len(keys) == 3
-    with pytest.raises(wc.MissingDataError, match="the vectors nowhere are not here"):
+    with pytest.raises(wc.MissingDataError, match="the vectors nowhere are missing"):
         sources.load_vectors("nowhere+pte", "tiny", train)
 
 
@@ -195,60 +197,65 @@ def test_a_map_is_kept_with_its_arrays(data, tmp_path):
     pytest.importorskip("openTSNE")
     results = Results(tmp_path / "out")
     run = Run("tiny", "map", vectors="corpus", options={"n_terms": 9})
-    result = do(run, results)
-    found = TermMap.of_parts(result.extra, results.arrays(result.key))
-    assert sorted(found.classes[k] for k in found.class_of) == sorted(3 * [*WORDS])
-    assert all(term in WORDS[found.classes[k]] or term in COMMON for term, k in
-               zip(found.terms, found.class_of, strict=True))  # fmt: skip
-    assert [panel.places.shape for panel in found.panels] == [(9, 2)] * 3
-    other = do(replace(run, seed=1), results)
+    result = execute(run, results)
+    term_map = TermMap.of_parts(result.extra, results.arrays(result.key))
+    assert sorted(term_map.classes[k] for k in term_map.class_of) == sorted(3 * [*WORDS])
+    assert all(
+        term in WORDS[term_map.classes[k]] or term in COMMON
+        for term, k in zip(term_map.terms, term_map.class_of, strict=True)
+    )
+    assert [panel.places.shape for panel in term_map.panels] == [(9, 2)] * 3
+    other = execute(replace(run, seed=1), results)
     moved = TermMap.of_parts(other.extra, results.arrays(other.key))
-    assert moved.terms == found.terms
-    assert (moved.panels[1].places != found.panels[1].places).any()
+    assert moved.terms == term_map.terms
+    assert (moved.panels[1].places != term_map.panels[1].places).any()
 
 
 @pytest.mark.slow
 def test_newsgroups_have_the_papers_row(shared_data, tmp_path):
     shared_data("raw/20news-bydate.tar.gz")
-    found = do(Run("newsgroups20", "counts"), Results(tmp_path)).extra
-    assert found == found | {
+    counts = execute(Run("newsgroups20", "counts"), Results(tmp_path)).extra
+    assert counts == counts | {
         "multilabel": False, "n_classes": 20, "n_train": 11_314, "n_test": 7_532,
         "n_docs": 18_846, "vocabulary": 17_184, "unseen": 112_594, "prevalence_min": 377,
         "prevalence_max": 600,
     }  # fmt: skip
-    assert round(found["words"] / 1e6, 1) == 3.5
-    assert (round(found["prevalence_mean"], 1), round(found["prevalence_std"], 1)) == (565.7, 56.8)
+    assert round(counts["words"] / 1e6, 1) == 3.5
+    assert (round(counts["prevalence_mean"], 1), round(counts["prevalence_std"], 1)) == (
+        565.7,
+        56.8,
+    )
 
 
-def test_some_classes_of_a_data_set_are_one_of_its_own(data, tmp_path):
+def test_some_classes_of_a_data_set_are_a_data_set(data, tmp_path):
     results = Results(tmp_path / "out")
-    result = do(run_of("nearest", dataset="tiny:music+space"), results)
+    result = execute(run_of("nearest", dataset="tiny:music+space"), results)
     assert result.classes["names"] == ["music", "space"]
     assert (result.data["n_train"], result.data["n_test"]) == (40, 20)
     with pytest.raises(wc.InputError, match=r"unknown class of tiny 'spaces' \(did you mean 'spac"):
-        do(run_of("nearest", dataset="tiny:music+spaces"), results)
+        execute(run_of("nearest", dataset="tiny:music+spaces"), results)
     with pytest.raises(wc.InputError, match="many is multilabel; only single-label data sets"):
-        do(run_of("nearest", dataset="many:music+space"), results)
+        execute(run_of("nearest", dataset="many:music+space"), results)
 
 
-def test_so_many_documents_per_class_are_drawn_by_the_seed(data, tmp_path):
+def test_the_seed_draws_documents_per_class(data, tmp_path):
     results = Results(tmp_path / "out")
     runs = [run_of("nearest", dataset="tiny@4", seed=seed) for seed in (1, 2)]
-    first, second = (do(run, results) for run in runs)
+    first, second = (execute(run, results) for run in runs)
     assert first.key != second.key
     for result in (first, second):
         assert (result.data["n_train"], result.data["n_test"]) == (12, 30)
-    # whatever was drawn, the test texts are those of the whole
-    whole = do(run_of("nearest"), results)
-    assert {each.data["fingerprint"] for each in (first, second, whole)} == {
+    # all draws have the same test documents
+    complete = execute(run_of("nearest"), results)
+    assert {result.data["fingerprint"] for result in (first, second, complete)} == {
         sources.fingerprint(sources.load("tiny"))
     }
-    assert do(runs[0], results).classes == first.classes
+    assert execute(runs[0], results).classes == first.classes
 
 
 def test_a_draw_has_enough_documents_of_each_class_and_follows_the_seed(data):
     def drawn(name, seed):
-        return sources.drawn(sources.load(name), name, seed).train
+        return sources.draw_documents(sources.load(name), name, seed).train
 
     labels = drawn("tiny@4", 0).labels
     assert sorted(labels) == sorted([*WORDS] * 4)
@@ -259,7 +266,7 @@ def test_a_draw_has_enough_documents_of_each_class_and_follows_the_seed(data):
     assert len(drawn("tiny@1000", 0)) == 60
     assert sorted({*drawn("tiny:music+space@2", 0).labels}) == ["music", "space"]
     several = drawn("many@3", 0)
-    counts = Counter(label for own in several.labels for label in own)
+    counts = Counter(label for labels in several.labels for label in labels)
     assert min(counts.values()) >= 3
     assert len(several) < 12
 
@@ -273,52 +280,54 @@ def test_other_tasks_are_learned_from_the_training_parts_of_their_data_sets(
     data, tmp_path, monkeypatch, learner, variant
 ):
     write_corpus(data / "news.jsonl", *corpus(80, seed=5, classes=("space", "garden")), 50)
-    given = []
+    other_options = []
 
     def make(name, **options):
-        given.append(options.get("other"))
+        other_options.append(options.get("other"))
         return wc.classifier(name, **options)
 
     monkeypatch.setattr(learners, "make_classifier", make)
-    results, plain = Results(tmp_path / "out"), run_of(learner, variant)
-    helped = replace(plain, options={**plain.options, "other": ["tiny", "news", "many"]})
-    result = do(helped, results)
+    results = Results(tmp_path / "out")
+    plain = run_of(learner, variant)
+    extended = replace(plain, options={**plain.options, "other": ["tiny", "news", "many"]})
+    result = execute(extended, results)
     results.add(result)
-    assert (result.identity, result.key) == (helped.identity, helped.key)
+    assert (result.identity, result.key) == (extended.identity, extended.key)
     assert result.options["other"] == ["tiny", "news", "many"]
     assert "vectors_cpu" in result.times
-    # no data set helps itself
-    assert list(given[0]) == ["news", "many"]
+    # the data set itself is skipped
+    assert list(other_options[0]) == ["news", "many"]
     train = sources.load("news").train
     expected = wc.WordClassEmbeddings().fit(train.texts, train.labels)
-    assert given[0]["news"].terms_ == expected.terms_
-    assert (given[0]["news"].vectors_ == expected.vectors_).all()
+    assert other_options[0]["news"].terms_ == expected.terms_
+    assert (other_options[0]["news"].vectors_ == expected.vectors_).all()
     assert len(train) == 50
-    assert helped.key != plain.key
-    do(plain, results)
-    assert given[-1] is None
+    assert extended.key != plain.key
+    execute(plain, results)
+    assert other_options[-1] is None
 
 
-def test_a_task_cannot_help_itself(data, tmp_path):
+def test_a_task_is_no_other_task_of_itself(data, tmp_path):
     run = run_of("svm", "wce", "tiny@8", options={"other": ["tiny"]})
     with pytest.raises(wc.InputError, match="other names no data set but tiny itself"):
-        do(run, Results(tmp_path / "out"))
+        execute(run, Results(tmp_path / "out"))
 
 
-def test_sentence_vectors_are_timed_even_where_they_are_cached(data, tmp_path, encoder):
+def test_sentence_vectors_are_timed_even_if_they_are_cached(data, tmp_path, encoder):
     results = Results(tmp_path / "out")
     run = run_of("linear", options={"encoder": encoder})
-    first, again = do(run, results), do(replace(run, seed=2), results)
-    plain = do(run_of("linear"), results)
+    first = execute(run, results)
+    again = execute(replace(run, seed=2), results)
+    plain = execute(run_of("linear"), results)
     assert first.times["encode_cpu"] > 0
     assert again.times["encode_cpu"] > 0
     assert "encode_cpu" not in plain.times
 
 
-@pytest.mark.parametrize("variant", [each for each in VARIANTS["svm"] if "encoder" in each])
+@pytest.mark.parametrize("variant", [name for name in VARIANTS["svm"] if "encoder" in name])
 def test_features_of_an_encoder_can_be_run(data, tmp_path, encoder, variant):
     run = run_of("svm", variant, options={"encoder": encoder})
-    result = do(run, Results(tmp_path / "out"))
+    result = execute(run, Results(tmp_path / "out"))
     assert result.scores["accuracy"] > 0.9
     assert result.times["encode_cpu"] > 0
 
@@ -329,41 +338,41 @@ def test_features_of_an_encoder_can_be_run(data, tmp_path, encoder, variant):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_search_gives_its_best_settings_to_all_seeds(data, tmp_path, n_jobs):
     pytest.importorskip("fasttext")
-    tried = tuple(
+    trials = tuple(
         run_of("fasttext", "random", seed=0, options={"epochs": 3, "ngrams": sizes})
         for sizes in ([3, 3], [1, 1])
     )
-    last = [run_of("fasttext", "random", seed=k, needs=tried, options={}) for k in (1, 2)]
+    last = [run_of("fasttext", "random", seed=k, needs=trials, options={}) for k in (1, 2)]
     folder = tmp_path / "out"
-    # what needs others is done after them, wherever it stands
-    assert run_all(folder, [last[0], *tried, last[1]], "mine", n_jobs=n_jobs) == []
+    # runs are executed after the trials that they need, in any order of the list
+    assert run_all(folder, [last[0], *trials, last[1]], "mine", n_jobs=n_jobs) == []
     results = Results(folder)
     assert len(results.runs()) == 4
-    found = {result.identity: result for result in results.runs()}
-    triples, words = (found[run.identity].scores["validation_macro_f1"] for run in tried)
+    by_identity = {result.identity: result for result in results.runs()}
+    triples, words = (by_identity[run.identity].scores["validation_macro_f1"] for run in trials)
     assert triples < words
-    assert [found[run.identity].settings for run in last] == [tried[1].options] * 2
+    assert [by_identity[run.identity].settings for run in last] == [trials[1].options] * 2
 
 
 def test_the_validation_score_of_a_network_is_that_of_its_best_epoch(data, tmp_path):
-    tried = run_of("cnn", "wce", protocol="paper", seed=0)
-    last = run_of("cnn", "wce", protocol="paper", needs=(tried,), options={})
-    assert run_all(tmp_path / "out", [tried, last], "mine") == []
-    found = Results(tmp_path / "out").runs()[-1]
-    assert found.identity == last.identity
-    assert found.settings == tried.options
-    assert len(found.history) == tried.options["max_epochs"]
+    trial = run_of("cnn", "wce", protocol="paper", seed=0)
+    last = run_of("cnn", "wce", protocol="paper", needs=(trial,), options={})
+    assert run_all(tmp_path / "out", [trial, last], "mine") == []
+    result = Results(tmp_path / "out").runs()[-1]
+    assert result.identity == last.identity
+    assert result.settings == trial.options
+    assert len(result.history) == trial.options["max_epochs"]
 
 
 def test_a_search_without_validation_scores_is_refused(data, tmp_path):
     pytest.importorskip("fasttext")
-    tried = run_of("fasttext", "random", protocol="clean")
-    runs = [tried, replace(tried, seed=2, needs=(tried,))]
+    trial = run_of("fasttext", "random", protocol="clean")
+    runs = [trial, replace(trial, seed=2, needs=(trial,))]
     (failure,) = run_all(tmp_path / "out", runs, "mine")
     assert "a search needs validation scores; protocol 'paper' has some" in failure
 
 
-def test_what_needs_a_run_that_failed_fails(data, tmp_path):
+def test_a_run_fails_if_a_run_that_it_needs_fails(data, tmp_path):
     broken = run_of("cnn", "wce", options={"lr": 1000.0})
     failures = run_all(tmp_path / "out", [replace(broken, seed=2, needs=(broken,)), broken], "mine")
     assert len(failures) == 2
@@ -371,22 +380,23 @@ def test_what_needs_a_run_that_failed_fails(data, tmp_path):
     assert failures[1].endswith("a run of its search failed")
 
 
-# --- stopping and going on ----------------------------------------------------------------------
+# --- interruption and resuming ------------------------------------------------------------------
 
 
-def test_a_finished_run_is_not_repeated_and_a_failing_one_harms_no_other(data, tmp_path):
-    folder, told = tmp_path / "out", []
+def test_a_finished_run_is_not_repeated_and_a_failure_does_not_stop_other_runs(data, tmp_path):
+    folder = tmp_path / "out"
+    log = []
     runs = [
         run_of("nearest"), run_of("cnn", "wce", options={"lr": 1000.0}), run_of("svm", "tfidf")
     ]  # fmt: skip
-    (failure,) = run_all(folder, runs, "mine", tell=told.append)
+    (failure,) = run_all(folder, runs, "mine", log=log.append)
     assert failure.startswith("tiny cnn wce clean seed 1 (lr=1000.0): lr is 1000.0")
-    assert [line.split()[1] for line in told] == ["nearest", "tiny", "svm"]
-    assert told[1] == f"failed: {failure}"
+    assert [line.split()[1] for line in log] == ["nearest", "tiny", "svm"]
+    assert log[1] == f"failed: {failure}"
     before = Results(folder).path.read_bytes()
-    assert run_all(folder, [runs[0], runs[2]], "mine", tell=told.append) == []
+    assert run_all(folder, [runs[0], runs[2]], "mine", log=log.append) == []
     assert Results(folder).path.read_bytes() == before
-    assert len(told) == 3
+    assert len(log) == 3
     assert not list((folder / "claims").iterdir())
 
 
@@ -397,9 +407,11 @@ def test_options_that_a_classifier_does_not_have_are_refused_before_any_work(dat
     assert not (tmp_path / "out").exists()
 
 
-def test_a_network_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
-    run, folder = run_of("cnn", "wce"), tmp_path / "out"
-    calls, watch = [], learners._Watch.__call__
+def test_a_network_resumes_from_its_checkpoint(data, tmp_path, monkeypatch):
+    run = run_of("cnn", "wce")
+    folder = tmp_path / "out"
+    calls = []
+    watch = learners._EpochWatch.__call__
 
     def stop(self, epoch):
         calls.append(epoch.epoch)
@@ -407,18 +419,18 @@ def test_a_network_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return watch(self, epoch)
 
-    monkeypatch.setattr(learners._Watch, "__call__", stop)
+    monkeypatch.setattr(learners._EpochWatch, "__call__", stop)
     with pytest.raises(KeyboardInterrupt):
         run_all(folder, [run], "mine")
     assert [path.name for path in (folder / "checkpoints").iterdir()] == [run.key]
     assert run_all(folder, [run], "mine") == []
     assert calls == [1, 2, 2]
     assert not list((folder / "checkpoints").iterdir())
-    alone = do(run, Results(tmp_path / "other"))
-    (found,) = Results(folder).runs()
-    assert found.scores == alone.scores
-    # what was done before the stop counts
-    assert found.times["fit_cpu"] >= sum(epoch["cpu_seconds"] for epoch in found.history)
+    alone = execute(run, Results(tmp_path / "other"))
+    (result,) = Results(folder).runs()
+    assert result.scores == alone.scores
+    # epochs before the interruption count
+    assert result.times["fit_cpu"] >= sum(epoch["cpu_seconds"] for epoch in result.history)
 
 
 QUICK = """
@@ -435,70 +447,73 @@ vectors = ["corpus"]
 """
 
 
-def undisturbed(tmp_path, content):
-    """Write a plan; return it, and the results of a runner that nobody disturbs."""
+def run_undisturbed(tmp_path, content):
+    """Write a plan, execute it, and return its path and the results."""
     plan = tmp_path / "mine.toml"
     plan.write_text(content)
     runs = Plan.read(str(plan)).runs()
     assert run_all(tmp_path / "alone", runs, "mine") == []
-    expected = what_came_out(tmp_path / "alone")
+    expected = read_outcomes(tmp_path / "alone")
     assert len(expected) == len(runs)
     return plan, expected
 
 
-def test_killed_and_going_on_it_ends_with_the_same_results(data, tmp_path):
-    plan, expected = undisturbed(tmp_path, QUICK)
-    kill_until_done(plan, tmp_path / "out", 2, 4)
-    assert what_came_out(tmp_path / "out") == expected
+def test_a_killed_and_resumed_runner_has_the_same_results(data, tmp_path):
+    plan, expected = run_undisturbed(tmp_path, QUICK)
+    kill_repeatedly(plan, tmp_path / "out", 2, 4)
+    assert read_outcomes(tmp_path / "out") == expected
     assert leftovers(tmp_path / "out") == []
 
 
 @pytest.mark.slow
-def test_killed_twenty_times_the_smoke_plan_ends_with_the_same_results(
-    tmp_path, monkeypatch, data_home
-):
-    monkeypatch.setenv("WORDCLASS_HOME", str(data_home))  # where the docstrings are built already
-    alone, disturbed, start = tmp_path / "alone", tmp_path / "out", time.perf_counter()
+def test_the_smoke_plan_killed_twenty_times_has_the_same_results(tmp_path, monkeypatch, data_home):
+    monkeypatch.setenv("WORDCLASS_HOME", str(data_home))  # the docstrings are already built there
+    alone = tmp_path / "alone"
+    disturbed = tmp_path / "out"
+    start = time.perf_counter()
     subprocess.run(command("smoke", alone, "-j", "2"), check=True, capture_output=True)
     seconds = time.perf_counter() - start
-    kill_until_done("smoke", disturbed, 20, seconds / 10)
-    expected = what_came_out(alone)
+    kill_repeatedly("smoke", disturbed, 20, seconds / 10)
+    expected = read_outcomes(alone)
     assert len(expected) == len(Plan.read("smoke").runs())
-    assert what_came_out(disturbed) == expected
+    assert read_outcomes(disturbed) == expected
     assert leftovers(disturbed) == []
 
 
-def test_two_runners_do_every_run_once(data, tmp_path):
-    plan, expected = undisturbed(tmp_path, QUICK)
+def test_two_runners_execute_every_run_once(data, tmp_path):
+    plan, expected = run_undisturbed(tmp_path, QUICK)
     folder = tmp_path / "out"
     both = [subprocess.Popen(command(plan, folder, "--quiet")) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     lines = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
     assert len(lines) == len({line["key"] for line in lines}) == len(expected)
-    assert what_came_out(folder) == expected
+    assert read_outcomes(folder) == expected
 
 
-# --- how much is left ---------------------------------------------------------------------------
+# --- the outlook ---------------------------------------------------------------------------
 
 
-def test_the_outlook_tells_what_is_done_and_what_is_missing(data, tmp_path):
+def test_the_outlook_has_finished_and_missing_runs(data, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(
         "[[runs]]\ndatasets = ['tiny', 'wipo_gamma']\nlearners = ['nearest', 'counts']\n"
     )
-    plan, results = Plan.read(str(path)), Results(tmp_path / "out")
+    plan = Plan.read(str(path))
+    results = Results(tmp_path / "out")
     before = Outlook.of(plan, results)
-    assert (len(before.runs), before.left, [*before.missing.values()]) == (2, before.runs, [2])
+    assert len(before.runs) == 2
+    assert before.unfinished == before.runs
+    assert [*before.missing.values()] == [2]
     assert "wipo_gamma is not here" in next(iter(before.missing))
     assert run_all(results.folder, before.runs[:1], "mine") == []
     after = Outlook.of(plan, results)
-    assert after.left == before.runs[1:]
+    assert after.unfinished == before.runs[1:]
     assert after.seconds < before.seconds
 
 
-def test_the_time_of_a_run_is_that_of_finished_ones_like_it(data, tmp_path):
+def test_the_expected_time_of_a_run_is_that_of_similar_finished_runs(data, tmp_path):
     run = run_of("nearest")
-    finished = do(run, Results(tmp_path))
+    finished = execute(run, Results(tmp_path))
     known = [
         replace(finished, times={"total": 10.0}),
         replace(finished, seed=2, times={"total": 20.0}),
@@ -523,8 +538,8 @@ def test_without_finished_runs_times_grow_with_the_data_and_the_network(data):
     assert expected(replace(lstm, options={"hidden": 512})) > 1.9 * expected(lstm)
     strange = {"hidden": "many", "max_length": [], "max_epochs": {}}
     assert expected(replace(lstm, options=strange)) == expected(lstm)
-    part = replace(lstm, dataset="newsgroups20:sci.med+sci.space")
-    assert expected(part) == pytest.approx(expected(lstm) / 10, rel=0.03)
+    two_classes = replace(lstm, dataset="newsgroups20:sci.med+sci.space")
+    assert expected(two_classes) == pytest.approx(expected(lstm) / 10, rel=0.03)
     svm = Run("newsgroups20", "svm", "vectors")
     assert expected(replace(svm, dataset="reuters21578")) > 2 * expected(svm)  # more classes
 
@@ -540,9 +555,7 @@ def test_without_finished_runs_times_grow_with_the_data_and_the_network(data):
         ("cnn", "vectors+wce", "newsgroups20", 284), ("cnn", "vectors+wce", "reuters21578", 509),
     ],
 )  # fmt: skip
-def test_guesses_are_within_a_factor_of_two_of_what_was_measured(
-    learner, variant, dataset, seconds
-):
+def test_estimates_are_within_a_factor_of_two_of_measured_times(learner, variant, dataset, seconds):
     options = {"channels": 128} if learner == "cnn" else {}
     run = Run(dataset, learner, variant, options=options)
     assert seconds / 2 < Times([]).expected(run) < 2 * seconds

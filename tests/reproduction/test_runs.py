@@ -1,4 +1,4 @@
-"""Runs and the folder of their results: what is kept, by whom, and what happens to bad lines."""
+"""Runs and the folder of their results: storage, claims, and invalid lines."""
 
 import json
 import multiprocessing
@@ -27,24 +27,26 @@ RESULT = RunResult(
 )  # fmt: skip
 
 
-def other(k, **changes):
+def another(k, **changes):
     return replace(RESULT, **{"key": f"{k:032d}", **changes})
 
 
 def test_results_come_back_in_their_order(tmp_path):
     results = Results(tmp_path / "out")
     assert results.runs() == []
-    for each in (RESULT, other(1), other(2)):
-        results.add(each)
-    assert Results(tmp_path / "out").runs() == [RESULT, other(1), other(2)]
+    for result in (RESULT, another(1), another(2)):
+        results.add(result)
+    assert Results(tmp_path / "out").runs() == [RESULT, another(1), another(2)]
     lines = results.path.read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == [asdict(each) for each in results.runs()]
+    assert [json.loads(line) for line in lines] == [asdict(result) for result in results.runs()]
 
 
-def test_the_key_of_a_run_depends_on_all_that_matters(data):
+def test_the_key_of_a_run_depends_on_identity_data_and_vectors(data):
     def key(**changes):
-        given = {"dataset": "tiny", "learner": "svm", "variant": "vectors", "vectors": "small"}
-        return Run(**{**given, **changes}).key
+        usual_fields = {
+            "dataset": "tiny", "learner": "svm", "variant": "vectors", "vectors": "small"
+        }  # fmt: skip
+        return Run(**{**usual_fields, **changes}).key
 
     usual = key()
     assert usual == key(options={})
@@ -66,7 +68,7 @@ def test_the_key_of_a_run_depends_on_all_that_matters(data):
     assert len({usual, *changed}) == len(changed) + 1
 
 
-def test_a_result_is_found_by_what_was_asked_for():
+def test_a_result_has_the_identity_of_its_run():
     run = Run("tiny", "svm", "tfidf", 0, "paper", None, {"C": 1.0})
     assert run.identity == RESULT.identity
     with_vectors = replace(RESULT, vectors={"name": "small", "dims": 4, "digest": "d"})
@@ -83,8 +85,12 @@ def test_the_checksum_of_a_folder_depends_on_contents_and_paths(tmp_path):
 
     usual = checksum(a="moon", b="sun")
     assert usual == checksum(b="sun", a="moon")
-    others = {checksum(a="sun", b="moon"), checksum(a="moon", c="sun"), checksum(a="noon", b="sun")}
-    assert len({usual, *others}) == 4
+    changed = {
+        checksum(a="sun", b="moon"),
+        checksum(a="moon", c="sun"),
+        checksum(a="noon", b="sun"),
+    }
+    assert len({usual, *changed}) == 4
 
 
 @pytest.mark.parametrize(
@@ -97,13 +103,13 @@ def test_the_checksum_of_a_folder_depends_on_contents_and_paths(tmp_path):
         {"best_epoch": "one"}, {"learner": {}},
     ],
 )  # fmt: skip
-def test_a_line_of_other_types_is_skipped_and_told(tmp_path, changes):
+def test_a_line_with_wrong_types_is_skipped_and_counted(tmp_path, changes):
     results = Results(tmp_path)
     results.add(RESULT)
     with results.path.open("a") as file:
-        file.write(json.dumps({**asdict(other(1)), **changes}) + "\n[]\n5\nnull\n")
-    results.add(other(2))
-    assert results.runs() == [RESULT, other(2)]
+        file.write(json.dumps({**asdict(another(1)), **changes}) + "\n[]\n5\nnull\n")
+    results.add(another(2))
+    assert results.runs() == [RESULT, another(2)]
     assert results.skipped == [2, 3, 4, 5]
 
 
@@ -135,7 +141,7 @@ def test_a_key_that_is_a_path_names_no_file(tmp_path, make_key):
         path.write_text("mine")
     key = make_key(victim)
     with results.path.open("a") as file:
-        file.write(json.dumps({**asdict(other(1)), "key": key}) + "\n")
+        file.write(json.dumps({**asdict(another(1)), "key": key}) + "\n")
     results.tidy()
     assert victim.read_text() == "mine"
     assert results.checkpoint("unfinished").read_text() == "mine"
@@ -144,26 +150,27 @@ def test_a_key_that_is_a_path_names_no_file(tmp_path, make_key):
 
 
 @pytest.mark.parametrize("name", ["absolute", "relative", "two steps up", "through a key"])
-def test_files_of_runs_are_in_their_folders_whoever_asks(tmp_path, name):
+def test_files_of_runs_are_always_in_their_folders(tmp_path, name):
     victim = tmp_path / "precious.npz"
     np.savez(victim, **DECISIONS)
     before = victim.read_bytes()
-    results, key = Results(tmp_path), PATHS[name](victim.with_suffix(""))
+    results = Results(tmp_path)
+    key = PATHS[name](victim.with_suffix(""))
     uses = [
-        results.arrays, results.predictions, results.checkpoint, results.keep,
-        lambda key: results.claimed(key).__enter__(), lambda key: results.add(other(1, key=key)),
+        results.arrays, results.predictions, results.checkpoint, results.save_arrays,
+        lambda key: results.claimed(key).__enter__(), lambda key: results.add(another(1, key=key)),
     ]  # fmt: skip
     for use in uses:
         with pytest.raises(FormatError, match="is no name of a file in"):
             use(key)
-    results.keep("k", **{**DECISIONS, "truth": np.array(f"/../../{victim.stem}")})
+    results.save_arrays("k", **{**DECISIONS, "truth": np.array(f"/../../{victim.stem}")})
     with pytest.raises(FormatError, match="is no name of a file in predictions"):
         results.predictions("k")
     assert victim.read_bytes() == before
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
-def test_claims_that_are_no_files_are_left_alone(tmp_path):
+def test_claims_that_are_not_regular_files_are_left_alone(tmp_path):
     (tmp_path / "claims").mkdir()
     os.mkfifo(tmp_path / "claims" / "pipe")
     (tmp_path / "claims" / "link").symlink_to(tmp_path / "new")
@@ -176,9 +183,9 @@ def test_claims_that_are_no_files_are_left_alone(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_text_of_predictions_that_is_no_text_is_told(tmp_path):
+def test_invalid_code_points_in_predictions_are_refused(tmp_path):
     results = Results(tmp_path)
-    results.keep("k", **DECISIONS)
+    results.save_arrays("k", **DECISIONS)
     text = np.array([0x110000], np.uint32).view("U1")[0:1].reshape(())
     np.savez(tmp_path / "predictions" / "k.npz", **{**DECISIONS, "truth": text})
     with pytest.raises(FormatError, match="not an archive of arrays: its text holds 0x110000"):
@@ -186,21 +193,21 @@ def test_text_of_predictions_that_is_no_text_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [1, 40, -2, -1])
-def test_a_line_that_was_cut_is_skipped_and_told_and_the_next_one_is_whole(tmp_path, cut):
+def test_a_truncated_line_is_skipped_and_the_next_one_is_complete(tmp_path, cut):
     results = Results(tmp_path)
     for k in range(2):
-        results.add(other(k))
+        results.add(another(k))
     content = results.path.read_bytes()
-    whole = content.index(b"\n") + 1
-    results.path.write_bytes(content[: whole + cut if cut > 0 else cut])
+    first_length = content.index(b"\n") + 1
+    results.path.write_bytes(content[: first_length + cut if cut > 0 else cut])
     if cut == -1:  # only the end of the line is missing: nothing is lost
-        assert results.runs() == [other(0), other(1)]
+        assert results.runs() == [another(0), another(1)]
         assert results.skipped == []
     else:
-        assert results.runs() == [other(0)]
+        assert results.runs() == [another(0)]
         assert results.skipped == [2]
-    results.add(other(2))
-    assert results.runs()[-1] == other(2)
+    results.add(another(2))
+    assert results.runs()[-1] == another(2)
 
 
 def test_two_lines_with_one_key_must_agree(tmp_path):
@@ -218,7 +225,7 @@ def test_two_lines_with_one_key_must_agree(tmp_path):
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from reproduction.test_runs import RESULT, other
+from reproduction.test_runs import RESULT, another
 from wordclass.errors import StorageError
 from wordclass.reproduction.runs import Results
 
@@ -227,7 +234,7 @@ results.add(RESULT)
 size = results.path.stat().st_size
 resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
 try:
-    results.add(other(1))
+    results.add(another(1))
 except StorageError as error:
     print(error)
 assert results.path.stat().st_size == size
@@ -238,31 +245,34 @@ def test_on_a_full_disk_nothing_is_lost(tmp_path):
     pytest.importorskip("resource")
     command = [sys.executable, "-c", LIMITED, str(tmp_path)]
     path = os.pathsep.join(sys.path)
-    done = subprocess.run(
+    process = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{tmp_path / 'runs.jsonl'}: cannot be written: File too large")
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.startswith(
+        f"{tmp_path / 'runs.jsonl'}: cannot be written: File too large"
+    )
     results = Results(tmp_path)
-    results.add(other(1))
-    assert results.runs() == [RESULT, other(1)]
+    results.add(another(1))
+    assert results.runs() == [RESULT, another(1)]
 
 
 def test_predictions_come_back_and_the_truth_is_kept_once(tmp_path):
-    results, generator = Results(tmp_path), np.random.default_rng(0)
+    results = Results(tmp_path)
+    generator = np.random.default_rng(0)
     Y, one, two = (sparse.random(50, 7, 0.3, "csr", random_state=generator) for _ in range(3))
     for matrix in (Y, one, two):
         matrix.data[:] = 1
         matrix.sort_indices()
-    results.keep_decisions("one", one, Y, "f")
-    results.keep_decisions("two", two, Y, "f")
+    results.save_decisions("one", one, Y, "f")
+    results.save_decisions("two", two, Y, "f")
     assert sorted(path.name for path in (tmp_path / "predictions").iterdir()) == [
         "one.npz", "truth-f.npz", "two.npz",
     ]  # fmt: skip
     for name, expected in (("one", one), ("two", two)):
         assert (results.predictions(name) != expected).nnz == 0
         assert (results.truth(name) != Y).nnz == 0
-    results.keep("map", places=np.zeros((3, 2)))
+    results.save_arrays("map", places=np.zeros((3, 2)))
     with pytest.raises(wc.InputError, match="nothing was classified"):
         results.predictions("map")
     with pytest.raises(wc.MissingDataError):
@@ -296,18 +306,18 @@ DECISIONS = {
 )  # fmt: skip
 def test_hostile_predictions_are_refused(tmp_path, changes, reason):
     results = Results(tmp_path)
-    results.keep("truth-f", **DECISIONS)
-    kept = {name: each for name, each in {**DECISIONS, **changes}.items() if each is not None}
+    results.save_arrays("truth-f", **DECISIONS)
+    arrays = {name: array for name, array in {**DECISIONS, **changes}.items() if array is not None}
     path = tmp_path / "predictions" / "k.npz"
-    np.savez(path, **kept)
+    np.savez(path, **arrays)
     with pytest.raises(FormatError, match=rf"k\.npz: {reason}"):
         results.predictions("k")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive", None, "one array"])
-def test_what_is_no_archive_is_told(tmp_path, content):
+def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
     results = Results(tmp_path)
-    results.keep("k", **DECISIONS)
+    results.save_arrays("k", **DECISIONS)
     path = tmp_path / "predictions" / "k.npz"
     if content == "one array":
         np.save(path.with_name("k"), np.zeros(3))
@@ -319,28 +329,29 @@ def test_what_is_no_archive_is_told(tmp_path, content):
             read("k")
 
 
-def test_predictions_without_their_truth_are_told(tmp_path):
+def test_predictions_without_their_truth_are_refused(tmp_path):
     results = Results(tmp_path)
-    results.keep("k", **DECISIONS)
+    results.save_arrays("k", **DECISIONS)
     with pytest.raises(wc.MissingDataError, match=r"truth-f\.npz: no such file"):
         results.predictions("k")
 
 
-def _claim(folder, begun, ends):
+def _claim(folder, claims, ends):
     with Results(folder).claimed("k") as is_ours:
-        begun.put(is_ours)
+        claims.put(is_ours)
         ends.wait(60)
 
 
-def test_a_claim_is_that_of_one_process_and_ends_with_it(tmp_path):
+def test_a_claim_belongs_to_one_process_and_ends_with_it(tmp_path):
     spawn = multiprocessing.get_context("spawn")
-    begun, ends = spawn.Queue(), spawn.Event()
-    process = spawn.Process(target=_claim, args=(tmp_path, begun, ends), daemon=True)
+    claims = spawn.Queue()
+    ends = spawn.Event()
+    process = spawn.Process(target=_claim, args=(tmp_path, claims, ends), daemon=True)
     process.start()
-    assert begun.get(timeout=60)
+    assert claims.get(timeout=60)
     results = Results(tmp_path)
-    with results.claimed("k") as is_ours, results.claimed("other") as is_other:
-        assert (is_ours, is_other) == (False, True)
+    with results.claimed("k") as is_ours, results.claimed("other") as is_other_ours:
+        assert (is_ours, is_other_ours) == (False, True)
     os.kill(process.pid, signal.SIGKILL)
     process.join()
     with results.claimed("k") as is_ours:
@@ -360,11 +371,11 @@ def test_a_claim_that_failed_can_be_made_again(tmp_path):
         assert not list((tmp_path / "claims").iterdir())
 
 
-def test_what_killed_processes_left_is_removed_and_what_others_do_is_not(tmp_path):
+def test_files_of_killed_processes_are_removed_and_files_in_use_are_not(tmp_path):
     results = Results(tmp_path)
-    results.keep_decisions(RESULT.key, *[sparse.csr_matrix((2, 2))] * 2, "f")
+    results.save_decisions(RESULT.key, *[sparse.csr_matrix((2, 2))] * 2, "f")
     results.add(RESULT)
-    for name in (RESULT.key, "begun"):
+    for name in (RESULT.key, "unfinished"):
         results.checkpoint(name).parent.mkdir(exist_ok=True)
         results.checkpoint(name).write_bytes(b"")
     (tmp_path / "claims").mkdir()
@@ -374,10 +385,10 @@ def test_what_killed_processes_left_is_removed_and_what_others_do_is_not(tmp_pat
         files.open_for_writing(tmp_path / "predictions" / "alive.npz"),
         files.replace_atomically(tmp_path / "predictions" / "dead.npz") as temporary,
     ):
-        # as one that is locked by nobody
+        # a temporary file that no process has locked
         temporary.with_name(temporary.name.replace("-", "-0")).write_bytes(b"half")
         before = {path for path in tmp_path.rglob("*") if path.is_file()}
         results.tidy()
-        gone = before - {path for path in tmp_path.rglob("*") if path.is_file()}
-        names = sorted(path.name for path in gone)
+        removed = before - {path for path in tmp_path.rglob("*") if path.is_file()}
+        names = sorted(path.name for path in removed)
         assert names == [temporary.name.replace("-", "-0"), RESULT.key, "dead"]

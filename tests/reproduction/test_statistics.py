@@ -18,7 +18,8 @@ from wordclass.reproduction.statistics import (
     t_test,
 )
 
-N_DOCS, N_CLASSES = 7, 3
+N_DOCS = 7
+N_CLASSES = 3
 MATRIX = st.lists(
     st.lists(st.integers(0, 1), min_size=N_CLASSES, max_size=N_CLASSES),
     min_size=N_DOCS,
@@ -27,7 +28,7 @@ MATRIX = st.lists(
 
 
 def slow_f1(truth, predicted, is_multilabel):
-    """Macro and micro F1 in loops, from their definition."""
+    """Compute macro and micro F1 in loops, from their definition."""
 
     def f1(pairs):
         tp = sum(y and p for y, p in pairs)
@@ -44,30 +45,31 @@ def exact_p(truth, first, second, is_multilabel):
     """Enumerate all 2^n exchanges of the documents of several paired runs."""
 
     def difference(swaps):
-        found = np.zeros(2)
+        total = np.zeros(2)
         for a, b in zip(first, second, strict=True):
             pairs = [(q, p) if swap else (p, q) for p, q, swap in zip(a, b, swaps, strict=True)]
             one, other = zip(*pairs, strict=True)
-            found += slow_f1(truth, one, is_multilabel) - slow_f1(truth, other, is_multilabel)
-        return np.abs(found / len(first))
+            total += slow_f1(truth, one, is_multilabel) - slow_f1(truth, other, is_multilabel)
+        return np.abs(total / len(first))
 
     observed = difference([False] * len(truth))
-    every = [difference(swaps) for swaps in itertools.product([False, True], repeat=len(truth))]
-    return np.mean([found >= observed - 1e-12 for found in every], axis=0)
+    exchanges = itertools.product([False, True], repeat=len(truth))
+    is_extreme = [difference(swaps) >= observed - 1e-12 for swaps in exchanges]
+    return np.mean(is_extreme, axis=0)
 
 
 @given(MATRIX, MATRIX, MATRIX, st.booleans())
 def test_few_documents_give_the_exact_distribution(truth, first, second, is_multilabel):
-    found = randomization_test(truth, [first], [second], is_multilabel=is_multilabel)
+    p_values = randomization_test(truth, [first], [second], is_multilabel=is_multilabel)
     expected = exact_p(truth, [first], [second], is_multilabel)
-    assert [found["macro_f1"], found["micro_f1"]] == pytest.approx(list(expected))
+    assert [p_values["macro_f1"], p_values["micro_f1"]] == pytest.approx(list(expected))
 
 
 @given(MATRIX, st.lists(MATRIX, min_size=2, max_size=2), MATRIX)
 def test_several_runs_are_exchanged_together(truth, first, second):
-    found = randomization_test(truth, first, [second], is_multilabel=True)
+    p_values = randomization_test(truth, first, [second], is_multilabel=True)
     expected = exact_p(truth, first, [second, second], True)
-    assert [found["macro_f1"], found["micro_f1"]] == pytest.approx(list(expected))
+    assert [p_values["macro_f1"], p_values["micro_f1"]] == pytest.approx(list(expected))
 
 
 def predictions(n_docs, n_classes, accuracy, generator):
@@ -96,7 +98,7 @@ def test_drawn_exchanges_agree_with_all_of_them():
         assert abs(drawn[measure] - p) < 5 * math.sqrt(p * (1 - p) / n_drawn) + 2 / n_drawn
 
 
-def test_the_order_of_systems_and_the_seed_decide_as_they_should():
+def test_the_seed_changes_p_values_and_the_order_of_systems_does_not():
     truth, first, second = predictions(300, 4, (0.60, 0.55), np.random.default_rng(1))
     both = [
         randomization_test(truth, [a], [b], is_multilabel=False, n_shuffles=999)
@@ -112,8 +114,8 @@ def test_the_order_of_systems_and_the_seed_decide_as_they_should():
 def test_equal_predictions_have_a_p_of_one_and_far_ones_the_smallest():
     truth, good, bad = predictions(400, 3, (0.9, 0.2), np.random.default_rng(0))
     assert randomization_test(truth, [good], [good], is_multilabel=False)["macro_f1"] == 1
-    found = randomization_test(truth, [good], [bad], is_multilabel=False, n_shuffles=199)
-    assert found == {"macro_f1": 1 / 200, "micro_f1": 1 / 200}
+    p_values = randomization_test(truth, [good], [bad], is_multilabel=False, n_shuffles=199)
+    assert p_values == {"macro_f1": 1 / 200, "micro_f1": 1 / 200}
 
 
 def test_matrices_of_different_shapes_are_refused():
@@ -126,7 +128,8 @@ def test_matrices_of_different_shapes_are_refused():
     st.lists(st.floats(0.1, 0.9), min_size=2, max_size=6),
 )
 def test_the_t_test_is_that_of_scipy_on_the_runs_themselves(first, second):
-    a, b = Summary.of(first), Summary.of(second)
+    a = Summary.of(first)
+    b = Summary.of(second)
     if min(a.deviation, b.deviation) > 1e-6:
         assert t_test(a, b) == pytest.approx(stats.ttest_ind(first, second).pvalue, abs=1e-9)
 
@@ -138,21 +141,22 @@ def test_one_run_has_no_deviation_and_no_test():
     assert daggers(None) == 0
 
 
-def test_runs_without_any_spread_differ_for_sure_or_not_at_all():
+def test_runs_without_spread_differ_certainly_or_not_at_all():
     same = Summary.of([0.5, 0.5])
     assert t_test(same, same) == 1
     assert t_test(same, Summary.of([0.25, 0.25])) == 0
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.5, 2), (0.05, 1), (0.04, 1), (0.005, 0), (0.001, 0)])
-def test_daggers_mark_what_is_not_different(p, n):
+def test_daggers_mark_cells_that_do_not_differ(p, n):
     assert daggers(p) == n
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_holm_equals_the_definition_in_loops(p_values):
     order = sorted(range(len(p_values)), key=lambda k: p_values[k])
-    expected, largest = [0.0] * len(p_values), 0.0
+    expected = [0.0] * len(p_values)
+    largest = 0.0
     for rank, k in enumerate(order):
         largest = max(largest, p_values[k] * (len(p_values) - rank))
         expected[k] = min(largest, 1.0)
@@ -164,13 +168,13 @@ def test_the_relative_improvement_is_one_of_means():
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 0.9)), min_size=1, max_size=6))
-def test_the_paired_t_test_is_that_of_scipy_where_there_is_one(pairs):
+def test_the_paired_t_test_is_that_of_scipy_for_three_pairs_or_more(pairs):
     first, second = zip(*pairs, strict=True)
-    found = paired_t_test(first, second)
+    p = paired_t_test(first, second)
     if len(pairs) < 3:
-        assert found is None
+        assert p is None
     elif np.std(np.subtract(first, second)) > 1e-6:
-        assert found == pytest.approx(stats.ttest_rel(first, second).pvalue)
+        assert p == pytest.approx(stats.ttest_rel(first, second).pvalue)
 
 
 def test_pairs_that_all_differ_by_the_same_are_not_tested():

@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 import pytest
 
 from wordclass.errors import InputError
+from wordclass.reproduction.cells import Cell, Table
 from wordclass.reproduction.paper import Published
 from wordclass.reproduction.runs import Run
 from wordclass.reproduction.statistics import Summary
 from wordclass.reproduction.table_formats import format_tables
-from wordclass.reproduction.tables import Cell, Table
 
 HOSTILE = 'a|b_*<script>&"\\$%#{}~^\n=1'
 
@@ -27,11 +27,12 @@ def hostile_table():
         (("svm", "y"), "one"): alike,
         (("svm", "y"), HOSTILE): missing,
     }
-    heads, columns = ("learner", "variant"), ("one", HOSTILE)
+    heads = ("learner", "variant")
+    columns = ("one", HOSTILE)
     return Table(HOSTILE, "share", heads, columns, cells, "wordclass experiment run f1")
 
 
-def test_text_has_everything_on_lines_of_their_own():
+def test_text_has_a_line_per_row_and_note():
     lines = format_tables([hostile_table()], "text").splitlines()
     # a heading, two rows, each column under its head
     assert {line.index(".7") for line in lines[3:5]} == {lines[2].index("one")}
@@ -48,40 +49,42 @@ def test_differences_have_a_sign_and_their_p():
         (("a", "b"), "three"): Cell(Summary(0.0, None, 1)),
     }
     table = Table("What", "difference", ("first", "second"), ("one", "two", "three"), cells)
-    found = format_tables([table], "markdown")
-    assert "| a | b | +.012 (p \\< .001) | -.002 (p = .250) | +.000 |" in found
-    assert "Holm's correction for all cells of the measure" in found
-    assert "≈" not in found
+    written = format_tables([table], "markdown")
+    assert "| a | b | +.012 (p \\< .001) | -.002 (p = .250) | +.000 |" in written
+    assert "Holm's correction for all cells of the measure" in written
+    assert "≈" not in written
 
 
 def test_markdown_has_as_many_cells_in_every_row():
-    found = format_tables([hostile_table()], "markdown")
-    rows = [line for line in found.splitlines() if line.startswith("|")]
+    written = format_tables([hostile_table()], "markdown")
+    rows = [line for line in written.splitlines() if line.startswith("|")]
     assert len(rows) == 4
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
-    assert "***.706±.004*** n=3 (.703 +.003)" in found
-    assert "<script>" not in found
+    assert "***.706±.004*** n=3 (.703 +.003)" in written
+    assert "<script>" not in written
 
 
-def test_latex_escapes_every_sign_that_means_something():
-    found = format_tables([hostile_table()], "latex")
-    assert r"\colorbox{gray!30}{\textbf{.706$\pm$.004}}" in found
-    assert r"$^\dagger$$^\dagger$$^\approx$" in found
+def test_latex_escapes_every_special_sign():
+    written = format_tables([hostile_table()], "latex")
+    assert r"\colorbox{gray!30}{\textbf{.706$\pm$.004}}" in written
+    assert r"$^\dagger$$^\dagger$$^\approx$" in written
     escaped = (
         r"a\textbar{}b\_*\textless{}script\textgreater{}\&" + '"' + r"\textbackslash{}\$\%\#\{\}"
     )
-    assert escaped in found
-    assert found.count(r"\begin") == found.count(r"\end") == 2
+    assert escaped in written
+    assert written.count(r"\begin") == written.count(r"\end") == 2
 
 
 class Elements(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.open, self.seen, self.texts = [], [], []
+        self.open = []
+        self.started = []
+        self.texts = []
 
     def handle_starttag(self, tag, attrs):
         self.open.append(tag)
-        self.seen.append((tag, dict(attrs)))
+        self.started.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -94,12 +97,12 @@ def test_html_is_closed_and_escaped():
     parser = Elements()
     parser.feed(format_tables([hostile_table()], "html"))
     assert parser.open == []
-    assert "script" not in {tag for tag, _ in parser.seen}
-    assert {"em", "strong", "sup"} <= {tag for tag, _ in parser.seen}
+    assert "script" not in {tag for tag, _ in parser.started}
+    assert {"em", "strong", "sup"} <= {tag for tag, _ in parser.started}
     assert any('<script>&"' in text for text in parser.texts)
 
 
-def test_csv_has_measured_published_and_difference_in_columns_of_their_own():
+def test_csv_has_separate_columns_for_measured_published_and_difference():
     lines = list(csv.DictReader(io.StringIO(format_tables([hostile_table()], "csv"))))
     assert [line["column"] for line in lines] == ["one", HOSTILE] * 2
     assert lines[0]["learner"] == HOSTILE
@@ -123,9 +126,9 @@ def test_tables_with_other_rows_share_one_csv():
     assert (lines[4]["data set"], lines[4]["learner"]) == ("one", "")
 
 
-def test_the_facts_of_a_table_are_json():
-    facts = json.loads(json.dumps(hostile_table().facts()))
-    assert facts[0]["measured"] == 0.7064
+def test_the_cells_of_a_table_are_json():
+    cells = json.loads(json.dumps(hostile_table().to_dicts()))
+    assert cells[0]["measured"] == 0.7064
 
 
 def test_an_unknown_format_is_refused():
@@ -148,7 +151,7 @@ def test_numbers_are_written_as_in_the_paper(kind, value, expected):
     assert format_tables([table], "text").splitlines()[3] == f"row   {expected}"
 
 
-def test_what_was_not_run_is_left_out_and_named_once_with_its_command():
+def test_unfinished_runs_are_named_once_with_their_command():
     done = Cell(Summary(0.5, None, 1), missing=(Run("one", "cnn", "vectors", 2),))
     cells = {
         (("cnn", "vectors"), "one"): done,
@@ -161,10 +164,10 @@ def test_what_was_not_run_is_left_out_and_named_once_with_its_command():
         "learner  variant  one",
         "cnn      vectors  .500[1]",
         "",
-        "[1] not all run: run it --only dataset=one,learner=cnn",
-        "[2] not all run: run it --only dataset=one,learner=svm",
-        "rows of which nothing was run are left out",
-        "nothing was run on two: run it --only dataset=two",
+        "[1] unfinished: run it --only dataset=one,learner=cnn",
+        "[2] unfinished: run it --only dataset=one,learner=svm",
+        "rows without a finished run are omitted",
+        "no finished run on two: run it --only dataset=two",
     ]
     assert len(format_tables([table], "csv").splitlines()) == 5
 

@@ -7,17 +7,19 @@ from reproduction.made_results import add
 
 from wordclass.cli.experiment_commands import chosen
 from wordclass.errors import InputError
-from wordclass.reproduction import paper, tables
+from wordclass.reproduction import comparisons, paper
 from wordclass.reproduction import plan as plans
+from wordclass.reproduction.cells import Cell, Table
 from wordclass.reproduction.outlook import Outlook
 from wordclass.reproduction.paper import Published
 from wordclass.reproduction.plan import Group, Plan
 from wordclass.reproduction.runs import Results
 from wordclass.reproduction.statistics import Summary, holm, randomization_test
 from wordclass.reproduction.table_formats import format_tables
-from wordclass.reproduction.tables import Cell, Table, make
+from wordclass.reproduction.tables import make
 
-NEWS, REUTERS = "newsgroups20", "reuters21578"
+NEWS = "newsgroups20"
+REUTERS = "reuters21578"
 
 
 @pytest.fixture
@@ -25,8 +27,8 @@ def results(tmp_path):
     return Results(tmp_path / "out")
 
 
-def plan_of(*groups, name="f1", **facts):
-    return Plan(name, "a plan", [Group(**group) for group in groups], **facts)
+def plan_of(*groups, name="f1", **plan_fields):
+    return Plan(name, "a plan", [Group(**group) for group in groups], **plan_fields)
 
 
 TIMES = {"name": "run_times", "measures": ["run_times"]}
@@ -41,15 +43,15 @@ SVM = {"datasets": [NEWS, REUTERS], "learners": ["svm"], "variants": ["tfidf"]}
 
 
 def fill(results, plan, score):
-    """Add a result for each run for which `score` has one."""
+    """Add a result for each run that has a score."""
     for run in plan.runs():
-        found = score(run)
-        if found is not None:
-            add(results, run, **(found if isinstance(found, dict) else {"macro": found}))
+        value = score(run)
+        if value is not None:
+            add(results, run, **(value if isinstance(value, dict) else {"macro": value}))
 
 
-def cell_of(table, *place):
-    return table.cells[place[:-1], place[-1]]
+def cell_of(table, *names):
+    return table.cells[names[:-1], names[-1]]
 
 
 def test_a_cell_has_the_mean_of_its_seeds_beside_the_papers_number(results):
@@ -72,31 +74,32 @@ def test_rows_are_in_the_order_of_the_paper_and_columns_in_that_of_the_plan(resu
     assert table.columns == (NEWS, REUTERS)
 
 
-def test_what_is_missing_comes_with_a_command_that_runs_it_all(results):
+def test_missing_runs_come_with_a_command_that_executes_them(results):
     plan = plan_of(NETS)
     fill(results, plan, lambda run: 0.5 if run.variant == "vectors" and run.seed == 1 else None)
     table = make(plan, results)[0]
     # nothing at all, and one of two seeds
     for variant in ("vectors+wce", "vectors"):
         missing = cell_of(table, "cnn", variant, NEWS).missing
-        wanted = [run for run in plan.runs() if (run.variant, run.dataset) == (variant, NEWS)]
-        assert list(missing) == [run for run in wanted if run.variant != "vectors" or run.seed > 1]
+        cell_runs = [run for run in plan.runs() if (run.variant, run.dataset) == (variant, NEWS)]
+        unfinished = [run for run in cell_runs if run.variant != "vectors" or run.seed > 1]
+        assert list(missing) == unfinished
         words = shlex.split(table.command(missing))
         assert words[:4] == ["wordclass", "experiment", "run", "f1"]
         assert words[words.index("-o") + 1] == str(results.folder)
-        assert plan.runs(chosen(words[-1])) == wanted
+        assert plan.runs(chosen(words[-1])) == cell_runs
     assert cell_of(table, "cnn", "vectors+wce", NEWS).measured is None
     assert cell_of(table, "cnn", "vectors", NEWS).measured.n_runs == 1
 
 
-def test_the_command_of_a_plan_of_the_users_names_its_file(results, tmp_path):
-    # whose name may be that of one of ours: it is nothing special then
+def test_the_command_of_a_user_plan_names_its_file(results, tmp_path):
+    # even if its name is that of a built-in plan
     (tmp_path / "run_times.toml").write_text(
         '[[runs]]\ndatasets = ["docstrings"]\nlearners = ["nearest"]\n'
     )
     macro, _ = make(Plan.read(f"{tmp_path}/run_times.toml"), results)
     assert macro.title == "Macro F1"
-    assert macro.start.startswith(f"wordclass experiment run {tmp_path}/run_times.toml -o ")
+    assert macro.run_command.startswith(f"wordclass experiment run {tmp_path}/run_times.toml -o ")
 
 
 def test_nothing_missing_needs_no_command(results):
@@ -104,7 +107,7 @@ def test_nothing_missing_needs_no_command(results):
     fill(results, plan, lambda run: 0.5)
     table = make(plan, results)[0]
     assert table.missing == []
-    assert not any(cell["command"] for cell in table.facts())
+    assert not any(cell["command"] for cell in table.to_dicts())
 
 
 def test_the_best_of_a_column_and_of_each_learner_are_marked(results):
@@ -152,7 +155,9 @@ def test_a_single_run_is_not_what_others_are_tested_against(results):
     fill(results, plan, lambda run: 0.6 if run.protocol == "paper" else 0.5 + run.seed / 1000)
     table = make(plan, results, tests=False)[0]
     assert cell_of(table, "cnn", "vectors", "paper", NEWS).is_best
-    marks = [cell_of(table, "cnn", each, "clean", NEWS).n_daggers for each in NETS["variants"]]
+    marks = [
+        cell_of(table, "cnn", variant, "clean", NEWS).n_daggers for variant in NETS["variants"]
+    ]
     assert sorted(marks) == [0, 2]  # one of the two is the best of several runs
 
 
@@ -171,14 +176,14 @@ def test_the_paired_test_is_that_of_the_predictions_corrected_within_the_column(
     raw = []
     for variant in ("tfidf", "vectors"):
         first, second = (
-            results.predictions(cell_of(table, "svm", each, NEWS).results[0].key)
-            for each in (variant, "vectors+wce")
+            results.predictions(cell_of(table, "svm", name, NEWS).results[0].key)
+            for name in (variant, "vectors+wce")
         )
         truth = results.truth(best.results[0].key)
         raw.append(randomization_test(truth, [first], [second], is_multilabel=False)["macro_f1"])
-    found = [cell_of(table, "svm", variant, NEWS) for variant in ("tfidf", "vectors")]
-    assert [cell.p for cell in found] == pytest.approx(holm(raw))
-    assert [cell.is_equal for cell in found] == [True, False]
+    tested = [cell_of(table, "svm", variant, NEWS) for variant in ("tfidf", "vectors")]
+    assert [cell.p for cell in tested] == pytest.approx(holm(raw))
+    assert [cell.is_equal for cell in tested] == [True, False]
     untested = make(plan, results, tests=False)[0]
     assert all(cell.p is None for cell in untested.cells.values())
 
@@ -220,7 +225,7 @@ def test_trials_of_a_search_are_no_rows(results):
     assert table.rows == [("cnn", "vectors"), ("cnn", "vectors+wce")]
 
 
-def test_seeds_with_other_options_make_rows_of_their_own(results):
+def test_seeds_with_other_options_make_separate_rows(results):
     one, two = ({**NETS, "options": {"channels": n}, "seeds": [k]} for n, k in ((8, 1), (64, 2)))
     table = make(plan_of(one, two), results)[0]
     assert len(table.rows) == 4
@@ -228,7 +233,7 @@ def test_seeds_with_other_options_make_rows_of_their_own(results):
     assert {len(cell.missing) for cell in table.cells.values()} == {1}
 
 
-def test_runs_of_a_search_and_of_presets_make_rows_of_their_own(results):
+def test_runs_of_a_search_and_of_presets_make_separate_rows(results):
     preset = {**NETS, "protocols": ["paper"], "variants": ["vectors"]}
     table = make(plan_of(preset, {**preset, "settings": "search"}), results)[0]
     assert table.rows == [("cnn", "vectors", ""), ("cnn", "vectors", "search")]
@@ -236,7 +241,7 @@ def test_runs_of_a_search_and_of_presets_make_rows_of_their_own(results):
     assert all(cell.published for cell in table.cells.values())
 
 
-def test_measurements_with_other_settings_make_rows_of_their_own(results):
+def test_measurements_with_other_settings_make_separate_rows(results):
     plan = plan_of({"datasets": [NEWS], "learners": ["counts"], "sweep": {"min_docs": [1, 5]}})
     fill(
         results,
@@ -245,8 +250,8 @@ def test_measurements_with_other_settings_make_rows_of_their_own(results):
     )
     (table,) = make(plan, results)
     assert table.heads == ("what", "settings")
-    found = {row: table.cells[row, NEWS].measured.mean for row in table.rows}
-    assert found == {("vocabulary", "min_docs=1"): 10, ("vocabulary", "min_docs=5"): 2}
+    means = {row: table.cells[row, NEWS].measured.mean for row in table.rows}
+    assert means == {("vocabulary", "min_docs=1"): 10, ("vocabulary", "min_docs=5"): 2}
     assert not any(cell.published for cell in table.cells.values())
 
 
@@ -254,8 +259,8 @@ def test_a_cell_whose_predictions_are_gone_is_not_tested(results):
     plan = plan_of({**SVM, "variants": ["tfidf", "vectors", "vectors+wce"]})
     scores = {"tfidf": 0.5, "vectors": 0.6, "vectors+wce": 0.7}
     fill(results, plan, lambda run: scores[run.variant])
-    gone = cell_of(make(plan, results)[0], "svm", "tfidf", NEWS).results[0].key
-    (results.folder / "predictions" / f"{gone}.npz").unlink()
+    removed_key = cell_of(make(plan, results)[0], "svm", "tfidf", NEWS).results[0].key
+    (results.folder / "predictions" / f"{removed_key}.npz").unlink()
     table = make(plan, results)[0]
     assert cell_of(table, "svm", "tfidf", NEWS).p is None
     assert cell_of(table, "svm", "vectors", NEWS).p is not None
@@ -286,23 +291,23 @@ def test_the_best_run_times_are_the_shortest_and_are_not_tested(results):
     assert not any(cell.n_daggers for cell in table.cells.values())
 
 
-def test_all_times_have_what_was_spent_before_the_training(results):
+def test_all_times_include_the_steps_before_training(results):
     plan = plan_of(SVM, measures=["macro_f1", "accuracy", "all_times"])
     spent = {"encode_cpu": 5.0, "select_cpu": 100.0, "fit_cpu": 9.0, "predict_cpu": 2.0, "total": 1}
     scores = {"macro_f1": 0.5, "micro_f1": 0.6, "accuracy": 0.7}
     fill(results, plan, lambda run: {"times": spent, "scores": scores})
     macro, accuracy, seconds = make(plan, results, tests=False)
-    assert [each.title for each in (macro, accuracy)] == ["Macro F1", "Accuracy"]
+    assert [table.title for table in (macro, accuracy)] == ["Macro F1", "Accuracy"]
     assert cell_of(accuracy, "svm", "tfidf", NEWS).measured.mean == 0.7
     assert seconds.kind == "seconds"
     assert cell_of(seconds, "svm", "tfidf", NEWS).measured.mean == 107  # with one training, not two
     assert cell_of(seconds, "svm", "tfidf", NEWS).published is None
 
 
-def test_all_times_have_the_time_of_vectors_that_were_learned_not_of_those_read(results):
+def test_all_times_include_learning_vectors_but_not_reading_them(results):
     vectors = ["glove.6B.100d", "pte", "glove.6B.100d+pte"]
-    given = {**SVM, "variants": ["vectors"], "vectors": vectors}
-    plan = plan_of(given, name="mine", measures=["all_times"])
+    group = {**SVM, "variants": ["vectors"], "vectors": vectors}
+    plan = plan_of(group, name="mine", measures=["all_times"])
     spent = {"vectors_cpu": 50.0, "fit_cpu": 9.0, "predict_cpu": 2.0, "total": 1}
     fill(results, plan, lambda run: {"times": spent})
     (seconds,) = make(plan, results, tests=False)
@@ -333,7 +338,7 @@ def test_pairs_of_rows_are_compared_over_documents_and_corrected_together(result
     assert same.measured.mean == pytest.approx(2 / 60)
     assert more.p < 0.01
     assert same.is_equal
-    keys = [cell_of(macro, "svm", each, NEWS).results[0].key for each in variants]
+    keys = [cell_of(macro, "svm", variant, NEWS).results[0].key for variant in variants]
     one, two = (
         randomization_test(
             results.truth(keys[0]), [results.predictions(keys[k])], [results.predictions(keys[1])],
@@ -342,9 +347,9 @@ def test_pairs_of_rows_are_compared_over_documents_and_corrected_together(result
         for k in (2, 0)
     )  # fmt: skip
     assert [more.p, same.p] == pytest.approx([holm([one, two, one, two])[k] for k in (0, 1)])
-    # of some runs, the pairs that are there
-    part = make(plan, results, {"variant": ["vectors", "vectors+wce"]})[-1]
-    assert {row[1] for row in part.rows} == {"svm vectors+wce"}
+    # of selected runs, the existing pairs
+    last = make(plan, results, {"variant": ["vectors", "vectors+wce"]})[-1]
+    assert {row[1] for row in last.rows} == {"svm vectors+wce"}
     assert len(make(plan, results, tests=False)) == 2
 
 
@@ -352,14 +357,12 @@ def test_pairs_of_rows_are_compared_over_documents_and_corrected_together(result
     ("n_wrong", "n_helped"),
     [
         ({0: 40, 20: 30, 100: 0}, 100),
-        ({0: 40, 20: 0, 100: 0}, 20),  # of equals the fewest
+        ({0: 40, 20: 0, 100: 0}, 20),  # the smallest of equal numbers
         ({0: 30, 20: 29, 100: 28}, 0),  # better by chance
         ({0: 0, 20: 30, 100: 40}, 0),
     ],
 )
-def test_structural_columns_helped_where_the_best_number_is_not_best_by_chance(
-    n_wrong, n_helped, results
-):
+def test_structural_columns_helped_if_the_best_number_is_significant(n_wrong, n_helped, results):
     swept = {**SVM, "sweep": {"structural_problems": [0, 20, 100]}}
     plan = plan_of(swept, {**NETS, "seeds": [1]}, name="mine")
 
@@ -369,21 +372,21 @@ def test_structural_columns_helped_where_the_best_number_is_not_best_by_chance(
 
     fill(results, plan, score)
     table = make(plan, results)[-1]
-    assert (table.title, table.kind) == (tables.HELPED, "count")
+    assert (table.title, table.kind) == (comparisons.HELPFUL_COLUMNS, "count")
     assert table.heads == ("learner", "variant")
     assert list(table.cells) == [(("svm", "tfidf"), NEWS)]
     assert cell_of(table, "svm", "tfidf", NEWS).measured == Summary(n_helped, None, 1)
-    assert [each.title for each in make(plan, results, tests=False)] == ["Macro F1", "Micro F1"]
+    assert [table.title for table in make(plan, results, tests=False)] == ["Macro F1", "Micro F1"]
 
 
-def test_how_many_columns_helped_is_not_known_without_runs_that_have_none(results):
+def test_the_helpful_number_of_columns_is_unknown_without_runs_without_columns(results):
     swept = {**SVM, "sweep": {"structural_problems": [0, 20]}}
     plan = plan_of(swept, name="mine")
     fill(results, plan, lambda run: 0.5 if run.options["structural_problems"] else None)
     assert len(make(plan, results)) == 2
 
 
-def test_a_record_of_an_older_version_is_marked_and_not_asked_for(results):
+def test_a_record_of_an_older_version_is_marked_and_not_missing(results):
     plan = plan_of({**SVM, "sweep": {"structural_problems": [0, 20]}}, name="mine")
     fill(results, plan, lambda run: 0.5 if run.dataset == NEWS else None)
     table = make(plan, results, tests=False)[0]
@@ -391,34 +394,34 @@ def test_a_record_of_an_older_version_is_marked_and_not_asked_for(results):
     for column in (NEWS, REUTERS):
         assert not cell_of(table, "svm", "tfidf", "structural_problems=0", column).is_record
         assert cell_of(table, "svm", "tfidf", "structural_problems=20", column).is_record
-    assert [cell["record"] for cell in table.facts()].count(1) == 2
-    for form in ("text", "markdown", "html"):
-        shown = format_tables([table], form)
+    assert [cell["record"] for cell in table.to_dicts()].count(1) == 2
+    for format_name in ("text", "markdown", "html"):
+        shown = format_tables([table], format_name)
         assert shown.count(".500°") == 1
         assert "°: made by wordclass 0.1, and cannot be repeated by this version" in shown
 
 
-def test_a_record_that_is_not_there_cannot_be_done(results):
+def test_a_missing_record_cannot_be_executed(results):
     plan = plan_of({**SMALL, "sweep": {"structural_problems": [0, 20]}}, name="mine")
     outlook = Outlook.of(plan, results)
-    assert [run.options["structural_problems"] for run in outlook.left] == [0]
+    assert [run.options["structural_problems"] for run in outlook.unfinished] == [0]
     assert outlook.missing == {"made by wordclass 0.1, and cannot be repeated by this version": 1}
 
 
-def test_a_pair_of_rows_that_there_are_not_is_an_error(results):
+def test_a_pair_of_unknown_rows_is_an_error(results):
     plan = plan_of(SVM, name="mine", pairs=[["svm tfidf", "svm tf-idf"]])
     with pytest.raises(InputError, match=r"unknown row 'svm tf-idf' .did you mean 'svm tfidf'"):
         make(plan, results)
 
 
-def test_the_pairs_of_our_plans_are_rows_of_them(results):
+def test_pairs_of_built_in_plans_are_known_rows(results):
     for name in plans.names():
         make(Plan.read(name), results)
 
 
 def test_draws_of_few_labels_share_a_cell_and_are_paired(results):
-    few = {"datasets": ["banking77@8"], "learners": ["nearest", "linear"], "seeds": [0, 1, 2]}
-    plan = plan_of(few, name="mine")
+    group = {"datasets": ["banking77@8"], "learners": ["nearest", "linear"], "seeds": [0, 1, 2]}
+    plan = plan_of(group, name="mine")
     wrong = {"nearest": 30, "linear": 0}
     fill(
         results,
@@ -431,7 +434,7 @@ def test_draws_of_few_labels_share_a_cell_and_are_paired(results):
     assert cell.p < 0.01
 
 
-def test_improvements_are_those_of_pairs_that_are_both_there(results):
+def test_improvements_cover_pairs_with_both_cells(results):
     plan = plan_of(NETS)
     scores = {(NEWS, "vectors"): 0.5, (NEWS, "vectors+wce"): 0.6, (REUTERS, "vectors"): 0.1}
     fill(results, plan, lambda run: scores.get((run.dataset, run.variant)))
@@ -441,24 +444,24 @@ def test_improvements_are_those_of_pairs_that_are_both_there(results):
     assert cell.measured.mean == pytest.approx(0.2)
     assert cell.published.value == pytest.approx(0.0742)
     assert cell.p is None  # of one pair
-    # the paper has them of its main table
-    titles = {each.title for each in make(replace(plan, name="dropout"), results)}
+    # only the plan of the paper's main tables has them
+    titles = {table.title for table in make(replace(plan, name="dropout"), results)}
     assert titles == {"Macro F1", "Micro F1"}
 
 
-def test_the_papers_own_cells_give_the_improvements_that_test_paper_has():
-    made = {
+def test_the_papers_own_cells_give_the_improvements_of_test_paper():
+    published = {
         measure: Table(title, "share", ("learner", "variant"), (), {
             ((learner, variant), dataset): Cell(Summary(cell.value, None, 1))
             for (dataset, learner, variant), cell in paper.cells(measure).items()
         })
-        for measure, title in tables.MEASURES.items()
+        for measure, title in comparisons.MEASURES.items()
     }  # fmt: skip
-    (table,) = tables.improvements(made)
-    found = {
+    (table,) = comparisons.average_improvements(published)
+    improvements = {
         row[0]: round(100 * table.cells[row, "Macro F1"].measured.mean, 2) for row in table.rows
     }
-    assert found["vectors+wce over vectors"] == 7.71
+    assert improvements["vectors+wce over vectors"] == 7.71
     assert {row[1] for row in table.rows} == {"18 pairs"}
     assert {cell.is_equal for cell in table.cells.values()} == {False}
 
@@ -494,31 +497,31 @@ def test_measurements_have_tables(results, kind, row, value, published):
     assert cell.measured.mean == value
     assert (cell.published and cell.published.value) == published
     assert [run.dataset for run in cell_of(table, row, "rcv1").missing] == ["rcv1"]
-    assert ("S (dot)",) not in table.rows  # which is S
+    assert ("S (dot)",) not in table.rows  # it is S
 
 
 def test_published_measurements_have_the_names_of_results(results):
     plan = plan_of({"datasets": ["rcv1"], "learners": ["unseen_terms"]}, name="mine")
-    facts = {"n_terms": 1, "occurrences": 2, "share": 0.02}
-    fill(results, plan, lambda run: {"extra": facts, "scores": {}})
+    numbers = {"n_terms": 1, "occurrences": 2, "share": 0.02}
+    fill(results, plan, lambda run: {"extra": numbers, "scores": {}})
     published = [cell.published.value for cell in make(plan, results)[0].cells.values()]
     assert published == [384327, 2073278, 0.0216]
 
 
-def test_what_nothing_was_measured_of_is_not_shown(results):
+def test_rows_and_columns_without_a_measured_cell_are_not_shown(results):
     plan = plan_of(NETS, SVM)
     fill(results, plan, lambda run: 0.5 if (run.dataset, run.variant) == (NEWS, "tfidf") else None)
     table = make(plan, results)[0]
     assert len(table.cells) == 6
-    assert table.measured().columns == (NEWS,)
-    assert table.measured().rows == [("svm", "tfidf")]
-    assert table.measured([REUTERS]).cells == {}
+    assert table.select_measured().columns == (NEWS,)
+    assert table.select_measured().rows == [("svm", "tfidf")]
+    assert table.select_measured([REUTERS]).cells == {}
 
 
 def test_the_plan_of_the_docs_makes_tables(results, tmp_path):
     docs = Path(__file__).parents[2] / "docs" / "experiments.md"
-    _, _, rest = docs.read_text(encoding="utf-8").partition("```toml\n")
-    (tmp_path / "mine.toml").write_text(rest.partition("```")[0], encoding="utf-8")
+    after_fence = docs.read_text(encoding="utf-8").partition("```toml\n")[2]
+    (tmp_path / "mine.toml").write_text(after_fence.partition("```")[0], encoding="utf-8")
     table = make(Plan.read(f"{tmp_path}/mine.toml"), results)[0]
     assert table.rows == [
         ("svm", "tfidf", ""),
@@ -532,16 +535,17 @@ def test_a_plan_without_such_runs_is_an_error(results):
         make(plan_of(NETS), results, {"learner": ["cnm"]})
 
 
-def test_what_was_not_measured_can_be_left_out():
-    done, missing = Cell(Summary(0.5, None, 1)), Cell(None)
+def test_a_table_can_be_cut_to_measured_rows_and_columns():
+    done = Cell(Summary(0.5, None, 1))
+    missing = Cell(None)
     cells = {
         (("svm",), "a"): done, (("svm",), "b"): missing, (("svm",), "c"): missing,
         (("cnn",), "a"): missing, (("cnn",), "b"): missing, (("cnn",), "c"): done,
         (("lstm",), "a"): missing, (("lstm",), "b"): missing, (("lstm",), "c"): missing,
     }  # fmt: skip
     table = Table("Macro F1", "share", ("learner",), ("a", "b", "c"), cells)
-    measured = table.measured()
+    measured = table.select_measured()
     assert (measured.rows, measured.columns) == ([("svm",), ("cnn",)], ("a", "c"))
     assert measured.cells[("svm",), "c"] is missing
-    part = table.measured(("b", "c"))
-    assert (part.rows, part.columns) == ([("cnn",)], ("c",))
+    selected = table.select_measured(("b", "c"))
+    assert (selected.rows, selected.columns) == ([("cnn",)], ("c",))

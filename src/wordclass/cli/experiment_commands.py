@@ -61,7 +61,7 @@ def list_(settings: Settings, output: Folder = Path("results")) -> None:
         outlook = Outlook.of(plan, results)
         sizes = {
             "runs": len(outlook.runs) + sum(outlook.missing.values()),
-            "done": len(outlook.runs) - len(outlook.left),
+            "done": len(outlook.runs) - len(outlook.unfinished),
             "not_here": sum(outlook.missing.values()),
         }
         facts.append({"plan": name, **sizes, "seconds": outlook.seconds, "title": plan.title})
@@ -81,7 +81,7 @@ def run(
     from wordclass.reproduction.outlook import Outlook
     from wordclass.reproduction.plan import Plan
     from wordclass.reproduction.runner import run_all
-    from wordclass.reproduction.sources import OWN_VECTORS
+    from wordclass.reproduction.sources import CORPUS_VECTORS
 
     read, results = Plan.read(plan), _results(settings, output)
     outlook = Outlook.of(read, results, chosen(only))
@@ -89,14 +89,14 @@ def run(
         settings.say(f"{_n_runs(number)} cannot be done here: {reason}")
     if not outlook.runs:
         raise MissingDataError(next(iter(outlook.missing)))
-    n_runs, n_left, jobs = len(outlook.runs), len(outlook.left), n_threads(settings.jobs)
+    n_runs, n_left, jobs = len(outlook.runs), len(outlook.unfinished), n_threads(settings.jobs)
     settings.say(
         f"{read.name}: {_n_runs(n_runs)}, {n_runs - n_left} done, {n_left} left: "
         f"about {_time(outlook.seconds / min(jobs, max(n_left, 1)))} on this machine"
     )
-    if any(each.vectors == OWN_VECTORS for each in outlook.runs):
+    if any(each.vectors == CORPUS_VECTORS for each in outlook.runs):
         settings.say("its vectors are small ones, learned here from the corpus itself: no GloVe")
-    failures = run_all(output, outlook.left, read.name, n_jobs=jobs, tell=settings.say)
+    failures = run_all(output, outlook.unfinished, read.name, n_jobs=jobs, log=settings.say)
     finished = {result.key for result in results.runs()}
     n_done = sum(each.key in finished for each in outlook.runs)
     settings.tell(
@@ -129,7 +129,7 @@ def table(
     results = _results(settings, output)
     check_format(format_)
     made = tables.make(Plan.read(plan), results, chosen(only), tests=tests)
-    facts = {"tables": [{"title": each.title, "cells": each.facts()} for each in made]}
+    facts = {"tables": [{"title": each.title, "cells": each.to_dicts()} for each in made]}
     settings.show(facts, format_tables(made, format_).rstrip("\n"))
 
 

@@ -1,8 +1,8 @@
 """GoEmotions as two tasks of different texts: sentiment, and the emotions that may help it.
 
-Of the training texts a third, chosen by a hash of the text, has the 28 emotions as classes: the
-source. Of all others, those whose emotions are all positive, or all negative, have these two: the
-target. No text of the target is one of the source, and no test text is one of either.
+A third of the training texts, chosen by a hash of the text, keeps the 28 emotions as classes: the
+source task. The other training texts whose emotions are all positive, or all negative, have these
+two classes: the target task. The tasks share no text, and no test text is in either.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from wordclass.corpus.documents import Dataset, LabelledCorpus
 from wordclass.corpus.splits import Holdout
 
-# as its authors grouped them; confusion, curiosity, realization and surprise are ambiguous
+# the groups of its authors; confusion, curiosity, realization and surprise are ambiguous
 _GROUPS = {
     "negative": (
         "anger annoyance disappointment disapproval disgust embarrassment fear grief nervousness "
@@ -25,33 +25,36 @@ _GROUPS = {
 _SENTIMENTS: Mapping[Any, str] = {
     emotion: group for group, emotions in _GROUPS.items() for emotion in emotions.split()
 }
-# so that 5,000 negative texts are left for the target
+# a third leaves 5,000 negative texts for the target
 _SOURCE = Holdout(1 / 3)
 
 
-def source_of(whole: Dataset) -> Dataset:
-    """Return the source: the emotions of a third of the training texts; the test part as it is."""
-    train = whole.train.part(_SOURCE.contains(whole.train.texts))
-    return Dataset(whole.name, _without(train, whole.test.texts), whole.test, whole.classes)
+def select_source(complete: Dataset) -> Dataset:
+    """Return the source task: a third of the training texts with their emotions."""
+    train = complete.train.part(_SOURCE.contains(complete.train.texts))
+    return Dataset(
+        complete.name, _without(train, complete.test.texts), complete.test, complete.classes
+    )
 
 
-def target_of(whole: Dataset) -> Dataset:
-    """Return the target: whether other texts are positive or negative, and none that are both."""
-    train = whole.train.part(~_SOURCE.contains(whole.train.texts))
-    train = _without(train, whole.test.texts)
-    return Dataset(whole.name, _sentiments(train), _sentiments(whole.test), [*_GROUPS])
+def select_target(complete: Dataset) -> Dataset:
+    """Return the target task: the other texts with a clear sentiment, positive or negative."""
+    train = complete.train.part(~_SOURCE.contains(complete.train.texts))
+    train = _without(train, complete.test.texts)
+    return Dataset(complete.name, _sentiments(train), _sentiments(complete.test), [*_GROUPS])
 
 
 def _without(corpus: LabelledCorpus, texts: Sequence[str]) -> LabelledCorpus:
-    left_out = {*texts}
-    return corpus.part(text not in left_out for text in corpus.texts)
+    excluded = {*texts}
+    return corpus.part(text not in excluded for text in corpus.texts)
 
 
 def _sentiments(corpus: LabelledCorpus) -> LabelledCorpus:
-    """Return the texts that have one sentiment, with it as their label."""
-    texts, labels = list[str](), list[Any]()
-    for text, own in zip(corpus.texts, corpus.labels, strict=True):
-        emotions = own if isinstance(own, list) else [own]
+    """Return the texts whose emotions have one sentiment, labelled with it."""
+    texts = list[str]()
+    labels = list[Any]()
+    for text, text_labels in zip(corpus.texts, corpus.labels, strict=True):
+        emotions = text_labels if isinstance(text_labels, list) else [text_labels]
         sentiments = {_SENTIMENTS.get(emotion) for emotion in emotions}
         if len(sentiments) == 1 and None not in sentiments:
             texts.append(text)

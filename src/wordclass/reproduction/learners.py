@@ -1,4 +1,4 @@
-"""A run that trains: makes a classifier of its learner and variant, or a peer, and tests it."""
+"""Runs that train: a classifier or peer of a learner and variant, trained and tested."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from wordclass.reproduction.usage import Usage, cpu_seconds
 from wordclass.sentence.encoder import SentenceEncoder
 from wordclass.storage.metadata import display_option, to_json_options
 
-_MOST_WATCHED = 10_000  # texts whose F1 is measured while a network is trained
-_MOST_TIMED = 256  # texts that are encoded to know the seconds of all
-_MOST_RANDOM = 300  # random dimensions beside pretrained ones, as word-class ones are at most
-_CHOSEN = ("C", "ngrams", "shrinkage", "block_weight")  # where "auto", by a search in `fit`
+_MAX_WATCHED_DOCS = 10_000  # documents that are scored while a network trains
+_MAX_TIMED_TEXTS = 256  # sample of texts from which the encoding time of all is extrapolated
+_MAX_RANDOM_DIMS = 300  # as word-class vectors have at most 300 dimensions
+_SEARCHED_OPTIONS = ("C", "ngrams", "shrinkage", "block_weight")  # "auto": `fit` searches them
 _F1 = ("macro_f1", "micro_f1")
 
 
@@ -39,45 +39,57 @@ def train(
     Parameters
     ----------
     run : Run
+        The run.
     options : dict
-        Its options; where it needs the runs of a search, those of the best one.
+        The options of the run, or those of the best trial if it has a search.
     dataset : Dataset
+        Training and test documents.
     vectors : dict
-        Options: "vectors", the pretrained ones, where the variant has some; "other", the
-        embeddings of other tasks, where there are some.
+        Options that hold vectors: "vectors" (pretrained) and "other" (embeddings of other tasks),
+        if the run has them.
     usage : Usage
-        Is told of the steps "encode", "select", "fit" and "predict".
+        Measures the steps "encode", "select", "fit" and "predict".
     checkpoint : Path
-        From which the training of a network goes on.
+        The file from which the training of a network resumes.
 
     Returns
     -------
-    facts : dict
+    result_fields : dict
         Fields of a `RunResult`.
     predicted, truth : sparse matrices (n, m)
-        Which classes the test texts were given, and which they have.
+        The predicted and the true classes of the test documents.
     """
+    result_fields: dict[str, Any]
     if run.learner == PEER:
-        asked = run.variant, dataset.train, dataset.test.texts, run.seed, options
-        labels, times, usage.versions = peers.predict(*asked)
+        labels, times, usage.versions = peers.predict(
+            peer=run.variant,
+            train=dataset.train,
+            texts=dataset.test.texts,
+            seed=run.seed,
+            options=options,
+        )
         usage.seconds |= times
-        facts, classes = dict[str, Any](), [*encode_labels(dataset.train.labels).codeframe.classes]
+        result_fields = {}
+        classes = [*encode_labels(dataset.train.labels).codeframe.classes]
     else:
-        labels, facts, classes = _train_own(run, options, dataset, vectors, usage, checkpoint)
+        labels, result_fields, classes = _train_classifier(
+            run, options, dataset, vectors, usage, checkpoint
+        )
     truth, predicted, codeframe, n_dropped = align_labels(dataset.test.labels, labels, classes)
-    found = score(truth, predicted, codeframe, n_dropped)
+    evaluation = score(truth, predicted, codeframe, n_dropped)
     measures = (*_F1, "accuracy", "macro_f1_with_positives", "n_dropped")
-    scores = {name: getattr(found, name) for name in measures} | facts.pop("validation", {})
+    scores = {name: getattr(evaluation, name) for name in measures}
+    scores |= result_fields.pop("validation", {})
     counts = {
         "names": classes,
-        "tp": found.true_positives.tolist(),
-        "fp": (found.n_predicted - found.true_positives).tolist(),
-        "fn": (found.n_true - found.true_positives).tolist(),
+        "tp": evaluation.true_positives.tolist(),
+        "fp": (evaluation.n_predicted - evaluation.true_positives).tolist(),
+        "fn": (evaluation.n_true - evaluation.true_positives).tolist(),
     }
-    return {"scores": scores, "classes": counts, **facts}, predicted, truth
+    return {"scores": scores, "classes": counts, **result_fields}, predicted, truth
 
 
-def _train_own(
+def _train_classifier(
     run: Run,
     options: Mapping[str, Any],
     dataset: Dataset,
@@ -85,106 +97,112 @@ def _train_own(
     usage: Usage,
     checkpoint: Path,
 ) -> tuple[Any, dict[str, Any], list[Any]]:
-    """Train a classifier of ours; return the labels of the test texts, facts, and the classes."""
-    texts, labels = dataset.train.texts, dataset.train.labels
-    given = {**_all_options(run, options, dataset), **vectors}
-    watch = _Watch(dataset)
+    """Train a classifier and return test labels, result fields and classes."""
+    texts = dataset.train.texts
+    labels = dataset.train.labels
+    all_options = {**_all_options(run, options, dataset), **vectors}
+    watch = _EpochWatch(dataset)
     if run.learner in NETWORKS:
-        given |= {"checkpoint": checkpoint, "on_epoch": watch}
-    model = make_classifier(run.learner, **given)
-    if encoder := given.get("encoder"):
-        _encode(encoder, [*texts, *dataset.test.texts], usage)
+        all_options |= {"checkpoint": checkpoint, "on_epoch": watch}
+    model = make_classifier(run.learner, **all_options)
+    if encoder := all_options.get("encoder"):
+        _time_encoding(encoder, [*texts, *dataset.test.texts], usage)
     settings = dict(options) if run.needs else {}
-    if any(is_auto(model.get_params(deep=False).get(name)) for name in _CHOSEN):
+    if any(is_auto(model.get_params(deep=False).get(name)) for name in _SEARCHED_OPTIONS):
         with usage.step("select"):
-            settings = _choice_of(model.fit(texts, labels))
+            settings = _chosen_settings(model.fit(texts, labels))
         model.set_params(**settings)
     with usage.step("fit"):
-        watch.cpu_before = cpu_seconds()
+        watch.cpu_start = cpu_seconds()
         model.fit(texts, labels)
-        cpu_left = cpu_seconds() - watch.cpu_before
-    if run.learner in NETWORKS:  # also what was spent before it was stopped; not the watching
-        spent = sum(epoch["cpu_seconds"] for epoch in model.history_)
-        usage.seconds["fit_cpu"] = spent + cpu_left
+        cpu_after_epochs = cpu_seconds() - watch.cpu_start
+    if run.learner in NETWORKS:  # with the epochs before an interruption, without the watching
+        cpu_of_epochs = sum(epoch["cpu_seconds"] for epoch in model.history_)
+        usage.seconds["fit_cpu"] = cpu_of_epochs + cpu_after_epochs
     with usage.step("predict"):
         predicted = model.predict(dataset.test.texts)
     history = getattr(model, "history_", None)
-    facts = {
-        "validation": _validation(model),
-        "history": None if history is None else [_as_kept(epoch) for epoch in history],
+    result_fields = {
+        "validation": _validation_scores(model),
+        "history": None if history is None else [_rename_scores(epoch) for epoch in history],
         "best_epoch": getattr(model, "best_epoch_", None),
         "settings": {
-            name: display_option(each) for name, each in to_json_options(settings).items()
+            name: display_option(value) for name, value in to_json_options(settings).items()
         },
     }
-    return predicted, facts, model.classes_.tolist()
+    return predicted, result_fields, model.classes_.tolist()
 
 
-def _encode(encoder: str, texts: Sequence[str], usage: Usage) -> None:
-    """Fill the cache of an encoder, so that the other steps read it, and time its work.
+def _time_encoding(encoder: str, texts: Sequence[str], usage: Usage) -> None:
+    """Fill the cache of an encoder for later steps, and measure how long encoding takes.
 
-    What was encoded before costs nothing here, so the time is that of a sample, for all texts.
+    Cached texts cost nothing, so the time is extrapolated from a sample that bypasses the cache.
     """
     with usage.step("encode"):
         SentenceEncoder.of(encoder).vectors(texts)
     uncached = replace(SentenceEncoder.of(encoder), fingerprint="")
-    uncached.vectors(texts[:1])  # which reads the model
-    sample = texts[:: -(-len(texts) // _MOST_TIMED)]
-    before = time.process_time()
+    uncached.vectors(texts[:1])  # reads the model, which is not timed
+    sample = texts[:: -(-len(texts) // _MAX_TIMED_TEXTS)]
+    start = time.process_time()
     uncached.vectors(sample)
-    usage.seconds["encode_cpu"] = (time.process_time() - before) * len(texts) / len(sample)
+    usage.seconds["encode_cpu"] = (time.process_time() - start) * len(texts) / len(sample)
 
 
-def _all_options(run: Run, given: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
-    """Return the options of the classifier: variant, presets, plan, and what every run has."""
-    options = {**VARIANTS[run.learner][run.variant], **given, "seed": run.seed}
+def _all_options(run: Run, options: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
+    """Merge the options of the variant, the run and the protocol."""
+    merged = {**VARIANTS[run.learner][run.variant], **options, "seed": run.seed}
     if run.learner in (*NETWORKS, "fasttext"):
-        options["protocol"] = run.protocol
-    if options.get("random_dims") == "classes":
-        options["random_dims"] = min(len(dataset.classes), _MOST_RANDOM)
-    of_embeddings = EMBEDDING_OPTIONS.get(run.learner, ())
-    if own := {name: options.pop(name) for name in of_embeddings if name in options}:
-        options["wce"] = own
-    return {name: tuple(each) if isinstance(each, list) else each for name, each in options.items()}
+        merged["protocol"] = run.protocol
+    if merged.get("random_dims") == "classes":
+        merged["random_dims"] = min(len(dataset.classes), _MAX_RANDOM_DIMS)
+    embedding_names = EMBEDDING_OPTIONS.get(run.learner, ())
+    embedding_options = {name: merged.pop(name) for name in embedding_names if name in merged}
+    if embedding_options:
+        merged["wce"] = embedding_options
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in merged.items()
+    }
 
 
 @dataclass
-class _Watch:
-    """Measures the epochs of a network, and the seconds of the processor that each took."""
+class _EpochWatch:
+    """Callback of a network that measures the CPU seconds and scores of its epochs."""
 
     dataset: Dataset
-    cpu_before: float = 0.0
+    cpu_start: float = 0.0
 
     def __call__(self, epoch: Any) -> dict[str, float]:  # noqa: ANN401 - needs torch
-        """Measure the F1 of training and test texts, after the first epochs and every fifth."""
-        found = {"cpu_seconds": cpu_seconds() - self.cpu_before}
+        """Return CPU seconds and, after epochs 1 to 3 and every fifth, training and test F1."""
+        measured = {"cpu_seconds": cpu_seconds() - self.cpu_start}
         if epoch.epoch <= 3 or epoch.epoch % 5 == 0:
             for name, corpus in (("train", self.dataset.train), ("test", self.dataset.test)):
-                step = -(-len(corpus) // _MOST_WATCHED)
+                step = -(-len(corpus) // _MAX_WATCHED_DOCS)
                 predicted = epoch.predict(corpus.texts[::step])
                 scores = evaluate(corpus.labels[::step], predicted, self.dataset.classes)
-                found |= {f"{name}_{measure}": getattr(scores, measure) for measure in _F1}
-        self.cpu_before = cpu_seconds()
-        return found
+                measured |= {f"{name}_{measure}": getattr(scores, measure) for measure in _F1}
+        self.cpu_start = cpu_seconds()
+        return measured
 
 
-def _choice_of(model: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the settings that a classifier chose by itself."""
+def _chosen_settings(model: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the settings that a classifier chose in `fit`."""
     if hasattr(model, "settings_"):
         return dict(model.settings_)
     C = model.C_.tolist()
     return {"C": C[0] if len(set(C)) == 1 else C}
 
 
-def _validation(model: Any) -> dict[str, float]:  # noqa: ANN401
-    """Return the scores of validation texts: of the best epoch, or of the fitted fastText."""
+def _validation_scores(model: Any) -> dict[str, float]:  # noqa: ANN401
+    """Return the validation scores of the best epoch of a network, or of a fitted fastText."""
     if hasattr(model, "history_"):
-        found = {name: model.history_[model.best_epoch_ - 1][name] for name in _F1}
+        best_epoch = model.history_[model.best_epoch_ - 1]
+        scores = {name: best_epoch[name] for name in _F1}
     else:
-        scores = getattr(model, "validation_", None)
-        found = {name: getattr(scores, name, None) for name in _F1}
-    return {f"validation_{name}": each for name, each in found.items() if each is not None}
+        evaluation = getattr(model, "validation_", None)
+        scores = {name: getattr(evaluation, name, None) for name in _F1}
+    return {f"validation_{name}": value for name, value in scores.items() if value is not None}
 
 
-def _as_kept(epoch: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"validation_{name}" if name in _F1 else name: each for name, each in epoch.items()}
+def _rename_scores(epoch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an epoch of a history with the names that results use for validation scores."""
+    return {f"validation_{name}" if name in _F1 else name: value for name, value in epoch.items()}

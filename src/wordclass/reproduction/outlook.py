@@ -1,4 +1,4 @@
-"""What is to be done of a plan, and how long it will take here."""
+"""Outlook on a plan: the unfinished runs, the impossible ones, and the hours they take."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,30 +14,32 @@ from wordclass.reproduction.plan import NETWORKS, PEER, Plan, presets
 from wordclass.reproduction.rivals.plan_options import RECORDED, is_record
 from wordclass.reproduction.runs import Results, Run, RunResult
 
-_USUAL_TEXTS, _USUAL_CLASSES = 11_314, 20  # of newsgroups20, on which times were measured
-_USUAL_LENGTH = 200  # words that a text has there
-_USUAL_SIZE = {"channels": 128, "hidden": 256}
+# sizes of 20 Newsgroups, on which the times of presets.toml were measured
+_USUAL_DOCS = 11_314
+_USUAL_CLASSES = 20
+_USUAL_WORDS_PER_DOC = 200
+_USUAL_SIZES = {"channels": 128, "hidden": 256}
 _PACKAGES = {**dict.fromkeys(NETWORKS, "torch"), "fasttext": "fasttext", "map": "openTSNE"}
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What is to be done of a plan in a folder of results.
+    """The state of a plan in a folder of results.
 
     Parameters
     ----------
     runs : list of Run
-        All of them, but those whose data, or the package that they need, are not here.
-    left : list of Run
+        All runs that are finished or can be executed here.
+    unfinished : list of Run
         Those that are not finished.
     missing : dict
-        Why the others cannot be done here: the reason, and how many.
+        Reasons why other runs cannot be executed here, with the number of runs.
     seconds : float
-        How long the rest takes, one run after the other.
+        Expected seconds of the unfinished runs, one after the other.
     """
 
     runs: list[Run]
-    left: list[Run]
+    unfinished: list[Run]
     missing: Mapping[str, int]
     seconds: float
 
@@ -45,20 +47,23 @@ class Outlook:
     def of(
         cls, plan: Plan, results: Results, only: Mapping[str, Sequence[str]] | None = None
     ) -> "Outlook":
-        """Look at a plan; nothing is done."""
-        finished = results.runs()
-        done, times = {result.key for result in finished}, Times(finished)
-        runs, left, missing = [], [], Counter[str]()
+        """Compare a plan with the results without executing anything."""
+        finished_results = results.runs()
+        finished = {result.key for result in finished_results}
+        times = Times(finished_results)
+        runs = []
+        unfinished = []
+        missing = Counter[str]()
         for run in plan.runs(only):
             try:
-                if run.key not in done:
+                if run.key not in finished:
                     _require_repeatable(run)
                     _require_package(run.learner)
-                    left.append(run)
+                    unfinished.append(run)
                 runs.append(run)
             except (MissingDataError, MissingExtraError) as error:
                 missing[str(error)] += 1
-        return cls(runs, left, missing, sum(map(times.expected, left)))
+        return cls(runs, unfinished, missing, sum(map(times.expected, unfinished)))
 
 
 def _require_repeatable(run: Run) -> None:
@@ -67,74 +72,85 @@ def _require_repeatable(run: Run) -> None:
 
 
 def _require_package(learner: str) -> None:
-    """Refuse what needs a package that is not here; it is not imported, which takes seconds."""
+    """Refuse a learner whose package is missing, without the seconds that an import takes."""
     if learner == PEER:
         peers.python()
     package = _PACKAGES.get(learner)
     if package is not None and find_spec(package) is None:
         purpose = "networks" if learner in NETWORKS else learner
-        told = f"{package} is needed for {purpose}"
-        raise MissingExtraError(f"{told}: pip install 'wordclass[{package.lower()}]'")
+        raise MissingExtraError(
+            f"{package} is needed for {purpose}: pip install 'wordclass[{package.lower()}]'"
+        )
 
 
 class Times:
-    """How long runs take: a table of measured times, corrected by how long finished runs took."""
+    """Expected seconds of runs: a table of measured times, corrected by finished runs."""
 
     def __init__(self, finished: Sequence[RunResult]) -> None:
-        self._sizes = {each.dataset: each.data for each in finished if "n_train" in each.data}
-        self._finished = [(each, _seconds(each) / self._usual(each)) for each in finished]
+        self._sizes = {
+            result.dataset: result.data for result in finished if "n_train" in result.data
+        }
+        self._ratios = [(result, _seconds(result) / self._usual(result)) for result in finished]
 
     def expected(self, run: Run) -> float:
         """Estimate the seconds of a run.
 
-        The correction is that of the finished runs of its learner that are most like it: first
-        those of the same data set, then those with the same options, then the same variant.
+        The correction is that of the most similar finished runs of its learner: first those of the
+        same data set, then those with the same options, then those of the same variant.
         """
-        ratios = defaultdict(list)
-        for result, ratio in self._finished:
+        by_similarity = defaultdict(list)
+        for result, ratio in self._ratios:
             if result.learner == run.learner:
                 names = "dataset", "options", "variant"
-                likeness = tuple(getattr(result, name) == getattr(run, name) for name in names)
-                ratios[likeness].append(ratio)
-        correction = median(ratios[max(ratios)]) if ratios else 1.0
+                similarity = tuple(getattr(result, name) == getattr(run, name) for name in names)
+                by_similarity[similarity].append(ratio)
+        correction = median(by_similarity[max(by_similarity)]) if by_similarity else 1.0
         return correction * self._usual(run)
 
     def _usual(self, run: Run | RunResult) -> float:
-        """Return the seconds that the table has, scaled by the size of data set and network."""
-        known, options = presets()["seconds"], run.options
-        n_texts, n_classes = self._size(run.dataset)
-        seconds = float(known.get(f"{run.learner} {run.variant}", known.get(run.learner, 0.0)))
-        seconds *= n_texts / _USUAL_TEXTS
+        """Return the seconds of the table, scaled by the sizes of the data set and the network."""
+        table = presets()["seconds"]
+        n_docs, n_classes = self._size(run.dataset)
+        seconds = float(table.get(f"{run.learner} {run.variant}", table.get(run.learner, 0.0)))
+        seconds *= n_docs / _USUAL_DOCS
         if run.learner in NETWORKS:
-            name = presets()["size_of"].get(run.learner)
-            size = _number(options, name, _USUAL_SIZE[name]) / _USUAL_SIZE[name] if name else 1.0
-            size *= min(1.0, _number(options, "max_length", _USUAL_LENGTH) / _USUAL_LENGTH)
-            seconds *= size * min(_number(options, "max_epochs", known["epochs"]), known["epochs"])
-        elif run.learner in ("svm", "linear") and run.variant != "tfidf":  # whose time hardly grows
+            seconds *= _relative_network_size(run.learner, run.options)
+            epochs = table["epochs"]
+            seconds *= min(_number(run.options, "max_epochs", epochs), epochs)
+        elif run.learner in ("svm", "linear") and run.variant != "tfidf":
+            # more classes hardly change the time on tf-idf
             seconds *= n_classes / _USUAL_CLASSES
-        return float(known["start"] + seconds)
+        return float(table["start"] + seconds)
 
     def _size(self, dataset: str) -> tuple[float, float]:
-        """Return how many training texts and classes a data set is known to have, or usual ones."""
+        """Return the numbers of training documents and classes, as far as they are known."""
         if dataset in self._sizes:
             return self._sizes[dataset]["n_train"], self._sizes[dataset]["n_classes"]
-        base, chosen, n_per_class = sources.parts_of(dataset)
+        base, classes, n_per_class = sources.parse_dataset_name(dataset)
         is_known = base in catalogue.names("datasets")
         sizes = catalogue.entry("datasets", base).SOURCE.sizes if is_known else None
         if sizes is None:
-            return _USUAL_TEXTS, _USUAL_CLASSES
-        n_chosen = len(chosen) or sizes.n_classes
+            return _USUAL_DOCS, _USUAL_CLASSES
+        n_classes = len(classes) or sizes.n_classes
         per_class = sizes.n_train / sizes.n_classes
-        return n_chosen * min(per_class, n_per_class or per_class), n_chosen
+        return n_classes * min(per_class, n_per_class or per_class), n_classes
 
 
-def _number(options: Mapping[str, Any], name: str, usual: float) -> float:
-    """Return an option, or the usual number where it is none: the classifier will refuse it."""
-    given = options.get(name)
-    return given if isinstance(given, int | float) else usual
+def _relative_network_size(learner: str, options: Mapping[str, Any]) -> float:
+    """Return the time of a network relative to one of the usual size and length of texts."""
+    name = presets()["size_of"].get(learner)
+    size = _number(options, name, _USUAL_SIZES[name]) / _USUAL_SIZES[name] if name else 1.0
+    max_length = _number(options, "max_length", _USUAL_WORDS_PER_DOC)
+    return size * min(1.0, max_length / _USUAL_WORDS_PER_DOC)
+
+
+def _number(options: Mapping[str, Any], name: str, default: float) -> float:
+    """Return an option, or a default if it is no number, which the classifier will refuse."""
+    value = options.get(name)
+    return value if isinstance(value, int | float) else default
 
 
 def _seconds(result: RunResult) -> float:
-    """Return how long a run took, or would have taken alone: one processor, and no pause."""
-    alone = result.times.get("total_cpu", result.times["total"])
-    return max(alone, result.times.get("fit_cpu", 0.0))  # which has the epochs before a stop
+    """Return how long a run takes alone: its CPU seconds, with epochs before an interruption."""
+    cpu_seconds = result.times.get("total_cpu", result.times["total"])
+    return max(cpu_seconds, result.times.get("fit_cpu", 0.0))

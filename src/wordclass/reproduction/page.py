@@ -1,4 +1,4 @@
-"""How a page is written: templates filled with markup that is escaped by construction."""
+"""HTML pages: templates filled with markup that is escaped by construction."""
 
 import html
 from pathlib import Path
@@ -6,11 +6,11 @@ from string import Template
 from typing import Any
 
 _STATIC = Path(__file__).parent / "static"
-_WITHOUT_END = frozenset({"meta", "input", "br", "link"})
+_VOID_ELEMENTS = frozenset({"meta", "input", "br", "link"})
 
 
 class Markup(str):
-    """Text that is markup already; only `tag` and its like make it."""
+    """Text that is already markup. Only functions of this module and of formats create it."""
 
     __slots__ = ()
 
@@ -19,40 +19,41 @@ Child = str | int | float | None | list[Any]
 
 
 def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Markup:
-    """Make an element; children that are not markup are escaped, None is left out.
+    """Make an element from its name, children and attributes.
 
-    An attribute is left out where it is None or False, and has no value where it is True. A
-    trailing underscore is dropped, others become hyphens: `class_`, `aria_label`.
+    Children that are not markup are escaped, and None is omitted. An attribute that is None or
+    False is omitted, and True gives an attribute without a value. A trailing underscore of a name
+    is dropped and other underscores become hyphens: `class_`, `aria_label`.
 
     Examples
     --------
     >>> tag("p", "a < b", class_="note", hidden=True)
     '<p class="note" hidden>a &lt; b</p>'
     """
-    opened = "".join(_attribute(key, value) for key, value in attributes.items())
-    if name in _WITHOUT_END:
-        return Markup(f"<{name}{opened}>")
-    return Markup(f"<{name}{opened}>{join(*children)}</{name}>")
+    written = "".join(_format_attribute(key, value) for key, value in attributes.items())
+    if name in _VOID_ELEMENTS:
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{join(*children)}</{name}>")
 
 
 def join(*children: Child) -> Markup:
-    """Put children one after the other; lists are opened."""
-    return Markup("".join(map(_written, children)))
+    """Concatenate children, including the items of lists."""
+    return Markup("".join(map(_escape_child, children)))
 
 
 def static(name: str) -> Markup:
-    """Return a file of ours as it is: a script or a style sheet."""
+    """Return the content of a file in `static`: a template, script or style sheet."""
     return Markup((_STATIC / name).read_text(encoding="utf-8"))
 
 
-def fill(template: str, **parts: Child) -> str:
-    """Return a page: a template of ours with each `$name` replaced by the part of that name."""
+def fill(template: str, **content: Child) -> str:
+    """Return a template of `static` with each `$name` replaced by the content of that name."""
     return Template(static(template)).substitute(
-        {name: _written(part) for name, part in parts.items()}
+        {name: _escape_child(child) for name, child in content.items()}
     )
 
 
-def _written(child: Child) -> str:
+def _escape_child(child: Child) -> str:
     if child is None:
         return ""
     if isinstance(child, list):
@@ -60,7 +61,7 @@ def _written(child: Child) -> str:
     return child if isinstance(child, Markup) else html.escape(str(child))
 
 
-def _attribute(key: str, value: str | int | float | bool | None) -> str:
+def _format_attribute(key: str, value: str | int | float | bool | None) -> str:
     name = key.rstrip("_").replace("_", "-")
     if value is None or value is False:
         return ""

@@ -1,4 +1,4 @@
-"""The numbers that the paper published: `paper_numbers.toml`, read once."""
+"""The numbers that the paper published, read from `paper_numbers.toml`."""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-NEURAL = ("fasttext", "cnn", "lstm", "attention")  # the learners whose runs depend on a seed
+NEURAL = ("fasttext", "cnn", "lstm", "attention")  # learners whose runs depend on a seed
 NETWORKS = NEURAL[1:]
 
 
 @dataclass(frozen=True)
 class Published:
-    """A number of the paper; `marks` are those of its cell, see paper_numbers.toml."""
+    """A number of the paper, with the marks of its cell that paper_numbers.toml explains."""
 
     value: float
     deviation: float | None = None
@@ -21,7 +21,7 @@ class Published:
 
 @cache
 def numbers() -> dict[str, Any]:
-    """Return everything the paper published, as the file has it."""
+    """Return the content of the file with all published numbers."""
     path = Path(__file__).with_name("paper_numbers.toml")
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -33,17 +33,17 @@ def cells(table: str) -> dict[tuple[str, str, str], Published]:
     Parameters
     ----------
     table : str
-        "macro_f1", "micro_f1" or "run_times", in seconds; of others there are none.
+        "macro_f1", "micro_f1" or "run_times" (in seconds). Other names have no cells.
     """
     return {
-        (dataset, learner, variant): _cell(values)
+        (dataset, learner, variant): _parse_cell(values)
         for learner, variants in numbers().get(table, {}).items()
         for variant, datasets in variants.items()
         for dataset, values in datasets.items()
     }
 
 
-def _cell(values: list[Any]) -> Published:
+def _parse_cell(values: list[Any]) -> Published:
     """Read [number], [number, deviation], [number, marks] or all three."""
     *figures, marks = values if isinstance(values[-1], str) else [*values, ""]
     value, deviation = [*figures, None][:2]
@@ -51,9 +51,14 @@ def _cell(values: list[Any]) -> Published:
 
 
 def measurement(kind: str, dataset: str, name: str) -> Published | None:
-    """Return what the paper measured other than trainings, such as counts; None where it did not.
+    """Return a published number that is no score, such as a count, or None.
 
-    Names are those of the results of such runs.
+    Parameters
+    ----------
+    kind : str
+        The learner of the run, such as "counts".
+    dataset, name : str
+        The data set and the name of the number in `RunResult.extra`.
     """
     value = numbers().get(kind, {}).get(dataset, {}).get(name)
     return None if value is None else Published(float(value))

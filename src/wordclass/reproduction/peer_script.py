@@ -1,8 +1,8 @@
 # mypy: disable-error-code="import-not-found,import-untyped"
-"""Train and test a peer: run in the environment of `peers.py`, without wordclass.
+"""Train and test a peer, in the environment of `peers.py` and without wordclass.
 
-Called with two paths: of a question, which `peers.predict` writes as JSON, and of the answer. The
-folder in which it runs is for files of its own. Imports are not timed.
+The arguments are two paths: a request, which `peers.predict` writes as JSON, and the response. The
+peer can write files into the current folder. Imports are not timed.
 """
 
 import json
@@ -28,10 +28,11 @@ def _is_multilabel(labels: Labels) -> bool:
     return isinstance(labels[0], list)
 
 
-def _searched(model: Any, grid: dict[str, Any], X: Any, labels: Labels) -> Callable[[Any], Labels]:  # noqa: ANN401
-    """Choose settings by three folds; fit; return a function from features to labels.
+def _search(model: Any, grid: dict[str, Any], X: Any, labels: Labels) -> Callable[[Any], Labels]:  # noqa: ANN401
+    """Search settings in three folds, fit, and return a function from features to labels.
 
-    Several labels per text: one model per class, chosen by macro F1; else chosen by accuracy.
+    Single labels are scored by accuracy. Multilabel tasks have one model per class and are scored
+    by macro F1.
     """
     from sklearn.model_selection import GridSearchCV
     from sklearn.preprocessing import MultiLabelBinarizer
@@ -40,46 +41,48 @@ def _searched(model: Any, grid: dict[str, Any], X: Any, labels: Labels) -> Calla
         single = GridSearchCV(model, grid, cv=3).fit(X, labels)
         return lambda Z: single.predict(Z).tolist()
     binarizer = MultiLabelBinarizer()
-    several = GridSearchCV(model, grid, cv=3, scoring="f1_macro")
-    several.fit(X, binarizer.fit_transform(labels))
-    return lambda Z: [list(each) for each in binarizer.inverse_transform(several.predict(Z))]
+    multilabel = GridSearchCV(model, grid, cv=3, scoring="f1_macro")
+    multilabel.fit(X, binarizer.fit_transform(labels))
+    return lambda Z: [list(names) for names in binarizer.inverse_transform(multilabel.predict(Z))]
 
 
 def train_tfidf_svc(texts: Sequence[str], labels: Labels, seed: int) -> Predict:
-    """Search with scikit-learn: tf-idf of words, maybe of pairs of them, and LinearSVC."""
+    """Search n-grams and C for tf-idf and LinearSVC of scikit-learn."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import Pipeline
     from sklearn.svm import LinearSVC
 
-    svc, C = LinearSVC(class_weight="balanced", random_state=seed), "svc__C"
+    svc = LinearSVC(class_weight="balanced", random_state=seed)
+    C = "svc__C"
     if _is_multilabel(labels):
-        svc, C = OneVsRestClassifier(svc), "svc__estimator__C"
+        svc = OneVsRestClassifier(svc)
+        C = "svc__estimator__C"
     model = Pipeline([("tfidf", TfidfVectorizer(sublinear_tf=True)), ("svc", svc)])
     grid = {"tfidf__ngram_range": [(1, 1), (1, 2)], C: [0.1, 0.3, 1.0, 3.0, 10.0]}
-    return _searched(model, grid, texts, labels)
+    return _search(model, grid, texts, labels)
 
 
 def train_minilm_logistic(texts: Sequence[str], labels: Labels, seed: int) -> Predict:
-    """Train logistic regression on the vectors of MiniLM."""
+    """Train logistic regression on the sentence vectors of MiniLM."""
     from sentence_transformers import SentenceTransformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 
     encoder = SentenceTransformer(_minilm(), device="cpu")
-    model, prefix, more = LogisticRegression(max_iter=1000, random_state=seed), "", {}
+    model = LogisticRegression(max_iter=1000, random_state=seed)
+    grid: dict[str, Any] = {"C": [1.0, 10.0, 100.0]}
     if _is_multilabel(labels):
-        model, prefix = OneVsRestClassifier(model), "estimator__"
-        more = {"estimator__class_weight": [None, "balanced"]}
-    grid = {f"{prefix}C": [1.0, 10.0, 100.0], **more}
-    predict = _searched(model, grid, encoder.encode(list(texts)), labels)
+        model = OneVsRestClassifier(model)
+        grid = {"estimator__C": grid["C"], "estimator__class_weight": [None, "balanced"]}
+    predict = _search(model, grid, encoder.encode(list(texts)), labels)
     return lambda texts: predict(encoder.encode(list(texts)))
 
 
 def train_model2vec(texts: Sequence[str], labels: Labels, seed: int) -> Predict:
     """Train the classifier of model2vec on a static model that it distilled from MiniLM.
 
-    That model is made once, and not timed; all else is the package's default.
+    Distillation happens once and is not timed. Other options have the defaults of the package.
     """
     from model2vec.train import StaticModelForClassification
 
@@ -87,7 +90,8 @@ def train_model2vec(texts: Sequence[str], labels: Labels, seed: int) -> Predict:
     model.fit([*texts], [*labels], random_seed=seed)
 
     def predict(texts: Sequence[str]) -> Labels:
-        return [list(each) if _is_multilabel(labels) else each for each in model.predict([*texts])]
+        predicted = model.predict([*texts])
+        return [list(names) for names in predicted] if _is_multilabel(labels) else [*predicted]
 
     return predict
 
@@ -97,7 +101,7 @@ def train_setfit(
 ) -> Predict:
     """Train SetFit: MiniLM on pairs of texts, then logistic regression on its vectors.
 
-    There are `num_iterations` pairs of one class and as many of two classes for each text.
+    Each text gets `num_iterations` pairs within its class and as many with other classes.
     """
     from datasets import Dataset
     from setfit import SetFitModel, Trainer, TrainingArguments
@@ -107,20 +111,20 @@ def train_setfit(
         num_iterations=num_iterations, seed=seed, report_to="none", save_strategy="no"
     )
     names = sorted(set(labels))
-    given = Dataset.from_dict({"text": [*texts], "label": [*map(names.index, labels)]})
-    Trainer(model, arguments, train_dataset=given).train()
-    return lambda texts: [names[int(each)] for each in model.predict([*texts])]
+    documents = Dataset.from_dict({"text": [*texts], "label": [*map(names.index, labels)]})
+    Trainer(model, arguments, train_dataset=documents).train()
+    return lambda texts: [names[int(number)] for number in model.predict([*texts])]
 
 
 def train_fasttext(texts: Sequence[str], labels: Labels, seed: int, **options: Any) -> Predict:  # noqa: ANN401
-    """Train fastText's own classifier, with its defaults where no options are given."""
+    """Train the classifier of fastText, with its default options unless others are passed."""
     import fasttext
 
-    own = [each if isinstance(each, list) else [each] for each in labels]
-    names = sorted({label for each in own for label in each})
+    label_lists = [names if isinstance(names, list) else [names] for names in labels]
+    classes = sorted({label for names in label_lists for label in names})
     with open("train.txt", "w", encoding="utf-8") as file:
-        for text, each in zip(texts, own, strict=True):
-            marks = " ".join(f"__label__{names.index(label)}" for label in each)
+        for text, names in zip(texts, label_lists, strict=True):
+            marks = " ".join(f"__label__{classes.index(label)}" for label in names)
             file.write(f"{marks} {' '.join(text.split())}\n")
     loss = {"loss": "ova"} if _is_multilabel(labels) else {}
     model = fasttext.train_supervised(
@@ -130,9 +134,13 @@ def train_fasttext(texts: Sequence[str], labels: Labels, seed: int, **options: A
 
     def predict(texts: Sequence[str]) -> Labels:
         lines = [" ".join(text.split()) for text in texts]
-        found = model.predict(lines, k=k, threshold=threshold)[0]
-        given = [[names[int(mark.removeprefix("__label__"))] for mark in marks] for marks in found]
-        return given if _is_multilabel(labels) else [(each or names)[0] for each in given]
+        predicted = [
+            [classes[int(mark.removeprefix("__label__"))] for mark in marks]
+            for marks in model.predict(lines, k=k, threshold=threshold)[0]
+        ]
+        if _is_multilabel(labels):
+            return predicted
+        return [(names or classes)[0] for names in predicted]
 
     return predict
 
@@ -153,45 +161,48 @@ def _minilm() -> str:
 
 
 def _distilled() -> str:
-    """Return the folder of a static model that model2vec made of MiniLM; make it if need be."""
+    """Return the folder of the static model that model2vec distills from MiniLM once."""
     folder = Path(sys.prefix) / "model2vec"
     if not folder.exists():
         from model2vec.distill import distill
 
-        made = folder.with_suffix(f".{os.getpid()}")
-        distill(_minilm(), device="cpu").save_pretrained(str(made))
-        made.rename(folder)
+        unfinished = folder.with_suffix(f".{os.getpid()}")
+        distill(_minilm(), device="cpu").save_pretrained(str(unfinished))
+        unfinished.rename(folder)
     return str(folder)
 
 
-def _prepare(peer: str) -> None:
-    """Do what is not timed: import the packages, by training on next to nothing."""
+def _import_packages(peer: str) -> None:
+    """Import the packages of a peer, and distill its model, by training on 16 short texts."""
     if peer == "model2vec":
         _distilled()
     texts = [f"{word} {number}" for word in ("one", "two") for number in range(8)]
     PEERS[peer](texts, ["a"] * 8 + ["b"] * 8, 0)(texts)
 
 
-def main(question: Path, answer: Path) -> None:
-    """Answer a question: labels for its test texts, seconds of the steps, versions."""
-    asked = json.loads(question.read_text(encoding="utf-8"))
+def main(request_path: Path, response_path: Path) -> None:
+    """Read a request and write a response: labels of the test texts, seconds, versions."""
+    request = json.loads(request_path.read_text(encoding="utf-8"))
+    _import_packages(request["peer"])
+    train = PEERS[request["peer"]]
     times: dict[str, float] = {}
-    _prepare(asked["peer"])
-    start, cpu_start = time.perf_counter(), time.process_time()
-    predict = PEERS[asked["peer"]](
-        asked["texts"], asked["labels"], asked["seed"], **asked["options"]
-    )
-    middle, cpu_middle = time.perf_counter(), time.process_time()
-    labels = predict(asked["test_texts"])
-    times |= {"fit": middle - start, "fit_cpu": cpu_middle - cpu_start}
-    times |= {"predict": time.perf_counter() - middle}
-    times |= {"predict_cpu": time.process_time() - cpu_middle}
+    start = time.perf_counter()
+    cpu_start = time.process_time()
+    predict = train(request["texts"], request["labels"], request["seed"], **request["options"])
+    middle = time.perf_counter()
+    cpu_middle = time.process_time()
+    labels = predict(request["test_texts"])
+    times["fit"] = middle - start
+    times["fit_cpu"] = cpu_middle - cpu_start
+    times["predict"] = time.perf_counter() - middle
+    times["predict_cpu"] = time.process_time() - cpu_middle
     versions = {}
     for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-    told = {"labels": list(labels), "times": times, "versions": versions}
-    answer.write_text(json.dumps(told, default=lambda each: each.item()), encoding="utf-8")
+    response = {"labels": list(labels), "times": times, "versions": versions}
+    content = json.dumps(response, default=lambda number: number.item())
+    response_path.write_text(content, encoding="utf-8")
 
 
 if __name__ == "__main__":

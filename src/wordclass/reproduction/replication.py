@@ -1,8 +1,9 @@
-"""Does the paper replicate? One page of Markdown, made of the results and nothing else.
+"""The page that answers whether the paper replicates, in Markdown and from the results alone.
 
-It has the answer in ten sentences, what was run, every claim with its verdict, the paper's two
-tables beside ours, all deviations, and the commands that do what is missing. Whether a run can be
-done is decided by `presets.toml`, not by the data folder, so that the page is the same everywhere.
+It has the answer in ten sentences, the coverage, every claim with its verdict, the paper's two
+tables beside ours, all deviations and looks at test data, and the commands that complete it.
+`presets.toml` decides whether a run is possible, not the data folder, so that the page is the same
+on every machine.
 """
 
 import tomllib
@@ -15,21 +16,19 @@ from statistics import fmean
 from typing import Any
 
 from wordclass.explorer.term_map import TermMap
-from wordclass.reproduction import paper, tables
-from wordclass.reproduction.claims import (
-    CLAIMS,
-    Claim,
-    Compared,
-    Evidence,
-    Verdict,
-    Vote,
-    published_evidence,
+from wordclass.reproduction import best_scores, paper, tables
+from wordclass.reproduction.cells import Cell, Table
+from wordclass.reproduction.claim_table import (
+    claim_table,
+    format_difference,
+    format_share,
+    markdown_table,
 )
+from wordclass.reproduction.claims import CLAIMS, Claim, Evidence, Verdict, published_evidence
+from wordclass.reproduction.comparisons import MEASURES
 from wordclass.reproduction.outlook import Times
-from wordclass.reproduction.plan import Plan, unavailable
+from wordclass.reproduction.plan import Plan, missing_sources
 from wordclass.reproduction.runs import Results, Run
-from wordclass.reproduction.statistics import paired_t_test
-from wordclass.reproduction.tables import Cell, Table
 
 PAPER_PLANS = (
     "f1", "datasets", "learning_curves", "dropout", "run_times", "embedding_times",
@@ -60,8 +59,8 @@ _DATASETS = {
     "wipo_gamma": "WIPO-gamma",
 }
 _VECTORS = {"glove.6B.100d": "GloVe, 100 dimensions", "spacy-en-md": "spaCy, 300 dimensions"}
-_HERE = ("newsgroups20", "reuters21578")  # of the paper's data sets
-_ITEMS = {
+_AVAILABLE = ("newsgroups20", "reuters21578")  # data sets of the paper that can be had here
+_PLAN_TITLES = {
     "learning_curves": "Learning curves (4.5)",
     "dropout": "Supervised dropout (4.6)",
     "run_times": "Run times (4.7)",
@@ -69,19 +68,20 @@ _ITEMS = {
     "vectors": "Other vectors (4.9)",
     "unseen_terms": "Terms outside the vocabulary (4.11)",
 }
-_NO_LEARNER = {
+_MEASUREMENT_TITLES = {
     "datasets": "Data sets (4.1)",
     "embedding_times": "Times of X and S (4.7)",
     "visualization": "Maps of terms (4.10)",
 }
 _TEXTS = Path(__file__).with_name("replication.toml")
-MARK = "Made by `wordclass experiment report"  # the start of every page of this command
-_MAX_NAMES = 8  # claims that are named in a sentence
+MARK = "Made by `wordclass experiment report"  # how the second line of generated pages starts
+_MAX_LISTED_CLAIMS = 8
+_CLOSE = 0.02  # macro F1 that differs by less from the published number counts as equal
 
 
 @dataclass(frozen=True)
 class _Gain:
-    """How much one variant is above another, over the cells that have both, here and published."""
+    """Mean gain of one variant over another, here and published, over the cells with both."""
 
     here: float
     published: float | None
@@ -90,18 +90,21 @@ class _Gain:
 
     def __str__(self) -> str:
         """Write the gain."""
-        here = f"{_signed(self.here)} macro F1 on average"
-        said = f"; the paper, same cells: {_signed(self.published)}" if self.published else ""
-        return f"{self.n_better} of {self.n_cells} cells, {here}{said}"
+        here = f"{format_difference(self.here)} macro F1 on average, better in {self.n_better} of"
+        cells = f"{self.n_cells} {'cell' if self.n_cells == 1 else 'cells'}"
+        if self.published is None:
+            return f"{here} {cells}"
+        return f"{here} {cells} (the paper, same cells: {format_difference(self.published)})"
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the page is made of.
+    """The page and the evidence behind it.
 
     Parameters
     ----------
     results : Results
+        The results.
     evidence : Evidence
         The tables of the plans that reproduce the paper.
     """
@@ -111,46 +114,54 @@ class Page:
 
     @classmethod
     def of(cls, results: Results) -> "Page":
-        """Gather the evidence of a folder of results."""
-        done = results.runs()
-        made = {name: tables.make(Plan.read(name), results, tests=False) for name in PAPER_PLANS}
+        """Gather the evidence in a folder of results."""
+        finished = results.runs()
+        by_plan = {name: tables.make(Plan.read(name), results, tests=False) for name in PAPER_PLANS}
         maps = {
             result.dataset: TermMap.of_parts(result.extra, results.arrays(result.key))
-            for result in done
+            for result in finished
             if result.learner == "map" and result.dataset in _DATASETS
         }
-        return cls(results, Evidence(made, maps, Times(done)).only(_DATASETS))
+        return cls(results, Evidence(by_plan, maps, Times(finished)).select(_DATASETS))
 
     def text(self, figures: Iterable[str] = ()) -> str:
-        """Write the page; `figures` are the names of those that there are."""
+        """Write the page.
+
+        Parameters
+        ----------
+        figures : iterable of str, default=()
+            Names of the existing figures.
+        """
         verdicts = [(claim, claim.verdict(self.evidence)) for claim in CLAIMS]
+        sentences = self._answer(verdicts)
         lines = [
             "# Does the paper replicate?",
             "",
             f"{MARK}` from {len(self.results.runs()):,} runs; do not edit.",
-            "[beyond.md](beyond.md) has what the paper does not ask.",
+            "[beyond.md](beyond.md) has the experiments that go beyond the paper.",
             "",
             "## The answer",
             "",
-            *(f"{number}. {each}" for number, each in enumerate(self._answer(verdicts), start=1)),
+            *(f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1)),
             "",
-            "## What was run",
+            "## Coverage",
             "",
             *self._coverage(),
             "",
             "## Claims",
             "",
-            *self._claims(verdicts),
+            *claim_table(verdicts, published_evidence().select(_AVAILABLE)),
             "",
         ]
-        for title in tables.MEASURES.values():
+        for title in MEASURES.values():
             lines += [f"## {title}", "", *self._scores(title), ""]
         lines += ["## Macro F1 with vectors of 300 dimensions", "", *self._other_vectors(), ""]
-        lines += ["## Deviations from the paper", "", *_items("deviations"), ""]
-        lines += ["## Looks at test data", "", *_items("looks"), ""]
-        lines += ["## What is missing", "", *self._missing(), ""]
+        lines += ["## Settings of fastText", "", *self._fasttext_settings(), ""]
+        lines += ["## Deviations and looks at test data", "", *_deviation_box(), ""]
+        lines += ["## Unfinished runs", "", *self._missing(), ""]
         captions: Mapping[str, str] = _texts()["figures"]
-        shown = [name for name in captions if name in set(figures)]
+        existing = set(figures)
+        shown = [name for name in captions if name in existing]
         if shown:
             lines += ["## Figures", ""]
             lines += [f"![{captions[name]}](figures/{name}.png)" for name in shown]
@@ -160,33 +171,30 @@ class Page:
     # --- the answer -------------------------------------------------------------------------
 
     def _answer(self, verdicts: Sequence[tuple[Claim, Verdict]]) -> list[str]:
-        counts = Counter(verdict.name for _, verdict in verdicts)
-        decided = counts["holds"] + counts["does not hold"]
-        share = counts["holds"] / max(decided, 1)
-        verdict = "Yes" if share >= 0.9 else "Mostly" if share >= 0.7 else "In part"
-        hours = self._hours_left()
         sentences = [
-            f"**{verdict}**: of {len(verdicts)} claims of the paper's experiments "
-            f"{counts['holds']} hold here, {counts['does not hold']} do not, "
-            f"{counts['not run yet']} are not run yet, "
-            f"{counts['cannot be run here']} cannot be run here.",
-            self._gain_sentence("WCEs beside static GloVe help", "vectors+wce", "vectors"),
+            _verdict_sentence(verdicts),
             self._gain_sentence(
-                "WCEs beside trainable GloVe help", "vectors+wce-trainable", "vectors-trainable"
+                "Word-class embeddings (WCEs) help beside static GloVe vectors",
+                "vectors+wce",
+                "vectors",
             ),
             self._gain_sentence(
-                "They help more than as many random columns",
+                "WCEs help beside trainable GloVe vectors",
+                "vectors+wce-trainable",
+                "vectors-trainable",
+            ),
+            self._gain_sentence(
+                "WCEs help more than the same number of random columns",
                 "vectors+wce-trainable",
                 "vectors+random",
             ),
             self._level_sentence(),
             self._protocol_sentence(),
             self._best_sentence(),
-            self._failed_sentence(verdicts),
-            f"What can be run here and is not yet takes about {hours:.0f} hours on one core "
-            "([commands](#what-is-missing)).",
-            "The vectors here have 100 dimensions, the networks are smaller and have fewer seeds "
-            "([all deviations](#deviations-from-the-paper)).",
+            _failure_sentence(verdicts),
+            self._hours_sentence(),
+            "The vectors here have 100 dimensions instead of 300, and the networks are smaller and "
+            "have fewer seeds ([all deviations](#deviations-and-looks-at-test-data)).",
         ]
         return [sentence for sentence in sentences if sentence]
 
@@ -194,148 +202,129 @@ class Page:
         gain = self._gain(new, old)
         return f"{text}: {gain}." if gain else ""
 
-    def _gain(self, new: str, old: str, protocol: str | None = None) -> _Gain | None:
+    def _gain(self, new: str, old: str) -> _Gain | None:
         published = paper.cells("macro_f1")
         cells = self._cells("Macro F1")
-        pairs = []
-        for (dataset, learner, variant, own), cell in cells.items():
-            other = cells.get((dataset, learner, old, own))
-            is_wanted = variant == new and protocol in (None, own) and dataset in _HERE
-            if is_wanted and cell.measured and other and other.measured:
-                theirs = [published.get((dataset, learner, name)) for name in (new, old)]
-                gap = theirs[0].value - theirs[1].value if theirs[0] and theirs[1] else None
-                pairs.append((cell.measured.mean - other.measured.mean, gap))
-        if not pairs:
+        gains = []
+        published_gains = []
+        for (dataset, learner, variant, protocol), cell in cells.items():
+            base = cells.get((dataset, learner, old, protocol))
+            is_comparable = variant == new and dataset in _AVAILABLE
+            if is_comparable and cell.measured and base and base.measured:
+                gains.append(cell.measured.mean - base.measured.mean)
+                new_cell = published.get((dataset, learner, new))
+                old_cell = published.get((dataset, learner, old))
+                if new_cell and old_cell:
+                    published_gains.append(new_cell.value - old_cell.value)
+        if not gains:
             return None
-        gaps = [gap for _, gap in pairs if gap is not None]
-        gains = [gain for gain, _ in pairs]
-        n_better = sum(gain > 0 for gain in gains)
-        return _Gain(fmean(gains), fmean(gaps) if gaps else None, n_better, len(gains))
+        published_gain = fmean(published_gains) if published_gains else None
+        return _Gain(fmean(gains), published_gain, sum(gain > 0 for gain in gains), len(gains))
 
     def _level_sentence(self) -> str:
         differences = [
             cell.difference
             for (dataset, learner, _, protocol), cell in self._cells("Macro F1").items()
             if cell.difference is not None and protocol == "paper"
-            if dataset in _HERE and learner in _LEARNERS
+            if dataset in _AVAILABLE and learner in _LEARNERS
         ]
         if not differences:
             return ""
-        n_close = sum(abs(difference) <= 0.02 for difference in differences)
+        n_close = sum(abs(difference) <= _CLOSE for difference in differences)
         return (
-            "In the paper's protocol macro F1 differs from the published number by "
-            f"{_signed(fmean(differences))} on average over {len(differences)} cells, by at most "
-            f".02 in {n_close} of them."
+            "In the paper's protocol, macro F1 differs from the published numbers by "
+            f"{format_difference(fmean(differences))} on average over {len(differences)} cells, "
+            f"and by at most .02 in {n_close} of them."
         )
 
     def _protocol_sentence(self) -> str:
         leaky = self._network_gains("paper")
         clean = self._network_gains("clean")
-        shared = leaky.keys() & clean.keys()
+        shared = sorted(leaky.keys() & clean.keys())
         if not shared:
             return ""
-        gains = [_signed(fmean(own[place] for place in sorted(shared))) for own in (clean, leaky)]
+        clean_gain = format_difference(fmean(clean[cell] for cell in shared))
+        leaky_gain = format_difference(fmean(leaky[cell] for cell in shared))
+        cells = f"{len(shared)} {'cell' if len(shared) == 1 else 'cells'} with both protocols"
         return (
-            "With vectors that no training text's own label made (protocol clean), WCEs beside "
-            f"static GloVe bring networks {gains[0]} macro F1, in the paper's protocol {gains[1]} "
-            f"({len(shared)} cells that have both)."
+            "Cross-fitted WCEs, which have not seen a training document's own label (protocol "
+            f"clean), add {clean_gain} macro F1 to static GloVe vectors in networks; in the "
+            f"paper's protocol they add {leaky_gain} ({cells})."
         )
 
     def _network_gains(self, protocol: str) -> dict[tuple[str, str], float]:
-        """Return what WCEs add to static GloVe, by data set and network, under one protocol."""
+        """Return the gains of WCEs beside static GloVe by data set and network in a protocol."""
         cells = self._cells("Macro F1")
-        return {
-            (dataset, learner): cell.measured.mean - other.measured.mean
-            for (dataset, learner, variant, own), cell in cells.items()
-            if variant == "vectors+wce" and own == protocol
-            if learner in paper.NETWORKS and cell.measured
-            if (other := cells.get((dataset, learner, "vectors", own))) and other.measured
-        }
+        gains = {}
+        for (dataset, learner, variant, cell_protocol), cell in cells.items():
+            base = cells.get((dataset, learner, "vectors", cell_protocol))
+            is_comparable = variant == "vectors+wce" and cell_protocol == protocol
+            is_network = learner in paper.NETWORKS
+            if is_comparable and is_network and cell.measured and base and base.measured:
+                gains[dataset, learner] = cell.measured.mean - base.measured.mean
+        return gains
 
     def _best_sentence(self) -> str:
+        scores = best_scores.mean_scores(self.results.runs(), "macro_f1")
         parts = []
-        for dataset in _HERE:
-            scores = {
-                (learner, variant): cell.measured.mean
-                for (own, learner, variant, _), cell in self._cells("Macro F1").items()
-                if own == dataset and cell.measured and learner in _LEARNERS
-            }
-            if scores:
-                learner, variant = max(scores, key=lambda at: scores[at])
-                score = _share(scores[learner, variant])
-                name = f"{_LEARNERS[learner]} {_VARIANTS[variant]}"
-                parts.append(f"{name} on {_DATASETS[dataset]} ({score})")
-        return f"The best of the paper's learners here: {'; '.join(parts)}." if parts else ""
+        for dataset in _AVAILABLE:
+            best = best_scores.best_of_paper(scores.get(dataset, []))
+            if best is not None:
+                name = f"{_LEARNERS[best.learner]} {_variant_name(best.variant, best.vectors)}"
+                parts.append(f"{name} on {_DATASETS[dataset]} ({format_share(best.value)})")
+        if not parts:
+            return ""
+        return f"The best of the paper's learners here by macro F1: {'; '.join(parts)}."
 
-    def _failed_sentence(self, verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
-        failed = [claim for claim, verdict in verdicts if verdict.name == "does not hold"]
-        if not failed:
-            return "No claim that was tested fails."
-        names = "; ".join(f"{claim.text} ({claim.section})" for claim in failed[:_MAX_NAMES])
-        more = f"; and {len(failed) - _MAX_NAMES} more" if len(failed) > _MAX_NAMES else ""
-        return f"What does not hold here: {names}{more}."
+    def _hours_sentence(self) -> str:
+        hours = sum(map(self.evidence.hours, self._unfinished().values()))
+        if not hours:
+            return "Every run that is possible here is finished."
+        return (
+            f"The unfinished runs that are possible here take about {hours:.0f} hours on one core "
+            "([commands](#unfinished-runs))."
+        )
 
-    # --- what was run -----------------------------------------------------------------------
+    # --- coverage ---------------------------------------------------------------------------
 
     def _coverage(self) -> list[str]:
-        done = {result.identity for result in self.results.runs()}
+        finished = {result.identity for result in self.results.runs()}
         rows = []
         for dataset, name in _DATASETS.items():
             runs = [run for run in Plan.read("f1").runs() if run.dataset == dataset]
-            rows.append([f"F1, {name} (4.4)", *self._by_learner(runs, done)])
-        for plan, name in _ITEMS.items():
-            rows.append([name, *self._by_learner(Plan.read(plan).runs(), done)])
-        for plan, name in _NO_LEARNER.items():
+            rows.append([f"F1, {name} (4.4)", *self._count_by_learner(runs, finished), ""])
+        for plan, name in _PLAN_TITLES.items():
+            rows.append([name, *self._count_by_learner(Plan.read(plan).runs(), finished), ""])
+        for plan, name in _MEASUREMENT_TITLES.items():
             runs = [run for run in Plan.read(plan).runs() if run.dataset in _DATASETS]
-            rows.append([name, self._count(runs, done), *[""] * (len(_LEARNERS) - 1)])
-        legend = "Runs done of those that can be done here, and the hours of the others."
-        return [legend, "", *_grid(["", *_LEARNERS.values()], rows)]
+            rows.append([name, *[""] * len(_LEARNERS), self._count(runs, finished)])
+        legend = (
+            "Finished runs of those that are possible here, and the hours of the others. "
+            "*impossible*: the corpus or the vectors cannot be had here."
+        )
+        return [legend, "", *markdown_table(["", *_LEARNERS.values(), "no learner"], rows)]
 
-    def _by_learner(self, runs: Sequence[Run], done: set[str]) -> list[str]:
-        by_learner = [[run for run in runs if run.learner == name] for name in _LEARNERS]
-        return [self._count(own, done) for own in by_learner]
+    def _count_by_learner(self, runs: Sequence[Run], finished: set[str]) -> list[str]:
+        return [
+            self._count([run for run in runs if run.learner == learner], finished)
+            for learner in _LEARNERS
+        ]
 
-    def _count(self, runs: Sequence[Run], done: set[str]) -> str:
+    def _count(self, runs: Sequence[Run], finished: set[str]) -> str:
         if not runs:
             return ""
-        possible = [run for run in runs if not unavailable(run)]
+        possible = [run for run in runs if not missing_sources(run)]
         if not possible:
-            return "no data"
-        left = [run for run in possible if run.identity not in done]
-        hours = f", {self.evidence.hours(left):.1f} h" if left else ""
-        return f"{len(possible) - len(left)} of {len(possible)}{hours}"
-
-    # --- claims -----------------------------------------------------------------------------
-
-    def _claims(self, verdicts: Sequence[tuple[Claim, Verdict]]) -> list[str]:
-        published = published_evidence().only(_HERE)
-        rows = []
-        for claim, verdict in verdicts:
-            theirs = [] if claim.votes is None else claim.votes(published)
-            rows.append([
-                claim.section,
-                claim.text,
-                f"**{verdict.name}**{_reason(claim, verdict)}",
-                _effect(claim, verdict.votes),
-                _effect(claim, theirs) if claim.votes is not None else "",
-                _votes_for(verdict.votes),
-                _seeds(verdict.votes),
-                _p_value(verdict.votes),
-            ])  # fmt: skip
-        heads = ["§", "claim", "verdict", "here", "paper", "cells", "seeds", "p"]
-        legend = (
-            "*here*, *paper*: the mean difference between the two sides that are compared (of "
-            "times, their ratio), here and in the paper's tables for 20 Newsgroups and Reuters. "
-            "*cells*: how many comparisons say yes. *seeds*: the fewest runs behind one. *p*: "
-            "paired t-test over the comparisons."
-        )
-        return [legend, "", *_grid(heads, rows)]
+            return "*impossible*"
+        unfinished = [run for run in possible if run.identity not in finished]
+        hours = f", {self.evidence.hours(unfinished):.1f} h" if unfinished else ""
+        return f"{len(possible) - len(unfinished)} of {len(possible)}{hours}"
 
     # --- the paper's tables -----------------------------------------------------------------
 
     def _cells(self, title: str) -> dict[tuple[str, str, str, str], Cell]:
         """Return the cells of a table of F1 by data set, learner, variant and protocol."""
-        (table,) = (each for each in self.evidence.tables["f1"] if each.title == title)
+        (table,) = (table for table in self.evidence.tables["f1"] if table.title == title)
         cells = {}
         for (row, dataset), cell in table.cells.items():
             names = dict(zip(table.heads, row, strict=True))
@@ -344,89 +333,121 @@ class Page:
         return cells
 
     def _scores(self, title: str) -> list[str]:
-        (measure,) = (name for name, own in tables.MEASURES.items() if own == title)
-        cells, published = self._cells(title), paper.cells(measure)
+        (measure,) = (name for name, text in MEASURES.items() if text == title)
+        cells = self._cells(title)
+        published = paper.cells(measure)
         variants = dict.fromkeys((learner, variant) for _, learner, variant in published)
         rows = []
         for learner, variant in variants:
             row = [_LEARNERS[learner], _VARIANTS[variant]]
-            for dataset in _HERE:
-                theirs = published.get((dataset, learner, variant))
-                row.append(_share(theirs.value) if theirs else "-")
+            for dataset in _AVAILABLE:
+                row.append(_published_score(published.get((dataset, learner, variant))))
                 for protocol in ("paper", "clean"):
                     row.append(_score(cells.get((dataset, learner, variant, protocol))))
             rows.append(row)
         heads = ["", ""]
-        for dataset in _HERE:
+        for dataset in _AVAILABLE:
             heads += [f"{_DATASETS[dataset]}: paper", "here, its protocol", "here, clean"]
-        legend = "± is the deviation over n seeds. SVM and fastText have the paper's protocol only."
-        return [legend, "", *_grid(heads, rows)]
+        legend = (
+            "±: standard deviation over n seeds; one seed without it. SVM and fastText have the "
+            "paper's protocol only, and LSTM and ATTN were run in the clean one only."
+        )
+        return [legend, "", *markdown_table(heads, rows)]
 
     def _other_vectors(self) -> list[str]:
-        (table,) = (each for each in self.evidence.tables["vectors"] if each.title == "Macro F1")
+        (table,) = (table for table in self.evidence.tables["vectors"] if table.title == "Macro F1")
         cells = {}
         for (row, dataset), cell in table.cells.items():
             names = dict(zip(table.heads, row, strict=True))
             vectors = names["settings"].removeprefix("vectors=")
             cells[names["learner"], names["variant"], dataset, vectors] = cell
         published = paper.cells("macro_f1")
-        pairs = {(learner, variant): None for learner, variant, own, _ in cells if own in _HERE}
+        pairs = {
+            (learner, variant): None
+            for learner, variant, dataset, _ in cells
+            if dataset in _AVAILABLE
+        }
         rows = []
         for learner, variant in pairs:
             line = [_LEARNERS[learner], _VARIANTS[variant].replace("GloVe", "Vectors")]
-            for dataset in _HERE:
-                theirs = published.get((dataset, learner, variant))
-                line.append(_share(theirs.value) if theirs else "-")
+            for dataset in _AVAILABLE:
+                line.append(_published_score(published.get((dataset, learner, variant))))
                 line += [_score(cells.get((learner, variant, dataset, name))) for name in _VECTORS]
             rows.append(line)
         heads = ["", ""]
-        for dataset in _HERE:
+        for dataset in _AVAILABLE:
             heads += [f"{_DATASETS[dataset]}: paper", *_VECTORS.values()]
         legend = (
-            "The paper's GloVe has 300 dimensions. spaCy's vectors have as many, but 20,000 "
-            "distinct ones for 684,830 words. CNN: 250 channels."
+            "The paper's GloVe vectors have 300 dimensions. spaCy's vectors also have 300, but "
+            "684,830 words share 20,000 distinct ones. The CNN has 250 channels."
         )
-        return [legend, "", *_grid(heads, rows)]
+        return [legend, "", *markdown_table(heads, rows)]
 
-    # --- what is missing --------------------------------------------------------------------
+    def _fasttext_settings(self) -> list[str]:
+        """Compare the settings chosen by validation with the settings of the tables."""
+        finished = {result.identity: result for result in self.results.runs()}
+        trials: dict[tuple[str, str], list[Run]] = {}
+        for run in Plan.read("fasttext_settings").runs():
+            trials.setdefault((run.dataset, run.variant), []).append(run)
+        used = {
+            (run.dataset, run.variant): run.options
+            for run in Plan.read("f1").runs()
+            if run.learner == "fasttext"
+        }
+        rows = []
+        for (dataset, variant), runs in trials.items():
+            done = [finished[run.identity] for run in runs if run.identity in finished]
+            chosen = max(
+                done, key=lambda result: result.scores["validation_macro_f1"], default=None
+            )
+            is_complete = chosen is not None and len(done) == len(runs)
+            rows.append([
+                _DATASETS[dataset],
+                _VARIANTS[variant],
+                f"{len(done)} of {len(runs)}",
+                _format_fasttext_settings(chosen.options) if chosen and is_complete else "not yet",
+                _format_fasttext_settings(_with_defaults(variant, used[dataset, variant])),
+            ])  # fmt: skip
+        heads = ["", "", "trials", "chosen by validation", "in the tables"]
+        legend = "Learning rate and epochs of the paper's grid: 16 trials per variant and corpus."
+        return [legend, "", *markdown_table(heads, rows)]
+
+    # --- unfinished runs --------------------------------------------------------------------
 
     def _missing(self) -> list[str]:
         rows = []
-        for (plan, learner), runs in self._left().items():
+        for (plan, learner), runs in self._unfinished().items():
             datasets = list(dict.fromkeys(run.dataset for run in runs))
             only = ",".join([f"learner={learner}", *(f"dataset={name}" for name in datasets)])
             command = f"`wordclass experiment run {plan} -o results --only {only}`"
             rows.append([str(len(runs)), f"{self.evidence.hours(runs):.1f}", command])
-        return _grid(["runs", "hours", "command"], rows) if rows else ["Nothing."]
+        return markdown_table(["runs", "hours", "command"], rows) if rows else ["None."]
 
-    def _left(self) -> dict[tuple[str, str], list[Run]]:
-        """Return the runs that can be done here and are not, by plan and learner, each once."""
+    def _unfinished(self) -> dict[tuple[str, str], list[Run]]:
+        """Return the possible and unfinished runs by plan and learner, each run once."""
         known = {result.identity for result in self.results.runs()}
-        left: dict[tuple[str, str], list[Run]] = {}
+        unfinished: dict[tuple[str, str], list[Run]] = {}
         for name in PAPER_PLANS:
             for run in Plan.read(name).runs():
-                if run.identity not in known and not unavailable(run):
+                if run.identity not in known and not missing_sources(run):
                     known.add(run.identity)
-                    left.setdefault((name, run.learner), []).append(run)
-        return left
-
-    def _hours_left(self) -> float:
-        return sum(map(self.evidence.hours, self._left().values()))
+                    unfinished.setdefault((name, run.learner), []).append(run)
+        return unfinished
 
 
-def of_the_paper(made: Sequence[Table]) -> list[Table]:
-    """Return tables with the data sets and learners of the paper that have results here."""
+def select_paper_cells(plan_tables: Sequence[Table]) -> list[Table]:
+    """Return tables cut to the data sets and learners of the paper that can be run here."""
     return [
         replace(
             table,
-            columns=tuple(column for column in table.columns if column in _HERE),
+            columns=tuple(column for column in table.columns if column in _AVAILABLE),
             cells={
-                place: cell
-                for place, cell in table.cells.items()
-                if place[1] in _HERE and (place[0][0] in _LEARNERS or table.heads[0] != "learner")
+                (row, column): cell
+                for (row, column), cell in table.cells.items()
+                if column in _AVAILABLE and (row[0] in _LEARNERS or table.heads[0] != "learner")
             },
         )
-        for table in made
+        for table in plan_tables
     ]
 
 
@@ -440,50 +461,52 @@ def _texts() -> dict[str, Any]:
     return tomllib.loads(_TEXTS.read_text(encoding="utf-8"))
 
 
-def _items(name: str) -> list[str]:
-    return [f"- {text}" for text in _texts()[name]]
+def _verdict_sentence(verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
+    counts = Counter(verdict.name for _, verdict in verdicts)
+    n_decided = counts["holds"] + counts["does not hold"]
+    share = counts["holds"] / max(n_decided, 1)
+    answer = "Yes" if share >= 0.9 else "Mostly" if share >= 0.7 else "In part"
+    return (
+        f"**{answer}**: of {len(verdicts)} claims of the paper's experiments, "
+        f"{counts['holds']} hold here, {counts['does not hold']} do not hold, "
+        f"{counts['not run yet']} are not run yet and "
+        f"{counts['cannot be run here']} cannot be run here."
+    )
 
 
-def _reason(claim: Claim, verdict: Verdict) -> str:
-    if verdict.name == "not run yet":
-        return f" ({verdict.hours:.1f} h)"
-    if verdict.missing:
-        return f": {', '.join(verdict.missing)}"
-    return f" ({claim.note})" if claim.note and verdict.name == "does not hold" else ""
+def _failure_sentence(verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
+    failed = [claim for claim, verdict in verdicts if verdict.name == "does not hold"]
+    if not failed:
+        return "No tested claim fails."
+    listed = failed[:_MAX_LISTED_CLAIMS]
+    names = "; ".join(f"“{claim.text}” ({claim.section})" for claim in listed)
+    more = f"; and {len(failed) - len(listed)} more" if len(failed) > len(listed) else ""
+    return f"These claims do not hold here: {names}{more}."
 
 
-def _effect(claim: Claim, votes: Sequence[Vote]) -> str:
-    """Write the mean difference of what was compared; of times, the mean ratio."""
-    pairs = [(vote.first, vote.second) for vote in votes if vote.first is not None and vote.second]
-    if not pairs:
-        return ""
-    if _is_about_times(claim):
-        return f"{fmean(first / second for first, second in pairs if first is not None):.2g}x"
-    return _signed(fmean(first - second for first, second in pairs if first is not None))
+def _variant_name(variant: str, vectors: str) -> str:
+    """Return the paper's name of a variant, with the vectors if they are not GloVe."""
+    name = _VARIANTS[variant]
+    return name if not vectors or vectors.startswith("glove") else name.replace("GloVe", vectors)
 
 
-def _is_about_times(claim: Claim) -> bool:
-    if not isinstance(claim.votes, Compared):
-        return False
-    names = {**claim.votes.among, **claim.votes.first}.get("plan", ())
-    return any(name in ("run_times", "embedding_times") for name in names)
+def _deviation_box() -> list[str]:
+    """Return the deviations and the looks at test data as one block quote."""
+    texts = _texts()
+    lines = ["> **Deviations from the paper**", ">"]
+    lines += [f"> - {text}" for text in texts["deviations"]]
+    lines += [">", "> **Looks at test data**", ">"]
+    return lines + [f"> - {text}" for text in texts["looks"]]
 
 
-def _votes_for(votes: Sequence[Vote]) -> str:
-    return f"{sum(vote.is_so for vote in votes)} of {len(votes)}" if votes else ""
+def _with_defaults(variant: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return learning rate and epochs of a run, with the classifier's choice for missing ones."""
+    lr, epochs = _texts()["fasttext_defaults"][variant]
+    return {"lr": lr, "epochs": epochs, **options}
 
 
-def _seeds(votes: Sequence[Vote]) -> str:
-    counts = [vote.n_runs for vote in votes if vote.n_runs]
-    return str(min(counts)) if counts else ""
-
-
-def _p_value(votes: Sequence[Vote]) -> str:
-    compared = [vote for vote in votes if vote.first is not None and vote.second is not None]
-    firsts = [vote.first for vote in compared if vote.first is not None]
-    seconds = [vote.second for vote in compared if vote.second is not None]
-    p = paired_t_test(firsts, seconds)
-    return "" if p is None else f"{p:.2g}"
+def _format_fasttext_settings(options: Mapping[str, Any]) -> str:
+    return f"lr {_short(options['lr'])}, {options['epochs']} epochs"
 
 
 def _score(cell: Cell | None) -> str:
@@ -491,20 +514,15 @@ def _score(cell: Cell | None) -> str:
         return "-"
     if cell.measured is None:
         return "not yet"
-    spread = f"±{_share(cell.measured.deviation)}" if cell.measured.deviation is not None else ""
+    deviation = cell.measured.deviation
+    spread = f"±{format_share(deviation)}" if deviation is not None else ""
     seeds = f" n={cell.measured.n_runs}" if cell.measured.n_runs > 1 else ""
-    return f"{_share(cell.measured.mean)}{spread}{seeds}"
+    return f"{format_share(cell.measured.mean)}{spread}{seeds}"
 
 
-def _share(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")
+def _published_score(cell: paper.Published | None) -> str:
+    return format_share(cell.value) if cell else "-"
 
 
-def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{_share(abs(value))}"
-
-
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return [f"| {' | '.join(each.replace('|', '&#124;') for each in line)} |" for line in lines]
+def _short(value: float) -> str:
+    return f"{value:g}".removeprefix("0")

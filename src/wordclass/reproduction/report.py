@@ -1,7 +1,7 @@
-"""What experiments showed: a folder with a web page, or two pages of Markdown with pictures.
+"""Reports on experiments: a folder with a web page, or two pages of Markdown with figures.
 
-The web page has everything: the best scores, the paper's claims, tables and figures by plan, what
-was not run, and the environment. In Markdown, `replication.md` answers whether the paper
+The web page has everything: the best scores, the paper's claims, tables and figures by plan, the
+unfinished runs, and the environment. In Markdown, `replication.md` answers whether the paper
 replicates, and `beyond.md` has the plans that go beyond it.
 """
 
@@ -15,30 +15,37 @@ from statistics import fmean
 
 from wordclass import catalogue
 from wordclass.errors import InputError
-from wordclass.reproduction import paper, replication, table_formats, tables
+from wordclass.reproduction import best_scores, replication, table_formats, tables
 from wordclass.reproduction import plan as plans
+from wordclass.reproduction.best_scores import Score
+from wordclass.reproduction.cells import Table
 from wordclass.reproduction.claims import CLAIMS, Evidence
+from wordclass.reproduction.comparisons import DIFFERENCES, MEASURES
 from wordclass.reproduction.outlook import Times
 from wordclass.reproduction.page import Markup, fill, static
-from wordclass.reproduction.plan import Plan, unavailable
+from wordclass.reproduction.plan import Plan, missing_sources
 from wordclass.reproduction.runs import Results, Run, RunResult
-from wordclass.reproduction.table_formats import written_number
-from wordclass.reproduction.tables import MEASURES, Table
+from wordclass.reproduction.table_formats import format_number
 from wordclass.storage import files as storage
 
-PAGE, TABLES, FIGURES = "index.html", "tables", "figures"
-REPLICATION, BEYOND = "replication.md", "beyond.md"
-_TABLE_FILES = {"csv": "csv", "latex": "tex"}
-_MOST_VOTES = 12  # cells that are named for a claim
-_MOST_ROWS = 15  # of a table that is not folded
-_FIRST, _SMALL = "f1", "smoke"  # the main plan; the one that shows nothing about the paper
-_ASKED = ("plan", "dataset", "learner", "variant", "protocol")
-Section = tuple[str, list[str]]  # a title, and what stands below it
+PAGE = "index.html"
+TABLES = "tables"
+FIGURES = "figures"
+REPLICATION = "replication.md"
+EXTENSIONS = "beyond.md"
+_TABLE_ENDINGS = {"csv": "csv", "latex": "tex"}
+_MAX_VOTES = 12  # comparisons that are listed for a claim
+_MAX_UNFOLDED_ROWS = 15
+_MAIN_PLAN = "f1"
+_SMOKE_PLAN = "smoke"  # it shows nothing about the paper
+_RUN_FIELDS = ("plan", "dataset", "learner", "variant", "protocol")
+Log = Callable[[str], None]
+Section = tuple[str, list[str]]  # a title and its content
 
 
 @dataclass(frozen=True)
-class Form:
-    """How a format writes what it is made of; all texts are escaped before."""
+class PageFormat:
+    """Markup of a page format. All texts are escaped before they are inserted."""
 
     name: str
     text: str
@@ -49,58 +56,59 @@ class Form:
 
     @property
     def mark(self) -> str:
-        """What only reports have: the start of their introduction."""
-        start, code = (each.partition("{}")[0] for each in (self.text, self.code))
-        return f"{start}Made by {code}wordclass experiment report "
+        """The start of the introduction, by which generated pages are recognized."""
+        text_start = self.text.partition("{}")[0]
+        code_start = self.code.partition("{}")[0]
+        return f"{text_start}Made by {code_start}wordclass experiment report "
 
     def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         """Write a table of texts."""
         if self.name == "markdown":
             lines = [heads, ["---"] * len(heads), *rows]
             return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+        head = "".join(f'<th scope="col">{text}</th>' for text in heads)
         body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>\n" for row in rows)
         return f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>'
 
-    def tables(self, made: Sequence[Table]) -> Iterator[str]:
-        """Write what was measured of tables; the list of what was not run has the rest.
+    def tables(self, plan_tables: Sequence[Table]) -> Iterator[str]:
+        """Write the measured cells of tables, without references to unfinished runs.
 
-        Markdown has the first table and the differences; long ones are folded.
+        Markdown has the first table and the table of differences only, and folds long ones.
         """
-        done = [table.measured() for table in made]
-        for number, table in enumerate(table for table in done if table.cells):
-            cells = {place: replace(cell, missing=()) for place, cell in table.cells.items()}
+        measured = [table.select_measured() for table in plan_tables]
+        for number, table in enumerate(table for table in measured if table.cells):
+            cells = {position: replace(cell, missing=()) for position, cell in table.cells.items()}
             written = table_formats.format_tables([replace(table, cells=cells)], self.name)
             if self.name == "html":
                 yield f'<div class="wide">{written}</div>'
-            elif number and table.title != tables.DIFFERENCES:
+            elif number and table.title != DIFFERENCES:
                 continue
-            elif number or len(table.rows) > _MOST_ROWS:
+            elif number or len(table.rows) > _MAX_UNFOLDED_ROWS:
                 yield folded(_escape(table.title), written)
             else:
                 yield written
 
-    def command(self, written: str) -> str:
-        """Write one of our commands."""
-        return self.code.format(_escape(f"wordclass experiment {written}"))
+    def command(self, arguments: str) -> str:
+        """Write a command `wordclass experiment ...`."""
+        return self.code.format(_escape(f"wordclass experiment {arguments}"))
 
 
-FORMS = {
-    "html": Form(
+PAGE_FORMATS = {
+    "html": PageFormat(
         "html", "<p>{}</p>", "<strong>{}</strong>", "<code>{}</code>",
         '<figure><a href="figures/{name}.pdf"><img src="figures/{name}.png" alt="{title}" '
         'loading="lazy"></a><figcaption>{title} (<a href="figures/{name}.pdf">PDF</a>, '
         '<a href="figures/{name}.svg">SVG</a>)</figcaption></figure>',
         'All cells: <a href="tables/{0}.csv">CSV</a>; as <a href="tables/{0}.tex">LaTeX</a>.',
     ),
-    "markdown": Form(
+    "markdown": PageFormat(
         "markdown", "{}", "**{}**", "`{}`", "![{title}](figures/{name}.png)", "",
     ),
 }  # fmt: skip
 
 
 def folded(summary: str, content: str) -> str:
-    """Write what is shown when a reader opens it; Markdown understands it as well."""
+    """Write content that a reader unfolds, in HTML that Markdown accepts as well."""
     return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>"
 
 
@@ -111,130 +119,147 @@ def _escape(text: str) -> str:
 def write_report(
     results: Results,
     to: Path,
-    tell: Callable[[str], None],
-    form: str = "html",
+    log: Log,
+    format_name: str = "html",
     *,
     force: bool = False,
 ) -> Path:
-    """Write what the results say about every built-in plan.
+    """Write a report on the results of all built-in plans.
 
     Parameters
     ----------
     results : Results
+        The results.
     to : Path
         For a web page, its folder: an earlier report is replaced, anything else there is an error.
-        For Markdown, the folder of `replication.md`, `beyond.md` and `figures`, whatever else it
-        holds: earlier pages are replaced, with the figures that they show.
-    tell : callable
-        Is told what is being made.
-    form : {"html", "markdown"}, default="html"
+        For Markdown, the folder of `replication.md`, `beyond.md` and `figures`, which can hold
+        other files: earlier pages are replaced with the figures that they show.
+    log : callable
+        Receives a line of text per plan.
+    format_name : {"html", "markdown"}, default="html"
+        The format.
     force : bool, default=False
-        Whether pages that this command did not write are replaced too.
+        Whether to replace pages that this command did not write.
 
     Returns
     -------
-    The path of the (first) page.
+    Path
+        The path of the page, in Markdown that of `replication.md`.
+
+    Raises
+    ------
+    InputError
+        There are no results, the format is unknown, or the folder holds other files.
     """
     catalogue.import_extra("matplotlib", "to draw the figures of a report")
-    if form not in FORMS:
-        raise catalogue.unknown_name_error("format", form, FORMS)
-    if form == "markdown":
-        return _write_markdown(results, to, tell, force=force)
+    if format_name not in PAGE_FORMATS:
+        raise catalogue.unknown_name_error("format", format_name, PAGE_FORMATS)
+    if format_name == "markdown":
+        return _write_markdown(results, to, log, force=force)
+    page_format = PAGE_FORMATS["html"]
 
     def check(names: set[str]) -> None:
-        if strange := sorted(names - {PAGE, TABLES, FIGURES}):
+        if other_files := sorted(names - {PAGE, TABLES, FIGURES}):
             raise InputError(
-                f"{to} is no report of experiments (it holds {strange[0]}); choose another folder"
+                f"{to} is no report of experiments (it holds {other_files[0]})",
+                hint="choose another folder",
             )
-        _check_page(to / PAGE, FORMS["html"].mark, force=force)
+        _check_page(to / PAGE, page_format.mark, force=force)
 
     storage.check_folder(to, check)
     _check_results(results)
     with storage.replace_folder_atomically(to, check) as folder:
-        introduction = _introduction(FORMS["html"], results)
-        sections = _sections(FORMS["html"], results, folder, tell)
+        introduction = _introduction(page_format, results)
+        sections = _sections(page_format, results, folder, log)
         _write(folder / PAGE, _page(introduction, sections))
     return to / PAGE
 
 
-def _write_markdown(
-    results: Results, to: Path, tell: Callable[[str], None], *, force: bool
-) -> Path:
+def _write_markdown(results: Results, to: Path, log: Log, *, force: bool) -> Path:
     """Write replication.md, beyond.md and their figures."""
 
     def check(names: set[str]) -> None:
-        for name in {REPLICATION, BEYOND} & names:
+        for name in {REPLICATION, EXTENSIONS} & names:
             _check_page(to / name, replication.MARK, force=force)
 
     storage.check_folder(to, check)
     _check_results(results)
-    shown_before = _figures_in(_text_of(to / REPLICATION) + _text_of(to / BEYOND))
-    drawn = _draw_replication(results, to / FIGURES, tell)
+    old_figures = _figures_in(_read_page(to / REPLICATION) + _read_page(to / EXTENSIONS))
+    drawn = _draw_replication(results, to / FIGURES, log)
     pages = {
         REPLICATION: replication.Page.of(results).text(drawn),
-        BEYOND: _beyond(results, to / FIGURES, tell),
+        EXTENSIONS: _extensions_page(results, to / FIGURES, log),
     }
     for name, text in pages.items():
         _write(to / name, text)
-    for name in shown_before - _figures_in("".join(pages.values())):
+    for name in old_figures - _figures_in("".join(pages.values())):
         with storage.as_storage_error(to / FIGURES / name, "removed"):
             (to / FIGURES / name).unlink(missing_ok=True)
     return to / REPLICATION
 
 
-def _draw_replication(results: Results, folder: Path, tell: Callable[[str], None]) -> list[str]:
-    """Draw the figures of replication.md that there are results for; return their names."""
-    from wordclass.reproduction import figures as experiment_figures
+def _draw_replication(results: Results, folder: Path, log: Log) -> list[str]:
+    """Draw the figures of replication.md that have results, and return their names."""
+    from wordclass.reproduction.figure_style import save
+    from wordclass.reproduction.figures import figures_of
 
     drawn = []
     for plan in map(Plan.read, replication.PAPER_PLANS):
-        tell(f"{plan.name}: figures")
-        made = replication.of_the_paper(tables.make(plan, results, tests=False)[:1])
-        for name, figure in experiment_figures.figures_of(plan, results, made):
+        log(f"{plan.name}: figures")
+        first_table = tables.make(plan, results, tests=False)[:1]
+        shown = replication.select_paper_cells(first_table)
+        for name, figure in figures_of(plan, results, shown):
             if name in replication.figure_names():
-                experiment_figures.save(figure, folder, name, ["png"])
+                save(figure, folder, name, ["png"])
                 drawn.append(name)
     return drawn
 
 
-def _beyond(results: Results, folder: Path, tell: Callable[[str], None]) -> str:
+def _extensions_page(results: Results, folder: Path, log: Log) -> str:
     """Return the text of beyond.md."""
-    form = FORMS["markdown"]
+    page_format = PAGE_FORMATS["markdown"]
+    weights = _word_class_weights(page_format, results)
     sections = [
-        ("Best scores", [_summary(form, results)]),
-        ("What word-class features add to `linear`", [_word_class_features(form, results)]),
-        *_chapters(form, results, folder, tell, without=replication.PAPER_PLANS)[1],
-        *_others(form, results),
-        ("Not run", list(_not_run(form, results, without=replication.PAPER_PLANS))),
-        ("Environment", [_environment_table(form, results)]),
+        ("Best scores", [_summary(page_format, results)]),
+        ("Word-class features of `linear`", [weights]),
+        *_chapters(page_format, results, folder, log, without=replication.PAPER_PLANS)[1],
+        *_other_runs(page_format, results),
+        ("Unfinished runs", list(_unfinished(page_format, results, replication.PAPER_PLANS))),
+        ("Environment", [_environment_table(page_format, results)]),
     ]
-    written = [part for title, parts in sections for part in (f"## {title}", *parts) if part]
-    return "\n\n".join(["# Beyond the paper", _introduction(form, results), *written, ""])
+    lines = ["# Beyond the paper", _introduction(page_format, results)]
+    for title, content in sections:
+        lines += [text for text in (f"## {title}", *content) if text]
+    return "\n\n".join([*lines, ""])
 
 
 def _check_page(page: Path, mark: str, *, force: bool) -> None:
     """Refuse to replace a page that this command did not write."""
-    if not force and mark not in _text_of(page):
+    if not force and mark not in _read_page(page):
         raise InputError(
-            f"{page} was not made by wordclass experiment report; --force overwrites it"
+            f"{page} was not made by wordclass experiment report",
+            hint="choose another folder, or overwrite it with --force",
         )
 
 
 def _check_results(results: Results) -> None:
     if not results.runs():
-        raise InputError(f"{results.path} has no results; wordclass experiment run makes some")
+        raise InputError(
+            f"{results.path} has no results", hint="execute some with wordclass experiment run"
+        )
 
 
-def _text_of(page: Path) -> str:
-    return (
-        storage.read_content(page).decode("utf-8", "replace") if storage.path_exists(page) else ""
-    )
+def _read_page(page: Path) -> str:
+    """Return the text of a page, or an empty string if it does not exist."""
+    if not storage.path_exists(page):
+        return ""
+    return storage.read_content(page).decode("utf-8", "replace")
 
 
 def _figures_in(text: str) -> set[str]:
-    """Return the pictures that Markdown of ours shows, by their names."""
-    named = "|".join(plans.names())
-    return set(re.findall(rf"\]\({FIGURES}/((?:{named})-[\w.+=-]+\.png)\)", text))
+    """Return the file names of generated figures in a Markdown page."""
+    names = "|".join(plans.names())
+    return set(re.findall(rf"\]\({FIGURES}/((?:{names})-[\w.+=-]+\.png)\)", text))
 
 
 def _write(path: Path, text: str) -> None:
@@ -245,264 +270,268 @@ def _write(path: Path, text: str) -> None:
 
 
 def _page(introduction: str, sections: Sequence[Section]) -> str:
-    links, written = "", ""
-    for number, (title, parts) in enumerate(sections):
+    links = ""
+    written = ""
+    for number, (title, content) in enumerate(sections):
         links += f'<a href="#s{number}">{title.partition(":")[0]}</a>\n'
-        inner = "\n".join([f"<h2>{title}</h2>", *parts])
+        inner = "\n".join([f"<h2>{title}</h2>", *content])
         written += f'<section id="s{number}">{inner}</section>\n'
-    contents = {"introduction": introduction, "links": links, "sections": written}
-    return fill("experiment.html", style=static("experiment.css"),
-                **{name: Markup(part) for name, part in contents.items()})  # fmt: skip
-
-
-# --- what stands on the page --------------------------------------------------------------------
-
-
-def _introduction(form: Form, results: Results) -> str:
-    done = results.runs()
-    hours = sum(result.times.get("total", 0.0) for result in done) / 3600
-    days = sorted(result.finished[:10] for result in done)
-    vectors = sorted({result.vectors["name"] for result in done if result.vectors}) or ["none"]
-    command = form.command(f"report {results.folder} --to FOLDER --format {form.name}")
-    return form.text.format(
-        f"Made by {command}: {len(done):,} runs, which took {hours:.1f} hours and ended between "
-        f"{days[0]} and {days[-1]}. "
-        f"Pretrained vectors: {_escape(', '.join(vectors))}; the paper's are GloVe of 300 "
-        "dimensions. Protocol paper is the paper's; in protocol clean no training text is read "
-        "with word-class vectors that its own labels have made. Variants: wce are word-class "
-        "embeddings, vectors are pretrained ones, static unless trainable. In brackets: the "
-        "paper's number, and the difference from it."
+    return fill(
+        "experiment.html",
+        style=static("experiment.css"),
+        introduction=Markup(introduction),
+        links=Markup(links),
+        sections=Markup(written),
     )
 
 
-def _sections(
-    form: Form, results: Results, folder: Path, tell: Callable[[str], None]
-) -> list[Section]:
-    """Write everything that results say, one section after the other."""
-    made, chapters = _chapters(form, results, folder, tell)
+# --- content of the pages -----------------------------------------------------------------------
+
+
+def _introduction(page_format: PageFormat, results: Results) -> str:
+    finished = results.runs()
+    hours = sum(result.times.get("total", 0.0) for result in finished) / 3600
+    days = sorted(result.finished[:10] for result in finished)
+    vectors = sorted({result.vectors["name"] for result in finished if result.vectors}) or ["none"]
+    arguments = f"report {results.folder} --to FOLDER --format {page_format.name}"
+    return page_format.text.format(
+        f"Made by {page_format.command(arguments)} from {len(finished):,} runs, which took "
+        f"{hours:.1f} hours and ended between {days[0]} and {days[-1]}. "
+        f"Pretrained vectors: {_escape(', '.join(vectors))}; the paper has GloVe of 300 "
+        "dimensions. Protocols: paper is that of the paper; in clean, no training document is read "
+        "with word-class vectors made from its own label. Variants: wce means word-class "
+        "embeddings, vectors means pretrained ones, static unless trainable. In brackets: the "
+        "paper's number and the difference from it."
+    )
+
+
+def _sections(page_format: PageFormat, results: Results, folder: Path, log: Log) -> list[Section]:
+    """Write all sections of the web page."""
+    tables_by_plan, chapters = _chapters(page_format, results, folder, log)
+    evidence = Evidence(tables_by_plan, times=Times(results.runs()))
     return [
-        ("Best scores", [_summary(form, results)]),
-        ("The paper's claims", _claims(form, Evidence(made, times=Times(results.runs())))),
+        ("Best scores", [_summary(page_format, results)]),
+        ("The paper's claims", _claims(page_format, evidence)),
         *chapters,
-        *_others(form, results),
-        ("Not run", list(_not_run(form, results))),
-        ("Environment", [_environment_table(form, results)]),
+        *_other_runs(page_format, results),
+        ("Unfinished runs", list(_unfinished(page_format, results))),
+        ("Environment", [_environment_table(page_format, results)]),
     ]
 
 
 def _chapters(
-    form: Form,
+    page_format: PageFormat,
     results: Results,
     folder: Path,
-    tell: Callable[[str], None],
+    log: Log,
     without: Collection[str] = (),
 ) -> tuple[dict[str, list[Table]], list[Section]]:
-    """Return the tables of all plans with results but some, and a section about each."""
-    done = results.runs()
-    plans_done = {each.plan for each in done}
-    identities = {each.identity for each in done}
-    made = dict[str, list[Table]]()
-    chapters = list[Section]()
+    """Return the tables of all plans with results, and a section about each plan."""
+    finished = results.runs()
+    plans_of_results = {result.plan for result in finished}
+    identities = {result.identity for result in finished}
+    tables_by_plan: dict[str, list[Table]] = {}
+    chapters: list[Section] = []
     names = [name for name in plans.names() if name not in without]
-    for plan in map(Plan.read, sorted(names, key=lambda name: name != _FIRST)):
-        is_shown = plan.name != _SMALL or _SMALL in plans_done
+    for plan in map(Plan.read, sorted(names, key=lambda name: name != _MAIN_PLAN)):
+        is_shown = plan.name != _SMOKE_PLAN or _SMOKE_PLAN in plans_of_results
         if is_shown and not identities.isdisjoint(run.identity for run in plan.runs()):
-            tell(f"{plan.name}: tables and figures")
-            own = made[plan.name] = tables.make(plan, results)
-            figures = _files(form, plan, results, own, folder)
-            command = form.command(f"run {plan.name} -o {results.folder}")
-            files = form.files.format(plan.name)
-            if form.name == "markdown":
-                more = form.command(f"table {plan.name} -o {results.folder}")
-                files = f"does its runs, {more} shows all its tables."
-            told = form.text.format(f"{command} {files}")
+            log(f"{plan.name}: tables and figures")
+            plan_tables = tables.make(plan, results)
+            tables_by_plan[plan.name] = plan_tables
+            figures = _write_files(page_format, plan, results, plan_tables, folder)
             title = f"{plan.name}: {_escape(plan.title)}"
-            paragraphs = [_escape(each) for each in plan.about.strip().split("\n\n") if each]
-            about = [form.text.format(each) for each in paragraphs]
-            chapters.append((title, [*about, told, *form.tables(own), *figures]))
-    return made, chapters
+            paragraphs = plan.about.strip().split("\n\n")
+            about = [page_format.text.format(_escape(text)) for text in paragraphs if text]
+            commands = _commands(page_format, plan, results)
+            chapters.append((title, [*about, commands, *page_format.tables(plan_tables), *figures]))
+    return tables_by_plan, chapters
 
 
-def _environment_table(form: Form, results: Results) -> str:
-    known = [[name, _escape(value)] for name, value in environment(results.runs()).items()]
-    return form.grid(["what", "which"], known)
+def _commands(page_format: PageFormat, plan: Plan, results: Results) -> str:
+    """Write the commands of a plan and, on a web page, the links to its files."""
+    run_command = page_format.command(f"run {plan.name} -o {results.folder}")
+    if page_format.name == "html":
+        return page_format.text.format(f"{run_command} {page_format.files.format(plan.name)}")
+    table_command = page_format.command(f"table {plan.name} -o {results.folder}")
+    return page_format.text.format(
+        f"{run_command} executes its runs; {table_command} shows all its tables."
+    )
 
 
-def _files(
-    form: Form, plan: Plan, results: Results, made: Sequence[Table], folder: Path
+def _environment_table(page_format: PageFormat, results: Results) -> str:
+    rows = [[name, _escape(value)] for name, value in environment(results.runs()).items()]
+    return page_format.grid(["name", "values"], rows)
+
+
+def _write_files(
+    page_format: PageFormat,
+    plan: Plan,
+    results: Results,
+    plan_tables: Sequence[Table],
+    folder: Path,
 ) -> list[str]:
-    """Write the files of a plan; return its figures as they stand on the page.
+    """Write the files of a plan, and return the markup of its figures.
 
-    Beside Markdown there is a picture of the first table only.
+    In Markdown there are only figures of the first table.
     """
     from wordclass.reproduction import figures as experiment_figures
 
-    if form.name == "html":
-        for kind, ending in _TABLE_FILES.items():
-            _write(
-                folder / TABLES / f"{plan.name}.{ending}", table_formats.format_tables(made, kind)
-            )
-        drawn = experiment_figures.write(plan, results, made, folder / FIGURES)
+    if page_format.name == "html":
+        for table_format, ending in _TABLE_ENDINGS.items():
+            content = table_formats.format_tables(plan_tables, table_format)
+            _write(folder / TABLES / f"{plan.name}.{ending}", content)
+        drawn = experiment_figures.write(plan, results, plan_tables, folder / FIGURES)
     else:
-        drawn = experiment_figures.write(plan, results, made[:1], folder, endings=["png"])
-    pictures = {path.stem: _escape(title) for path, title in drawn.items() if path.suffix == ".png"}
-    return [form.figure.format(name=name, title=title) for name, title in pictures.items()]
+        drawn = experiment_figures.write(plan, results, plan_tables[:1], folder, endings=["png"])
+    titles = {path.stem: _escape(title) for path, title in drawn.items() if path.suffix == ".png"}
+    return [page_format.figure.format(name=name, title=title) for name, title in titles.items()]
 
 
-def _summary(form: Form, results: Results) -> str:
-    """Write the best scores of each data set, over the runs of all plans: means of seeds."""
-    groups: dict[str, dict[tuple[str, ...], list[RunResult]]] = {}
-    for result in results.runs():
-        if result.scores and ":" not in result.dataset and "@" not in result.dataset:
-            options = [f"{name}={value}" for name, value in result.options.items()]
-            vectors = [result.vectors["name"]] if result.vectors else []
-            row = (result.learner, result.variant, result.protocol, *vectors, *options)
-            groups.setdefault(result.dataset, {}).setdefault(row, []).append(result)
+def _summary(page_format: PageFormat, results: Results) -> str:
+    """Write the best scores of each data set over the runs of all plans."""
+    finished = results.runs()
+    scores = {measure: best_scores.mean_scores(finished, measure) for measure in MEASURES}
     rows = []
-    for dataset, named in groups.items():
+    for dataset in scores["macro_f1"]:
         for measure, title in MEASURES.items():
-            here = {row: fmean(run.scores[measure] for run in runs) for row, runs in named.items()}
-            theirs = {
-                row: mean
-                for row, mean in here.items()
-                if row[0] in ("svm", *paper.NEURAL) and not any(_is_ours(part) for part in row[3:])
-            }
-            published = {
-                tuple(row): cell.value
-                for (column, *row), cell in paper.cells(measure).items()
-                if column == dataset
-            }
-            rows.append([dataset, title, *map(_best, (here, theirs, published))])
-    ours = ["highest of all runs", "highest of the paper's learners and variants"]
-    written = form.grid(["data set", "measure", *ours, "the paper's highest"], rows)
-    told = "The highest test scores of all plans, means over seeds. Nothing was chosen by them."
-    return f"{form.text.format(told)}\n\n{written}"
+            dataset_scores = scores[measure][dataset]
+            columns = [
+                best_scores.best(dataset_scores),
+                best_scores.best_of_paper(dataset_scores),
+                best_scores.best_published(dataset, measure),
+            ]
+            rows.append([dataset, title, *map(_format_score, columns)])
+    heads = ["data set", "measure", "highest of all runs", "highest of the paper's learners",
+             "highest in the paper"]  # fmt: skip
+    legend = (
+        "The highest test scores over all plans: means over seeds, without the trials of searches. "
+        "They describe the runs; no setting was chosen by them."
+    )
+    return f"{page_format.text.format(legend)}\n\n{page_format.grid(heads, rows)}"
 
 
-def _is_ours(part: str) -> bool:
-    """Return True for vectors and options of runs that the paper does not have."""
-    name = part.partition("=")[0]
-    return name not in (
-        "channels",
-        "hidden",
-        "lr",
-        "epochs",
-        "random_dims",
-        "supervised_dropout",
-    ) and ("=" in part or "pte" in part)
-
-
-def _best(scores: Mapping[tuple[str, ...], float]) -> str:
-    if not scores:
+def _format_score(score: Score | None) -> str:
+    if score is None:
         return "-"
-    row = max(scores, key=lambda each: scores[each])
-    return _escape(" ".join([written_number("share", scores[row]), *filter(None, row)]))
+    return _escape(" ".join([format_number("share", score.value), *score.parts()]))
 
 
-def _word_class_features(form: Form, results: Results) -> str:
+def _word_class_weights(page_format: PageFormat, results: Results) -> str:
     """Write the weight of word-class features that `linear` chose, and its scores without them."""
-    chosen: dict[str, dict[bool, RunResult]] = {}
+    by_dataset: dict[str, dict[bool, RunResult]] = {}
     for result in results.runs():
         is_default = (result.learner, result.variant) == ("linear", "default") and result.scores
         if is_default and result.options in ({}, {"block_weight": 0.0}):
-            chosen.setdefault(result.dataset, {})[bool(result.options)] = result
+            is_without = bool(result.options)
+            by_dataset.setdefault(result.dataset, {})[is_without] = result
     rows = []
-    for dataset, own in chosen.items():
-        if False in own and "@" not in dataset:
-            weight = own[False].settings.get("block_weight")
-            scores = [_both_scores(own.get(is_without)) for is_without in (False, True)]
+    for dataset, pair in by_dataset.items():
+        if False in pair and "@" not in dataset:
+            weight = pair[False].settings.get("block_weight")
+            scores = [_format_both_scores(pair.get(is_without)) for is_without in (False, True)]
             rows.append([dataset, "-" if weight is None else f"{weight:g}", *scores])
     heads = ["data set", "weight chosen by validation", "macro / micro F1", "without (weight 0)"]
-    return form.grid(heads, rows)
+    return page_format.grid(heads, rows)
 
 
-def _both_scores(result: RunResult | None) -> str:
+def _format_both_scores(result: RunResult | None) -> str:
     if result is None:
-        return "not run"
-    return " / ".join(written_number("share", result.scores[name]) for name in MEASURES)
+        return "not run yet"
+    return " / ".join(format_number("share", result.scores[name]) for name in MEASURES)
 
 
-def _claims(form: Form, evidence: Evidence) -> list[str]:
+def _claims(page_format: PageFormat, evidence: Evidence) -> list[str]:
     rows = []
     counts = Counter[str]()
     for claim in CLAIMS:
         verdict = claim.verdict(evidence)
         counts[verdict.name] += 1
-        # those that say no come first, as they are what one wants to see
-        ordered = sorted(verdict.votes, key=lambda vote: vote.is_so)[:_MOST_VOTES]
-        lines = [f"{'yes' if vote.is_so else 'no'}: {_escape(vote.text)}" for vote in ordered]
+        # comparisons that contradict the claim come first
+        votes = sorted(verdict.votes, key=lambda vote: vote.is_yes)[:_MAX_VOTES]
+        lines = [f"{'yes' if vote.is_yes else 'no'}: {_escape(vote.text)}" for vote in votes]
         n_more = len(verdict.votes) - len(lines)
         lines += [f"and {n_more} more"] if n_more else []
-        n_so = sum(vote.is_so for vote in verdict.votes)
-        said = f"{n_so} of {len(verdict.votes)} cells say yes"
-        cells = f"<details><summary>{said}</summary>{'<br>'.join(lines)}</details>"
-        why = f"{', '.join(verdict.missing)}{f'{verdict.hours:.1f} hours' * (not verdict.missing)}"
-        name = form.strong.format(verdict.name)
-        rows.append([claim.section, _escape(claim.text), name, cells if lines else _escape(why)])
-    told = ", ".join(f"{verdict}: {number}" for verdict, number in counts.most_common())
-    return [form.text.format(told), form.grid(["section", "claim", "verdict", "cells"], rows)]
+        n_yes = sum(vote.is_yes for vote in verdict.votes)
+        summary = f"{n_yes} of {len(verdict.votes)} cells support it"
+        cells = f"<details><summary>{summary}</summary>{'<br>'.join(lines)}</details>"
+        reason = ", ".join(verdict.missing) if verdict.missing else f"{verdict.hours:.1f} hours"
+        name = page_format.strong.format(verdict.name)
+        last = cells if lines else _escape(reason)
+        rows.append([claim.section, _escape(claim.text), name, last])
+    summary = ", ".join(f"{verdict}: {number}" for verdict, number in counts.most_common())
+    heads = ["section", "claim", "verdict", "cells"]
+    return [page_format.text.format(summary), page_format.grid(heads, rows)]
 
 
-def _others(form: Form, results: Results) -> Iterator[Section]:
-    """List the runs of no plan of ours, such as those of the user's plans: means over seeds."""
-    done = results.runs()
-    known = {identity for result in done for identity in result.needs}  # trials of a search
+def _other_runs(page_format: PageFormat, results: Results) -> Iterator[Section]:
+    """List the runs that no built-in plan has, as means over seeds."""
+    finished = results.runs()
+    known = {identity for result in finished for identity in result.needs}  # trials of a search
     known |= {run.identity for name in plans.names() for run in Plan.read(name).runs()}
     groups: dict[tuple[str, ...], list[RunResult]] = {}
-    for result in done:
+    for result in finished:
         if result.identity not in known:
             settings = [f"{name}={value}" for name, value in result.options.items()]
             settings += [f"vectors={result.vectors['name']}"] if result.vectors else []
             settings += ["search"] if result.needs else []
-            own = [getattr(result, name) for name in _ASKED]
-            groups.setdefault((*own, ", ".join(settings)), []).append(result)
+            names = [getattr(result, name) for name in _RUN_FIELDS]
+            groups.setdefault((*names, ", ".join(settings)), []).append(result)
     rows = []
-    for names, same in groups.items():
+    for row_names, group in groups.items():
         scores = [
-            written_number("share", fmean(result.scores[name] for result in same))
-            if all(name in result.scores for result in same)
+            format_number("share", fmean(result.scores[name] for result in group))
+            if all(name in result.scores for result in group)
             else "-"
             for name in MEASURES
         ]
-        rows.append([*map(_escape, names), str(len(same)), *scores])
+        rows.append([*map(_escape, row_names), str(len(group)), *scores])
     if rows:
-        command = form.command(f"table FILE.toml -o {results.folder}")
-        heads = [*_ASKED, "settings", "runs"]
-        told = form.text.format(f"Runs of no plan of ours; {command} shows those of a plan's file.")
-        yield "Other runs", [told, form.grid([*heads, *MEASURES.values()], rows)]
+        command = page_format.command(f"table FILE.toml -o {results.folder}")
+        heads = [*_RUN_FIELDS, "settings", "runs", *MEASURES.values()]
+        text = f"Runs of no built-in plan; {command} shows those of a plan file."
+        yield "Other runs", [page_format.text.format(text), page_format.grid(heads, rows)]
 
 
-def _not_run(form: Form, results: Results, without: Collection[str] = ()) -> Iterator[str]:
-    """List the runs of plans that are not done: how many, how long they take, and the command."""
-    done = results.runs()
-    times = Times(done)
-    known = {result.identity for result in done}
-    left: dict[bool, dict[tuple[str, str], list[Run]]] = {True: {}, False: {}}
+def _unfinished(
+    page_format: PageFormat, results: Results, without: Collection[str] = ()
+) -> Iterator[str]:
+    """List the unfinished runs of plans: how many, their hours, and the command."""
+    finished = results.runs()
+    times = Times(finished)
+    known = {result.identity for result in finished}
+    possible: dict[tuple[str, str], list[Run]] = {}
+    impossible: dict[tuple[str, str], list[Run]] = {}
     for name in plans.names():
-        for run in Plan.read(name).runs() if name not in (_SMALL, *without) else ():
+        for run in Plan.read(name).runs() if name not in (_SMOKE_PLAN, *without) else ():
             if run.identity not in known:
                 known.add(run.identity)  # several plans share runs
-                group = left[not unavailable(run)]
-                group.setdefault((name, run.learner), []).append(run)
-    for is_possible, groups in left.items():
-        rows, hours = [], 0.0
+                groups = impossible if missing_sources(run) else possible
+                groups.setdefault((name, run.learner), []).append(run)
+    for title, groups in [
+        ("Not run yet", possible),
+        ("Needs data or vectors that cannot be had here", impossible),
+    ]:
+        rows = []
+        total_hours = 0.0
         for (name, learner), runs in groups.items():
-            seconds = sum(map(times.expected, runs))
-            hours += seconds / 3600
+            hours = sum(map(times.expected, runs)) / 3600
+            total_hours += hours
             datasets = ", ".join(dict.fromkeys(run.dataset.partition(":")[0] for run in runs))
-            command = form.command(f"run {name} -o {results.folder} --only learner={learner}")
-            sizes = f"{len(runs):,}", f"{seconds / 3600:,.1f}"
+            command = page_format.command(
+                f"run {name} -o {results.folder} --only learner={learner}"
+            )
+            sizes = f"{len(runs):,}", f"{hours:,.1f}"
             rows.append([name, learner, _escape(datasets), *sizes, command])
-        written = form.grid(["plan", "learner", "data sets", "runs", "hours", "command"], rows)
-        where = "Not run yet" if is_possible else "Needs data or vectors that cannot be had here"
+        heads = ["plan", "learner", "data sets", "runs", "hours", "command"]
         if rows:
-            yield folded(f"{where}: about {hours:,.0f} hours", written)
+            yield folded(f"{title}: about {total_hours:,.0f} hours", page_format.grid(heads, rows))
 
 
-def environment(done: Sequence[RunResult]) -> dict[str, str]:
-    """Return what the results were made with: all values that occur, newest last."""
-    found: dict[str, dict[str, None]] = {}
-    for result in sorted(done, key=lambda each: each.finished):
+def environment(finished: Sequence[RunResult]) -> Mapping[str, str]:
+    """Return versions and machines of the results: all values that occur, newest last."""
+    values_by_name: dict[str, dict[str, None]] = {}
+    for result in sorted(finished, key=lambda result: result.finished):
         for name, value in {**result.versions, **result.machine}.items():
-            found.setdefault(name, {})[str(value)] = None
-    return {name: ", ".join(values) for name, values in found.items()}
+            values_by_name.setdefault(name, {})[str(value)] = None
+    return {name: ", ".join(values) for name, values in values_by_name.items()}

@@ -1,4 +1,4 @@
-"""The runner: does the runs of a plan that are not done yet, alone or beside others."""
+"""Execute the unfinished runs of a plan, alone or together with other processes."""
 
 import multiprocessing
 import os
@@ -29,9 +29,9 @@ from wordclass.reproduction.rivals.plan_options import RIVAL_OPTIONS
 from wordclass.reproduction.runs import Results, Run, RunResult
 from wordclass.reproduction.usage import Usage
 
-_PATIENCE = 2.0  # seconds between two looks at what others do
+_POLL_SECONDS = 2.0  # between two checks of the runs that other processes have claimed
 
-# what became of a run, and a line about it, which is empty where there is nothing to tell
+# the outcome of an attempt, and a line for the log, which may be empty
 Outcome = tuple[Literal["done", "later", "failed", "stopped"], str]
 Attempt = Callable[[Run], Outcome]
 
@@ -42,54 +42,58 @@ def run_all(
     plan: str,
     *,
     n_jobs: int = 1,
-    tell: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
-    """Do all runs that are not done; return what went wrong, one line per run.
+    """Execute all unfinished runs and return one line per failure.
 
-    Each run is done once, however many processes work in the same folder: whoever claims it does
-    it. A run that fails leaves nothing behind, and the others are done all the same, unless the
+    Each run is executed once, however many processes share the folder: a process claims a run
+    before it starts. A failed run leaves nothing behind and does not stop the others, unless the
     results cannot be written.
 
     Parameters
     ----------
     folder : Path
-        Of the results.
+        The folder of the results.
     runs : list of Run
+        The runs.
     plan : str
-        Its name.
+        The name of the plan, for the results.
     n_jobs : int, default=1
-        How many processes work on them, each with one thread.
-    tell : callable, optional
-        Is told of each run that is finished, or failed, in a line of text.
+        Number of processes, each with one thread.
+    log : callable, optional
+        Receives one line of text per finished or failed run.
 
     Raises
     ------
     InputError
-        A classifier has no such option as a run gives it.
+        A classifier does not have an option of a run.
     StorageError
         The folder cannot be written.
     WordClassError
-        One of the processes was killed.
+        A process was killed.
     """
     _check_options(runs)
-    results, left, failures = Results(folder), list(runs), dict[str, str]()
+    results = Results(folder)
+    unfinished = list(runs)
+    failures = dict[str, str]()
     results.prepare()
-    with _crew(min(n_jobs, len(runs))) as outcomes:
-        while left:
+    with _workers(min(n_jobs, len(runs))) as attempt_all:
+        while unfinished:
             waiting = []
-            for run, (state, line) in outcomes(partial(_attempt, folder, plan), left):
-                if state == "later" and not any(each.identity in failures for each in run.needs):
+            for run, (state, line) in attempt_all(partial(_attempt, folder, plan), unfinished):
+                has_failed_need = any(needed.identity in failures for needed in run.needs)
+                if state == "later" and not has_failed_need:
                     waiting.append(run)
                 elif state == "done" and line:
-                    tell(line)
+                    log(line)
                 elif state != "done":
                     failures[run.identity] = line or f"{run}: a run of its search failed"
-                    tell(f"failed: {failures[run.identity]}")
+                    log(f"failed: {failures[run.identity]}")
                 if state == "stopped":
                     return list(failures.values())
-            if len(waiting) == len(left):  # others are at work on what is left
-                time.sleep(_PATIENCE)
-            left = waiting
+            if len(waiting) == len(unfinished):  # other processes are working on all of them
+                time.sleep(_POLL_SECONDS)
+            unfinished = waiting
     results.tidy()
     return list(failures.values())
 
@@ -102,55 +106,57 @@ def _check_options(runs: Sequence[Run]) -> None:
 
 
 @contextmanager
-def _crew(n_jobs: int) -> Iterator[Callable[[Attempt, Sequence[Run]], Iterator[Any]]]:
-    """Give a function that attempts runs, so many at once, and gives each with its outcome."""
+def _workers(n_jobs: int) -> Iterator[Callable[[Attempt, Sequence[Run]], Iterator[Any]]]:
+    """Yield a function that attempts runs in `n_jobs` processes and yields their outcomes."""
     if n_jobs <= 1:
         yield lambda attempt, runs: ((run, attempt(run)) for run in runs)
         return
     spawn = multiprocessing.get_context("spawn")
-    theirs, ours = spawn.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(n_jobs, spawn, initializer=_end_with, initargs=(theirs,))
+    worker_end, our_end = spawn.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(n_jobs, spawn, initializer=_exit_with_parent, initargs=(worker_end,))
 
-    def outcomes(attempt: Attempt, runs: Sequence[Run]) -> Iterator[tuple[Run, Outcome]]:
+    def attempt_all(attempt: Attempt, runs: Sequence[Run]) -> Iterator[tuple[Run, Outcome]]:
         futures = {pool.submit(attempt, run): run for run in runs}
         for future in as_completed(futures):
             yield futures[future], future.result()
 
     try:
-        yield outcomes
+        yield attempt_all
     except BrokenProcessPool as error:
-        told = "a process was killed, maybe for want of memory"
-        raise WordClassError(f"{told}; run the same command again to go on") from error
+        raise WordClassError(
+            "a worker process was killed, perhaps because memory ran out",
+            hint="run the same command again to resume",
+        ) from error
     finally:
-        ours.close()  # which ends them, whatever they do
+        our_end.close()  # every worker exits, even in the middle of a run
         pool.shutdown(cancel_futures=True)
 
 
-def _end_with(line: Connection) -> None:
-    """See to it that this process ends when whoever started it ends, or closes the line."""
+def _exit_with_parent(pipe: Connection) -> None:
+    """Make this worker exit when the parent process ends or closes the pipe."""
 
     def wait() -> None:
         with suppress(EOFError, OSError):
-            line.recv()
+            pipe.recv()
         os._exit(1)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     threading.Thread(target=wait, daemon=True).start()
 
 
 def _attempt(folder: Path, plan: str, run: Run) -> Outcome:
-    """Do a run, unless it is done, somebody else does it, or others have to be done before."""
+    """Execute a run unless it is finished, claimed by another process, or waits for its needs."""
     results = Results(folder)
     try:
         with results.claimed(run.key) as is_ours:
-            done = {result.key for result in results.runs()}
-            if run.key in done:
+            finished = {result.key for result in results.runs()}
+            if run.key in finished:
                 return "done", ""
-            if not is_ours or any(each.key not in done for each in run.needs):
+            if not is_ours or any(needed.key not in finished for needed in run.needs):
                 return "later", ""
-            result = do(run, results, plan)
+            result = execute(run, results, plan)
             results.add(result)
-    except StorageError as error:  # such as a full disk
+    except StorageError as error:  # for example a full disk: other runs would fail as well
         return "stopped", f"{run}: {error}"
     except WordClassError as error:
         return "failed", f"{run}: {error}"
@@ -158,46 +164,53 @@ def _attempt(folder: Path, plan: str, run: Run) -> Outcome:
         first_line = str(error).partition("\n")[0]
         return "failed", f"{run}: {type(error).__name__}{': ' * bool(first_line)}{first_line}"
     scores = result.scores
-    shown = f": {scores['macro_f1']:.3f} / {scores['micro_f1']:.3f}" if scores else ""
-    return "done", f"{run}{shown}, {result.times['total']:.0f} s"
+    f1 = f": {scores['macro_f1']:.3f} / {scores['micro_f1']:.3f}" if scores else ""
+    return "done", f"{run}{f1}, {result.times['total']:.0f} s"
 
 
-def do(run: Run, results: Results, plan: str = "") -> RunResult:
-    """Do one run, keep its predictions, and return its result, which is not kept yet.
+def execute(run: Run, results: Results, plan: str = "") -> RunResult:
+    """Execute one run, store its predictions, and return its result without storing it.
 
     Parameters
     ----------
     run : Run
+        The run.
     results : Results
-        Where predictions and checkpoints go, and where the runs are that it needs.
+        The folder for predictions and checkpoints, with the results of the runs that it needs.
     plan : str, default=""
-        The name that the result gets.
+        The name of the plan, for the result.
     """
-    usage, key, given = Usage(), run.key, dict[str, Any]()
+    usage = Usage()
+    key = run.key
+    extra_options = dict[str, Any]()
     with usage.step("total"), threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with usage.step("read"):
-            whole = sources.load(run.dataset)
-            dataset = sources.drawn(whole, run.dataset, run.seed)
+            complete = sources.load(run.dataset)
+            dataset = sources.draw_documents(complete, run.dataset, run.seed)
         if run.vectors is not None or run.other:
             with usage.step("vectors"):
-                given = _vectors_of(run, dataset.train)
-        vectors = given.get("vectors")
-        fingerprint = sources.fingerprint(whole)  # one for all draws: they share the test texts
+                extra_options = _load_vectors(run, dataset.train)
+        vectors = extra_options.get("vectors")
+        # the same for all draws, because they share the test documents
+        fingerprint = sources.fingerprint(complete)
         if run.learner in MEASURE:
             extra, arrays = MEASURE[run.learner](dataset, vectors, run)
-            found: dict[str, Any] = {"extra": extra}
+            measured: dict[str, Any] = {"extra": extra}
             if arrays:
-                results.keep(key, **arrays)
+                results.save_arrays(key, **arrays)
         else:
-            options, checkpoint = _chosen(run, results), results.checkpoint(key)
-            found, predicted, truth = train(run, options, dataset, given, usage, checkpoint)
-            results.keep_decisions(key, predicted, truth, fingerprint)
-    own = {**vars(run), "options": dict(run.options)}
-    own["needs"] = [each.identity for each in run.needs]
+            options = _choose_options(run, results)
+            checkpoint = results.checkpoint(key)
+            measured, predicted, truth = train(
+                run, options, dataset, extra_options, usage, checkpoint
+            )
+            results.save_decisions(key, predicted, truth, fingerprint)
+    run_fields = {**vars(run), "options": dict(run.options)}
+    run_fields["needs"] = [needed.identity for needed in run.needs]
     if vectors is not None:
-        file = sources.vectors_digest(str(run.vectors))
-        own["vectors"] = {"name": run.vectors, "dims": vectors.n_dims, "digest": file}
+        digest = sources.vectors_digest(str(run.vectors))
+        run_fields["vectors"] = {"name": run.vectors, "dims": vectors.n_dims, "digest": digest}
     data = {
         "fingerprint": fingerprint,
         "n_train": len(dataset.train),
@@ -207,26 +220,27 @@ def do(run: Run, results: Results, plan: str = "") -> RunResult:
     }
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     return RunResult(
-        **own, **found, **usage.facts(), key=key, plan=plan, data=data, finished=finished
-    )
+        **run_fields, **measured, **usage.summary(), key=key, plan=plan, data=data,
+        finished=finished,
+    )  # fmt: skip
 
 
-def _vectors_of(run: Run, train: LabelledCorpus) -> dict[str, Any]:
-    """Return options that a plan only names: pretrained vectors, and those of other tasks."""
-    made: dict[str, Any] = {}
+def _load_vectors(run: Run, train: LabelledCorpus) -> dict[str, Any]:
+    """Load the options that a plan only names: pretrained vectors and other tasks."""
+    options: dict[str, Any] = {}
     if run.vectors is not None:
-        made["vectors"] = sources.load_vectors(run.vectors, run.dataset, train)
+        options["vectors"] = sources.load_vectors(run.vectors, run.dataset, train)
     if run.other:
-        made["other"] = sources.other_tasks(run.other, run.dataset)
-    return made
+        options["other"] = sources.fit_other_tasks(run.other, run.dataset)
+    return options
 
 
-def _chosen(run: Run, results: Results) -> dict[str, Any]:
-    """Return the options of a run; where a search was asked for, those of its best trial."""
+def _choose_options(run: Run, results: Results) -> dict[str, Any]:
+    """Return the options of a run, which a search takes from its best trial."""
     if not run.needs:
         return dict(run.options)
-    known = {result.identity: result for result in results.runs()}
-    trials = [known[each.identity] for each in run.needs]
+    by_identity = {result.identity: result for result in results.runs()}
+    trials = [by_identity[needed.identity] for needed in run.needs]
     if any("validation_macro_f1" not in trial.scores for trial in trials):
         raise InputError("a search needs validation scores; protocol 'paper' has some")
     return max(trials, key=lambda trial: trial.scores["validation_macro_f1"]).options

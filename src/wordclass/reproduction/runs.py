@@ -1,4 +1,4 @@
-"""A run, its result, and the folder in which results are kept: `runs.jsonl` and `predictions/`."""
+"""Runs, their results, and the folder that stores results: `runs.jsonl` and `predictions/`."""
 
 import json
 import os
@@ -22,34 +22,36 @@ from wordclass.storage import files
 from wordclass.storage.compression import ARCHIVE_ERRORS
 from wordclass.storage.state import ModelState, digest, parse_json
 
-VERSION = 1  # of results: higher where the same run gives other ones than before
+VERSION = 1  # of results; raised when the same run gives other scores than before
 
 
 @dataclass(frozen=True)
 class Run:
-    """One thing to be done.
+    """One fit and test, or one measurement, of an experiment.
 
     Parameters
     ----------
     dataset : str
-        A name of the catalogue, or the stem of a corpus file below `WORDCLASS_DATA`; behind a
-        colon, classes that are kept of it: "newsgroups20:sci.med+sci.space"; behind an @, how many
-        training documents per class the seed draws: "banking77@8".
+        A name from the catalogue, or the stem of a corpus file in `WORDCLASS_DATA`. A colon
+        selects classes: "newsgroups20:sci.med+sci.space". An @ gives the number of training
+        documents per class that the seed draws: "banking77@8".
     learner : str
-        A classifier; "peer": one of another package; or what else is to be measured: "counts",
+        A classifier; "peer" for a classifier of another package; or a measurement: "counts",
         "embedding_times", "unseen_terms", "map", "prior_shift".
     variant : str, default="default"
-        Which vectors it reads.
+        The vectors or features that the learner reads.
     seed : int, default=0
+        The random seed.
     protocol : str, default="clean"
         "clean" or "paper".
     vectors : str, optional
-        The name of the pretrained vectors, where the variant has some.
+        The name of the pretrained vectors, if the variant has some.
     options : dict, default={}
-        Of the classifier, beside what the variant says; as JSON can hold them. "other" has the
-        names of data sets, from whose training parts the embeddings of other tasks are learned.
+        Options of the classifier beyond those of the variant, as JSON values. "other" names data
+        sets whose training documents give the embeddings of other tasks.
     needs : tuple of Run, default=()
-        Runs that must be done before: those of a search, of which the best gives the options.
+        Runs that must be finished first: the trials of a search, the best of which gives the
+        options.
     """
 
     dataset: str
@@ -63,41 +65,41 @@ class Run:
 
     @property
     def identity(self) -> str:
-        """All that was asked for: equal for equal runs, wherever the data are."""
-        told = {**vars(self), "needs": [each.identity for each in self.needs]}
-        return json.dumps(told, sort_keys=True, allow_nan=False)
+        """The run as JSON: equal for equal runs, wherever the data are."""
+        run_fields = {**vars(self), "needs": [needed.identity for needed in self.needs]}
+        return json.dumps(run_fields, sort_keys=True, allow_nan=False)
 
     @property
     def key(self) -> str:
-        """A checksum of all that the result depends on: the identity, the data, the vectors.
+        """A checksum of the identity, the data and the vectors.
 
         Raises
         ------
         MissingDataError
-            The data or the vectors are not here.
+            The data or the vectors are missing.
         """
         data = sources.dataset_digest(self.dataset)
         vectors = "" if self.vectors is None else sources.vectors_digest(self.vectors)
-        others = map(sources.dataset_digest, self.other)
-        return digest(self.identity, data, vectors, str(VERSION), *others)
+        other_tasks = map(sources.dataset_digest, self.other)
+        return digest(self.identity, data, vectors, str(VERSION), *other_tasks)
 
     @property
     def other(self) -> tuple[str, ...]:
-        """The data sets of other tasks that are to help."""
+        """The data sets whose word-class embeddings are added as other tasks."""
         return tuple(self.options.get("other", ()))
 
     def __str__(self) -> str:
-        named = f"{self.dataset} {self.learner} {self.variant} {self.protocol} seed {self.seed}"
+        name = f"{self.dataset} {self.learner} {self.variant} {self.protocol} seed {self.seed}"
         options = (
             f"{name}={value if isinstance(value, str) else json.dumps(value)}"
             for name, value in self.options.items()
         )
-        return f"{named} ({' '.join(options)})" if self.options else named
+        return f"{name} ({' '.join(options)})" if self.options else name
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """What came out of a run: one line of `runs.jsonl`.
+    """The result of a run: one line of `runs.jsonl`.
 
     Parameters
     ----------
@@ -106,41 +108,42 @@ class RunResult:
     dataset, learner, variant, seed, protocol, options
         See `Run`.
     needs : list of str, default=[]
-        Identities of the runs of the search that chose the settings.
+        Identities of the trials of the search that chose the settings.
     plan : str
-        The plan that it was first done for.
+        The plan for which the run was first done.
     vectors : dict or None
         "name", "dims" and "digest" of the pretrained vectors.
     data : dict
         "fingerprint", "n_train", "n_test", "n_classes" and "multilabel" of the data set.
     scores : dict
-        Of the test part: "macro_f1", "micro_f1", "accuracy", "macro_f1_with_positives" (of the
-        classes that have some); "validation_macro_f1", "validation_micro_f1" where there are
-        validation texts. Empty where nothing was classified.
+        Scores on the test documents: "macro_f1", "micro_f1", "accuracy",
+        "macro_f1_with_positives" (the mean over classes that occur there). With validation
+        documents also "validation_macro_f1" and "validation_micro_f1". Empty for measurements.
     classes : dict
-        "names", and of each class "tp", "fp" and "fn" on the test part.
+        "names", and the counts "tp", "fp" and "fn" of each class on the test documents.
     times : dict
-        Seconds of each step: "read", "vectors" (also those of other tasks), "encode" (texts by an
-        encoder, where the cache lacks them), "select" (the search inside a classifier), "fit" (with
-        the chosen settings), "predict"; "total"; and of each the seconds of the processor,
-        "fit_cpu" and so on. "encode_cpu" is what a sample of the texts took, for all of them. The
-        time of a network has all its epochs, also those before a stop (but maybe not all of the
-        epoch in which it was killed), and not the scoring of training and test texts.
+        Seconds of each step: "read", "vectors" (with those of other tasks), "encode" (texts that
+        the cache of the encoder lacks), "select" (the search inside a classifier), "fit" (with the
+        chosen settings), "predict" and "total"; and CPU seconds, such as "fit_cpu". "encode_cpu"
+        is extrapolated from a sample of the texts. The time of a network covers all epochs, even
+        those before an interruption, without the scoring of training and test documents.
     memory : int
-        Peak resident bytes.
+        Peak resident memory in bytes.
     history : list of dict or None
-        Of each epoch "epoch", "loss", "seconds", "cpu_seconds", "validation_loss",
-        "validation_macro_f1", "validation_micro_f1"; of some epochs also "test_macro_f1",
-        "test_micro_f1", "train_macro_f1" and "train_micro_f1", on at most 10,000 texts each; the
-        training texts are all of them, those that validate too.
+        One dict per epoch with "epoch", "loss", "seconds", "cpu_seconds", "validation_loss",
+        "validation_macro_f1" and "validation_micro_f1". Some epochs also have "test_macro_f1",
+        "test_micro_f1", "train_macro_f1" and "train_micro_f1", on at most 10,000 documents each.
+        Training documents include those that validate.
     best_epoch : int or None
+        The epoch whose weights were used.
     settings : dict
-        What was chosen by the classifier itself, or by the search.
+        The settings that the classifier or the search chose.
     versions, machine : dict
+        Versions of packages; processor, number of cores and system.
     extra : dict
-        What runs other than trainings measured.
+        The numbers of a measurement.
     finished : str
-        When, in UTC.
+        Date and time of the end, in UTC.
     """
 
     key: str
@@ -168,25 +171,24 @@ class RunResult:
 
     @property
     def identity(self) -> str:
-        """That of the run."""
-        own = {each.name: getattr(self, each.name) for each in fields(Run)}
+        """The identity of the run, as `Run.identity`."""
+        run_fields = {run_field.name: getattr(self, run_field.name) for run_field in fields(Run)}
         name = None if self.vectors is None else self.vectors["name"]
-        return json.dumps(own | {"vectors": name}, sort_keys=True)
+        return json.dumps(run_fields | {"vectors": name}, sort_keys=True)
 
 
 class Results:
-    """A folder with the results of runs; several processes may use it at once.
+    """A folder with the results of runs, which several processes can use at the same time.
 
     Parameters
     ----------
     folder : path
-        Need not exist; it is made when the first result comes.
+        The folder. It is created with the first result.
 
     Attributes
     ----------
     skipped : list of int
-        The lines of `runs.jsonl` that are not understood, such as cut ones (a machine that stopped,
-        a full disk); known after `runs`.
+        Numbers of invalid lines in `runs.jsonl`, such as truncated ones. Set by `runs`.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -197,32 +199,37 @@ class Results:
     # --- reading ----------------------------------------------------------------------------
 
     def runs(self) -> list[RunResult]:
-        """Return all results, in the order in which they came.
+        """Return all results, oldest first.
 
         Raises
         ------
         FormatError
-            Two lines have one key and different scores.
+            Two lines have the same key and different scores.
         """
-        found, skipped = _results_in(self.path, files.file_identity(self.path))
+        results, skipped = _read_results(self.path, files.file_identity(self.path))
         self.skipped = [*skipped]
-        return [*found]
+        return [*results]
 
     def predictions(self, key: str) -> Sparse:
-        """Return which classes (n, m) the run with this key gave to the test texts."""
-        found, truth = self._decisions(key), self.truth(key)
-        if found.shape != truth.shape:
-            reason = f"predictions of shape {found.shape}; expected {truth.shape}"
-            raise FormatError(self._place(key), None, reason)
-        return found
+        """Return the predicted classes (n, m) of the test documents of a run."""
+        predicted = self._decisions(key)
+        truth = self.truth(key)
+        if predicted.shape != truth.shape:
+            raise FormatError(
+                self._arrays_path(key),
+                None,
+                f"predictions of shape {predicted.shape}",
+                expected=f"{truth.shape}",
+            )
+        return predicted
 
     def truth(self, key: str) -> Sparse:
-        """Return which classes (n, m) the same texts really have."""
+        """Return the true classes (n, m) of the test documents of a run."""
         return self._decisions(f"truth-{self.arrays(key).get('truth')}")
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays that were kept under this name: the key of a run, mostly."""
-        path = self._place(name)
+        """Return the arrays stored under a name, which is usually the key of a run."""
+        path = self._arrays_path(name)
         with (
             files.open_for_reading(path) as file,
             files.as_format_error(path, "not an archive of arrays", *ARCHIVE_ERRORS),
@@ -237,79 +244,87 @@ class Results:
     def _decisions(self, name: str) -> Sparse:
         arrays = self.arrays(name)
         if arrays.keys().isdisjoint(_LAYOUT):
-            raise InputError("the run has no predictions: nothing was classified in it")
-        with files.as_format_error(self._place(name), "not predictions"):
-            kept = ModelState({}, arrays).take(**_LAYOUT)
+            raise InputError(
+                "the run has no predictions: it is a measurement, and nothing was classified",
+                hint="choose a run of a classifier",
+            )
+        with files.as_format_error(self._arrays_path(name), "not predictions"):
+            compact = ModelState({}, arrays).take(**_LAYOUT)
             rows = {
-                "Y.data": np.ones(len(kept["columns"])),
-                "Y.indices": kept["columns"].astype(np.int64),
-                "Y.indptr": np.append(0, np.cumsum(kept["counts"], dtype=np.int64)),
-                "Y.shape": np.array([len(kept["counts"]), kept["n_classes"]]),
+                "Y.data": np.ones(len(compact["columns"])),
+                "Y.indices": compact["columns"].astype(np.int64),
+                "Y.indptr": np.append(0, np.cumsum(compact["counts"], dtype=np.int64)),
+                "Y.shape": np.array([len(compact["counts"]), compact["n_classes"]]),
             }
             Y: Sparse = ModelState({}, rows).take(Y="csr:float64 documents classes")["Y"]
         return Y
 
-    def _place(self, name: str) -> Path:
+    def _arrays_path(self, name: str) -> Path:
         return self._file("predictions", name, ".npz")
 
     def _file(self, folder: str, name: str, ending: str = "") -> Path:
-        """Return the file of this name in a folder of the results.
+        """Return the path of a file in a subfolder of the results.
 
         Raises
         ------
         FormatError
-            The name, which may come from a file, is a path that leads elsewhere.
+            The name, which may come from an untrusted file, is a path to another folder.
         """
         is_plain = name not in ("", ".", "..") and Path(name).name == name and "\0" not in name
         if not is_plain:
-            reason = f"{name!r:.80} is no name of a file in {folder}; expected the key of a run"
-            raise FormatError(self.folder, None, reason)
+            problem = f"{name!r:.80} is no name of a file in {folder}"
+            raise FormatError(self.folder, None, problem, expected="the key of a run")
         return self.folder / folder / f"{name}{ending}"
 
     # --- writing ----------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Make the folder, if need be; refuse one that cannot be written."""
+        """Create the folder if it is missing, and check that it can be written."""
         files.check_folder(self.folder, lambda _: None)
         with files.as_storage_error(self.folder, "written"):
             self.folder.mkdir(parents=True, exist_ok=True)
         files.check_writable(self.path)
 
-    def keep(self, name: str, **arrays: NDArray[Any] | str) -> None:
-        """Keep arrays under this name."""
-        path = self._place(name)
+    def save_arrays(self, name: str, **arrays: NDArray[Any] | str) -> None:
+        """Store arrays under a name."""
+        path = self._arrays_path(name)
         with files.as_storage_error(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
         with files.open_for_writing(path) as file:
-            kept: dict[str, Any] = {each: np.asarray(array) for each, array in arrays.items()}
-            np.savez_compressed(file, **kept)
+            content: dict[str, Any] = {
+                array_name: np.asarray(array) for array_name, array in arrays.items()
+            }
+            np.savez_compressed(file, **content)
 
-    def keep_decisions(self, key: str, predicted: Sparse, truth: Sparse, fingerprint: str) -> None:
-        """Keep the classes (n, m) that test texts were given, and those that they have, once."""
-        if not files.path_exists(self._place(f"truth-{fingerprint}")):
-            self.keep(f"truth-{fingerprint}", **_compact(truth))
-        self.keep(key, **_compact(predicted), truth=fingerprint)
+    def save_decisions(self, key: str, predicted: Sparse, truth: Sparse, fingerprint: str) -> None:
+        """Store predicted classes (n, m) of test documents, and the true ones once per corpus."""
+        if not files.path_exists(self._arrays_path(f"truth-{fingerprint}")):
+            self.save_arrays(f"truth-{fingerprint}", **_to_compact_arrays(truth))
+        self.save_arrays(key, **_to_compact_arrays(predicted), truth=fingerprint)
 
     def add(self, result: RunResult) -> None:
-        """Append a result; when this returns it is on disk, and where it fails nothing changed.
+        """Append a result durably, and remove the checkpoint of its training.
 
-        The checkpoint of its training is removed.
+        A failure leaves the file unchanged.
         """
         import fcntl  # not on Windows
 
         checkpoint = self.checkpoint(result.key)
         line = json.dumps(asdict(result), ensure_ascii=False, allow_nan=False).encode() + b"\n"
-        with files.as_storage_error(self.path, "written", "; run again once that is mended"):
+        with files.as_storage_error(
+            self.path, "written", "; repair that and run the same command again"
+        ):
             self.folder.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab+", buffering=0) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 end = file.seek(0, os.SEEK_END)
                 file.seek(max(end - 1, 0))
-                start = b"\n" if file.read(1) not in (b"\n", b"") else b""  # after a cut line
+                is_truncated = file.read(1) not in (b"\n", b"")
+                start = b"\n" if is_truncated else b""
                 try:
-                    left = memoryview(start + line)
-                    while left:
-                        left = left[file.write(left) :]
+                    unwritten = memoryview(start + line)
+                    while unwritten:
+                        unwritten = unwritten[file.write(unwritten) :]
                     os.fsync(file.fileno())
                 except OSError:
                     file.truncate(end)
@@ -318,21 +333,27 @@ class Results:
 
     @contextmanager
     def claimed(self, key: str) -> Iterator[bool]:
-        """Tell others to leave a run to us, inside the block; False: somebody else has it.
+        """Reserve a run for this process inside the block.
 
-        A claim ends with the process that made it, however that ends. Whoever gets one has to look
-        whether the run was finished in the meantime.
+        A claim ends with the process that made it, however that ends. The owner must check whether
+        the run was finished in the meantime.
+
+        Yields
+        ------
+        bool
+            True if this process has the claim, False if another process has it.
         """
         import fcntl  # not on Windows
 
-        path, is_ours = self._file("claims", key), False
+        path = self._file("claims", key)
+        is_ours = False
         with files.as_storage_error(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("ab")
         with file:
             with suppress(BlockingIOError, FileNotFoundError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # a file that its last owner has deleted by now is no claim
+                # the last owner may have deleted the file since it was opened
                 is_ours = os.path.samestat(os.fstat(file.fileno()), path.stat())
             try:
                 yield is_ours
@@ -341,17 +362,18 @@ class Results:
                     path.unlink(missing_ok=True)
 
     def checkpoint(self, key: str) -> Path:
-        """Return the file from which the training of a run goes on."""
+        """Return the file from which the training of a run resumes."""
         return self._file("checkpoints", key)
 
     def tidy(self) -> None:
-        """Remove what killed processes left: claims, unfinished files, checkpoints of no more use.
+        """Remove claims, unfinished files and checkpoints that killed processes left behind.
 
-        What somebody is at work on stays.
+        Files that a running process uses are left alone.
         """
         for claim in self.folder.glob("claims/*"):
-            if stat.S_ISREG(claim.lstat().st_mode):  # a pipe would be waited for, a link followed
-                with self.claimed(claim.name):  # and no longer
+            # opening a pipe would block, and opening a link would leave the folder
+            if stat.S_ISREG(claim.lstat().st_mode):
+                with self.claimed(claim.name):  # releasing a claim deletes its file
                     pass
         for unfinished in self.folder.glob("*/.*.tmp"):
             files.remove_leftovers(unfinished.with_name(unfinished.name[1:].rsplit(".", 2)[0]))
@@ -364,8 +386,8 @@ def _remove_file(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-_KINDS = {each.name: each.type for each in fields(RunResult)}
-_KEY = re.compile("[0-9a-f]{32}")  # what `Run.key` makes: it names files, which are deleted
+_FIELD_TYPES = {result_field.name: result_field.type for result_field in fields(RunResult)}
+_KEY = re.compile("[0-9a-f]{32}")  # a key names files that are deleted: nothing else is accepted
 _LAYOUT = {
     "columns": "int16|int32 any >=0",
     "counts": "int16|int32 documents >=0",
@@ -373,52 +395,60 @@ _LAYOUT = {
 }
 
 
-@lru_cache(maxsize=1)  # a report or a runner asks many times
-def _results_in(path: Path, _state: object) -> tuple[list[RunResult], list[int]]:
-    """Return the results in a file, and the numbers of the lines that are not understood."""
-    found, skipped = dict[str, RunResult](), list[int]()
+@lru_cache(maxsize=1)  # a report or a runner reads the file many times
+def _read_results(path: Path, _identity: object) -> tuple[list[RunResult], list[int]]:
+    """Return the results in a file, and the numbers of invalid lines."""
+    results = dict[str, RunResult]()
+    skipped = list[int]()
     content = files.read_content(path) if files.path_exists(path) else b""
     for number, line in enumerate(content.split(b"\n"), start=1):
-        result = _result_in(line)
+        result = _parse_result(line)
         if result is None:
             skipped += [number] if line.strip() else []
             continue
-        first = found.setdefault(result.key, result)
+        first = results.setdefault(result.key, result)
         if (first.scores, first.classes) != (result.scores, result.classes):
-            reason = f"another line has the same key {result.key} and different scores"
-            raise FormatError(path, number, f"{reason}; remove the wrong one")
-    return list(found.values()), skipped
+            raise FormatError(
+                path,
+                number,
+                f"another line has the same key {result.key} and different scores",
+                hint="remove the wrong one",
+            )
+    return list(results.values()), skipped
 
 
-def _result_in(line: bytes) -> RunResult | None:
-    """Return the result that a line holds, or None where it is not understood."""
+def _parse_result(line: bytes) -> RunResult | None:
+    """Return the result on a line, or None if the line is invalid."""
     with suppress(*files.CONTENT_ERRORS):
         stored = parse_json(line)
-        result = RunResult(**{name: stored[name] for name in _KINDS.keys() & stored.keys()})
-        has_types = all(_is_a(getattr(result, name), kind) for name, kind in _KINDS.items())
-        is_understood = has_types and _KEY.fullmatch(result.key) and "total" in result.times
-        # vectors without a name have no identity
-        if is_understood and result.identity:
+        names = _FIELD_TYPES.keys() & stored.keys()
+        result = RunResult(**{name: stored[name] for name in names})
+        has_types = all(
+            _has_type(getattr(result, name), expected) for name, expected in _FIELD_TYPES.items()
+        )
+        is_valid = has_types and _KEY.fullmatch(result.key) and "total" in result.times
+        # the identity fails for vectors without a name
+        if is_valid and result.identity:
             return result
     return None
 
 
-def _is_a(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type, or one with others inside
-    """Tell whether a value of JSON has the type of a field, and what is inside it too."""
-    inner = get_args(kind)
-    if isinstance(kind, UnionType):
-        return any(_is_a(value, each) for each in inner)
-    if kind is float:
+def _has_type(value: object, expected: Any) -> bool:  # noqa: ANN401 - a type, perhaps generic
+    """Return True if a JSON value and the values inside it have the type of a field."""
+    inner = get_args(expected)
+    if isinstance(expected, UnionType):
+        return any(_has_type(value, option) for option in inner)
+    if expected is float:
         return isinstance(value, int | float)
-    if not isinstance(value, object if kind is Any else get_origin(kind) or kind):
+    if not isinstance(value, object if expected is Any else get_origin(expected) or expected):
         return False
-    parts: Any = value.values() if isinstance(value, dict) else value
-    return not inner or inner[-1] is Any or all(_is_a(each, inner[-1]) for each in parts)
+    items: Any = value.values() if isinstance(value, dict) else value
+    return not inner or inner[-1] is Any or all(_has_type(item, inner[-1]) for item in items)
 
 
-def _compact(Y: Sparse) -> dict[str, NDArray[Any]]:
-    """Return a 0/1 matrix (n, m) as small arrays: the columns of each row, and how many."""
+def _to_compact_arrays(Y: Sparse) -> dict[str, NDArray[Any]]:
+    """Return a 0/1 matrix (n, m) as arrays of small integers: columns, and their counts per row."""
     n_classes = Y.shape[1]
-    small = np.int16 if n_classes < 2**15 else np.int32
-    counts = np.diff(Y.indptr).astype(small)
-    return {"columns": Y.indices.astype(small), "counts": counts, "n_classes": np.array(n_classes)}
+    dtype = np.int16 if n_classes < 2**15 else np.int32
+    counts = np.diff(Y.indptr).astype(dtype)
+    return {"columns": Y.indices.astype(dtype), "counts": counts, "n_classes": np.array(n_classes)}

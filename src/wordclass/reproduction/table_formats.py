@@ -1,7 +1,7 @@
 """Tables of experiments as text, Markdown, LaTeX, HTML and CSV.
 
-CSV has every cell. The others leave out rows and columns in which nothing was measured, and give
-the commands that would run them; a table in which nothing was is written as a whole.
+CSV has every cell. The other formats omit rows and columns without a measured cell and print the
+commands that execute their runs. A table without any measured cell is printed completely.
 """
 
 import csv
@@ -12,49 +12,51 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from wordclass.catalogue import unknown_name_error
+from wordclass.reproduction.cells import Cell, Kind, Table
 from wordclass.reproduction.page import Markup, tag
 from wordclass.reproduction.rivals.plan_options import RECORDED
-from wordclass.reproduction.tables import Cell, Kind, Table
 from wordclass.tables import align_columns, one_line
 
 FORMATS = ("text", "markdown", "latex", "html", "csv")
-_BEST, _SHADED = "best of the column", "best of its learner"
-_RUNS = "±: standard deviation over n runs; without it there is one run"
-_DAGGER = (
-    "not different from the best neural cell of several runs by a two-tailed t-test over runs (p > "
-    ".005; twice: p > .05), as in the paper, which has 10 runs: fewer show fewer differences"
+_BEST = "best of the column"
+_SHADED = "best of its learner"
+_DEVIATION_NOTE = "±: standard deviation over n runs; cells without it have one run"
+_DAGGER_NOTE = (
+    "not significantly different from the best neural cell with several runs (two-tailed t-test "
+    "over runs, p > .005; two marks: p > .05), as in the paper. The paper has 10 runs; fewer runs "
+    "show fewer differences"
 )
-_EQUAL = (
-    "no significant difference (p > .05): from the best of the column, by a paired randomization "
-    "test over test documents of at most three runs per cell, with Holm's correction; of an "
-    "improvement, by a paired t-test"
+_EQUAL_NOTE = (
+    "no significant difference from the best of the column (p > .05; paired randomization test "
+    "over the test documents of at most three runs per cell, with Holm's correction); for an "
+    "improvement: paired t-test"
 )
-_COMPARED = "in brackets: the paper's number, and the difference from it (=: none in these digits)"
-_PAIRED = (
-    "p: of a paired randomization test over test documents, of at most three runs each, with "
+_PUBLISHED_NOTE = "in brackets: the paper's number and the difference from it (=: equal digits)"
+_DIFFERENCE_NOTE = (
+    "p: paired randomization test over the test documents of at most three runs each, with "
     "Holm's correction for all cells of the measure"
 )
-_LEAST_P = 0.001  # that is written as a number
-_LEFT_OUT = "rows of which nothing was run are left out"
+_MIN_PRINTED_P = 0.001
+_OMITTED_NOTE = "rows without a finished run are omitted"
 
 
-def check_format(form: str) -> None:
-    """Refuse a format that there is not."""
-    if form not in FORMATS:
-        raise unknown_name_error("format", form, FORMATS)
+def check_format(format_name: str) -> None:
+    """Refuse the name of an unknown format."""
+    if format_name not in FORMATS:
+        raise unknown_name_error("format", format_name, FORMATS)
 
 
-def format_tables(tables: Sequence[Table], form: str) -> str:
-    """Write tables in one of `FORMATS`, one after the other; in CSV, one line per cell of all."""
-    check_format(form)
-    if form == "csv":
+def format_tables(tables: Sequence[Table], format_name: str) -> str:
+    """Write tables in one of `FORMATS`, one after the other. CSV has one line per cell of all."""
+    check_format(format_name)
+    if format_name == "csv":
         return _csv(tables)
-    write = {"text": _text, "markdown": _markdown, "latex": _latex, "html": _html}[form]
-    return "\n\n".join(write(_Content(table, _STYLES[form])) for table in tables)
+    write = {"text": _text, "markdown": _markdown, "latex": _latex, "html": _html}[format_name]
+    return "\n\n".join(write(_Content(table, _STYLES[format_name])) for table in tables)
 
 
 def _csv(tables: Sequence[Table]) -> str:
-    lines = [{"table": table.title, **cell} for table in tables for cell in table.facts()]
+    lines = [{"table": table.title, **cell} for table in tables for cell in table.to_dicts()]
     heads = [head for table in tables for head in table.heads]
     file = io.StringIO()
     writer = csv.DictWriter(file, dict.fromkeys(["table", *heads, *lines[0]]), lineterminator="\n")
@@ -63,7 +65,7 @@ def _csv(tables: Sequence[Table]) -> str:
     return file.getvalue()
 
 
-# --- what a format writes, and how --------------------------------------------------------------
+# --- content and style of a table ---------------------------------------------------------------
 
 
 def _escape_markdown(text: str) -> str:
@@ -84,7 +86,7 @@ _LATEX = {
 
 def _escape_latex(text: str) -> str:
     escaped = "".join(_LATEX.get(sign, sign) for sign in one_line(text))
-    return escaped.replace("--", "-{}-")  # which would be a dash
+    return escaped.replace("--", "-{}-")  # LaTeX would print a dash
 
 
 def _escape_html(text: str) -> str:
@@ -93,7 +95,7 @@ def _escape_html(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Style:
-    """How a format writes names, the best numbers, marks, and references to notes."""
+    """Markup of a format for names, best numbers, marks, and references to notes."""
 
     escape: Callable[[str], str]
     best: str
@@ -121,14 +123,16 @@ _STYLES = {
 
 
 class _Content:
-    """What is written of a table: its title, lines of cells and notes, in the style of a format."""
+    """Title, cells and notes of a table, in the style of a format."""
 
     def __init__(self, table: Table, style: _Style) -> None:
-        measured = table.measured()
-        self.shown, self.style = measured if measured.cells else table, style
-        left_out = [run for run in table.missing if run.dataset not in self.shown.columns]
-        left = [run for run in table.missing if run.dataset in self.shown.columns]
-        self.learners = list(dict.fromkeys(run.learner for run in left))  # that miss some
+        measured = table.select_measured()
+        self.shown = measured if measured.cells else table
+        self.style = style
+        columns = self.shown.columns
+        of_omitted_columns = [run for run in table.missing if run.dataset not in columns]
+        of_shown_columns = [run for run in table.missing if run.dataset in columns]
+        self.unfinished_learners = list(dict.fromkeys(run.learner for run in of_shown_columns))
         self.title = style.escape(table.title)
         self.heads = [style.escape(name) for name in (*table.heads, *self.shown.columns)]
         self.rows = [
@@ -136,35 +140,37 @@ class _Content:
             for row in self.shown.rows
         ]
         self.notes = self._legend()
-        for number, learner in enumerate(self.learners, start=1):
-            runs = [run for run in left if run.learner == learner]
-            told = style.escape(f"not all run: {table.command(runs, ['dataset', 'learner'])}")
-            self.notes.append(f"{style.reference.format(number)} {told}")
+        for number, learner in enumerate(self.unfinished_learners, start=1):
+            runs = [run for run in of_shown_columns if run.learner == learner]
+            command = table.command(runs, ["dataset", "learner"])
+            note = style.escape(f"unfinished: {command}")
+            self.notes.append(f"{style.reference.format(number)} {note}")
         if len(self.shown.rows) < len(table.rows):
-            self.notes.append(_LEFT_OUT)
-        if left_out:
-            names = ", ".join(dict.fromkeys(run.dataset for run in left_out))
-            command = table.command(left_out, ["dataset"])
-            self.notes.append(style.escape(f"nothing was run on {names}: {command}"))
+            self.notes.append(_OMITTED_NOTE)
+        if of_omitted_columns:
+            names = ", ".join(dict.fromkeys(run.dataset for run in of_omitted_columns))
+            command = table.command(of_omitted_columns, ["dataset"])
+            self.notes.append(style.escape(f"no finished run on {names}: {command}"))
 
     def _cell(self, row: tuple[str, ...], column: str) -> str:
         cell = self.shown.cells.get((row, column))
         if cell is None:
             return ""
         style = self.style
-        main, compared = (style.escape(part) for part in _numbers(self.shown.kind, cell))
+        measured, compared = (style.escape(text) for text in _numbers(self.shown.kind, cell))
         if cell.is_best:
-            main = style.best.format(main)
+            measured = style.best.format(measured)
         if cell.is_best_of_learner:
-            main = style.shaded.format(main)
-        main += style.dagger * cell.n_daggers + style.equal * self._is_marked(cell)
-        main += style.record * self._is_shown_record(cell)
+            measured = style.shaded.format(measured)
+        measured += style.dagger * cell.n_daggers + style.equal * self._has_equal_mark(cell)
+        measured += style.record * self._is_shown_record(cell)
         if cell.missing:
-            main += style.reference.format(self.learners.index(cell.missing[0].learner) + 1)
-        return f"{main} {compared}".rstrip()
+            number = self.unfinished_learners.index(cell.missing[0].learner) + 1
+            measured += style.reference.format(number)
+        return f"{measured} {compared}".rstrip()
 
-    def _is_marked(self, cell: Cell) -> bool:
-        """Whether a cell is marked as equal to another; differences have their p instead."""
+    def _has_equal_mark(self, cell: Cell) -> bool:
+        """Return True for a cell that is equal to the best. Differences show p instead."""
         return cell.is_equal and self.shown.kind != "difference"
 
     def _is_shown_record(self, cell: Cell) -> bool:
@@ -172,45 +178,55 @@ class _Content:
 
     def _legend(self) -> list[str]:
         """Explain the marks that occur."""
-        style, kind, cells = self.style, self.shown.kind, self.shown.cells.values()
+        style = self.style
+        kind = self.shown.kind
+        cells = self.shown.cells.values()
+        has_deviation = any("±" in _numbers(kind, cell)[0] for cell in cells)
         marks = [
             (style.best.format(_BEST), any(cell.is_best for cell in cells)),
             (style.shaded.format(_SHADED), any(cell.is_best_of_learner for cell in cells)),
-            (style.escape(_RUNS), any("±" in _numbers(kind, cell)[0] for cell in cells)),
-            (f"{style.dagger}: {style.escape(_DAGGER)}", any(cell.n_daggers for cell in cells)),
-            (f"{style.equal}: {style.escape(_EQUAL)}", any(map(self._is_marked, cells))),
+            (style.escape(_DEVIATION_NOTE), has_deviation),
+            (
+                f"{style.dagger}: {style.escape(_DAGGER_NOTE)}",
+                any(cell.n_daggers for cell in cells),
+            ),
+            (
+                f"{style.equal}: {style.escape(_EQUAL_NOTE)}",
+                any(map(self._has_equal_mark, cells)),
+            ),
             (f"{style.record}: {style.escape(RECORDED)}", any(map(self._is_shown_record, cells))),
-            (style.escape(_COMPARED), any(cell.published for cell in cells)),
-            (style.escape(_PAIRED), kind == "difference"),
+            (style.escape(_PUBLISHED_NOTE), any(cell.published for cell in cells)),
+            (style.escape(_DIFFERENCE_NOTE), kind == "difference"),
         ]
         return [note for note, occurs in marks if occurs]
 
 
 def _numbers(kind: Kind, cell: Cell) -> tuple[str, str]:
-    """Return what was measured, and over how many runs and beside what, in brackets."""
-    published = "" if cell.published is None else written_number(kind, cell.published.value)
+    """Return the measured number, and the number of runs with the comparison in brackets."""
+    published = "" if cell.published is None else format_number(kind, cell.published.value)
     if cell.measured is None:
         return "-", f"({published})" if published else ""
-    measured, compared = written_number(kind, cell.measured.mean), ""
+    measured = format_number(kind, cell.measured.mean)
+    compared = ""
     if kind == "difference" and cell.p is not None:
-        least = written_number("share", max(cell.p, _LEAST_P))
-        compared = f"(p {'<' if cell.p < _LEAST_P else '='} {least})"
+        bound = format_number("share", max(cell.p, _MIN_PRINTED_P))
+        compared = f"(p {'<' if cell.p < _MIN_PRINTED_P else '='} {bound})"
     if published == measured:
         compared = "(=)"
     elif cell.difference is not None:
-        compared = f"({published} {written_number(kind, cell.difference, signed=True)})"
+        compared = f"({published} {format_number(kind, cell.difference, signed=True)})"
     if cell.measured.deviation is not None:
-        measured += f"±{written_number(kind, cell.measured.deviation)}"
+        measured += f"±{format_number(kind, cell.measured.deviation)}"
         compared = f"n={cell.measured.n_runs} {compared}"
     return measured, compared
 
 
-def written_number(kind: Kind, value: float, *, signed: bool = False) -> str:
-    """Write a number: .706 for shares, +.012 for differences, 5m 58s, 17,184 for counts."""
+def format_number(kind: Kind, value: float, *, signed: bool = False) -> str:
+    """Format a number by its kind: .706, +.012 for differences, 5m 58s, 17,184 for counts."""
     sign = "-" if value < 0 else "+" if signed else ""
     size = abs(value)
     if kind == "difference":
-        return written_number("share", value, signed=True)
+        return format_number("share", value, signed=True)
     if kind == "share":
         return sign + f"{size:.3f}".removeprefix("0")
     if kind == "count":
@@ -265,12 +281,12 @@ def _latex(content: _Content) -> str:
 
 
 def _html(content: _Content) -> str:
-    """Write a table element and a list of notes; what is shaded elsewhere is emphasized."""
+    """Write a table element and a list of notes. Shaded numbers are emphasized."""
     n_names = len(content.heads) - len(content.shown.columns)
 
     def cells(row: Sequence[str]) -> list[Markup]:
         names = [tag("th", Markup(name), scope="row") for name in row[:n_names]]
-        return [*names, *(tag("td", Markup(each)) for each in row[n_names:])]
+        return [*names, *(tag("td", Markup(cell)) for cell in row[n_names:])]
 
     heads = [tag("th", Markup(head), scope="col") for head in content.heads]
     rows = [tag("tr", cells(row)) for row in content.rows]

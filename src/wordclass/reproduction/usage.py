@@ -1,4 +1,4 @@
-"""What a run uses: seconds of each step, memory, packages, the machine."""
+"""Resources that a run uses: seconds per step, memory, packages, the machine."""
 
 import os
 import platform
@@ -14,51 +14,56 @@ _PACKAGES = ("wordclass", "numpy", "scipy", "scikit-learn", "torch", "fasttext-c
 
 
 class Usage:
-    """Measures what this process uses from now on.
+    """Meter of the resources that this process uses after it was created.
 
     Attributes
     ----------
     seconds : dict
-        Of each step that is over; those of the processor under its name and "_cpu".
+        Seconds of each finished step by its name; CPU seconds by its name and "_cpu".
     versions : dict
-        Of packages that another process used.
+        Versions of packages that another process used.
     """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.versions: dict[str, str] = {}
-        with suppress(OSError):  # the peak of memory is measured anew, where the system can
+        with suppress(OSError):  # resets the peak of memory, if the system supports it
             Path("/proc/self/clear_refs").write_text("5")
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Measure the seconds of the block."""
-        start, cpu_before = time.perf_counter(), cpu_seconds()
+        start = time.perf_counter()
+        cpu_start = cpu_seconds()
         yield
         self.seconds[name] = time.perf_counter() - start
-        self.seconds[f"{name}_cpu"] = cpu_seconds() - cpu_before
+        self.seconds[f"{name}_cpu"] = cpu_seconds() - cpu_start
 
-    def facts(self) -> dict[str, Any]:
-        """Return what a result tells of it; see `RunResult`."""
+    def summary(self) -> dict[str, Any]:
+        """Return times, memory, versions and machine as fields of a `RunResult`."""
         versions = {"python": platform.python_version()}
         for package in _PACKAGES:
             with suppress(metadata.PackageNotFoundError):
                 versions[package] = metadata.version(package)
-        cpu = _told("/proc/cpuinfo", "model name") or platform.processor()
+        cpu = _read_system_value("/proc/cpuinfo", "model name") or platform.processor()
         machine = {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform()}
         versions |= self.versions
-        used = {"times": self.seconds, "memory": _peak_memory()}
-        return {**used, "versions": versions, "machine": machine}
+        return {
+            "times": self.seconds,
+            "memory": _peak_memory(),
+            "versions": versions,
+            "machine": machine,
+        }
 
 
 def cpu_seconds() -> float:
-    """Return the seconds of the processor so far, also of processes that were started."""
+    """Return the CPU seconds of this process and its finished children."""
     return sum(os.times()[:4])
 
 
 def _peak_memory() -> int:
-    if told := _told("/proc/self/status", "VmHWM"):
-        return int(told.removesuffix("kB")) * 1024
+    if kilobytes := _read_system_value("/proc/self/status", "VmHWM"):
+        return int(kilobytes.removesuffix("kB")) * 1024
     with suppress(ImportError):  # not on Windows
         import resource
 
@@ -67,8 +72,8 @@ def _peak_memory() -> int:
     return 0
 
 
-def _told(path: str, name: str) -> str:
-    """Return what the system tells under a name, in the first line that has it; else nothing."""
+def _read_system_value(path: str, name: str) -> str:
+    """Return the value of a name in a file of the kernel, or an empty string."""
     with suppress(OSError):
         for line in Path(path).read_text().splitlines():
             if line.startswith(name):

@@ -1,4 +1,4 @@
-"""Plans name options of version 0.1: some runs are made by rivals, others stay as records."""
+"""Options of version 0.1 in plans: rivals repeat some of the runs, the others are records."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_a_run_with_structural_columns_reads_them_with_the_options_of_its_classi
     assert (wce.structural_problems, wce.shrinkage, wce.min_docs) == (3, 2.0, 2)
     plain = make_classifier("svm", **options, structural_problems=0)
     assert plain.get_params() == wc.classifier("svm", **options).get_params()
-    scores = [each.fit(TEXTS, LABELS).class_scores(TEXTS) for each in (model, plain)]
+    scores = [classifier.fit(TEXTS, LABELS).class_scores(TEXTS) for classifier in (model, plain)]
     assert not np.allclose(*scores)
 
 

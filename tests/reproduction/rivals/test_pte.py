@@ -18,7 +18,9 @@ TRAININGS = [
 ]
 
 # two networks of five words: with three contexts, then with two
-N_WORDS, N_CONTEXTS, N_DIMS = 5, 5, 3
+N_WORDS = 5
+N_CONTEXTS = 5
+N_DIMS = 3
 WEIGHTS = [
     np.array([[3, 0, 1], [0, 2, 0], [1, 1, 4], [0, 0, 1], [0, 5, 0]], float),
     np.array([[1, 0], [0, 2], [3, 1], [0, 0], [1, 1]], float),
@@ -26,27 +28,30 @@ WEIGHTS = [
 
 
 def arguments(networks=WEIGHTS, *, n_negatives=2, rate=0.05, n_steps=2_000, seed=0, scale=1.0):
-    """Return what a training is made with, as `pte` gives it; vectors are far from zero."""
+    """Return the arguments of a training, with vectors far from zero."""
     generator = np.random.default_rng(3)
     n_contexts = sum(weights.shape[1] for weights in networks)
     rows = [generator.normal(size=(n, N_DIMS)).astype(np.float32) for n in (N_WORDS, n_contexts)]
-    edges, first = [], 0
+    edges = []
+    first = 0
     for weights in networks:
         edges.append([(w, c + first, weights[w, c]) for w, c in np.argwhere(weights).tolist()])
         first += weights.shape[1]
-    words, contexts, weights = zip(*(edge for own in edges for edge in own), strict=True)
+    words, contexts, weights = zip(
+        *(edge for network_edges in edges for edge in network_edges), strict=True
+    )
     return {
         **{"word_vectors": scale * rows[0], "context_vectors": scale * rows[1]},
         **{"words": np.array(words, np.int32), "contexts": np.array(contexts, np.int32)},
         **{"weights": np.array(weights), "ends": np.cumsum([0, *map(len, edges)])},
-        "noise": np.array([each.sum(axis=1) ** 0.75 for each in networks]),
+        "noise": np.array([network.sum(axis=1) ** 0.75 for network in networks]),
         **{"n_negatives": n_negatives, "rate": rate, "n_steps": n_steps, "seed": seed},
     }
 
 
-def trained(kind, given, *steps):
-    training = kind(*given.values())
-    for n_steps in steps or [given["n_steps"]]:
+def train(kind, settings, *steps):
+    training = kind(*settings.values())
+    for n_steps in steps or [settings["n_steps"]]:
         training.run(n_steps)
     return training.word_vectors(), training.context_vectors()
 
@@ -60,20 +65,20 @@ def trained(kind, given, *steps):
     data=st.data(),
 )
 def test_weights_of_edges_are_counts_of_windows_documents_and_labels(documents, window, data):
-    given_labels = data.draw(
+    label_sets = data.draw(
         st.lists(st.sets(st.integers(0, 2)), min_size=len(documents), max_size=len(documents))
     )
-    expected = reference.pte_networks(documents, given_labels, 5, 3, window)
-    Y = np.array([[j in own for j in range(3)] for own in given_labels], float)
+    expected = reference.pte_networks(documents, label_sets, 5, 3, window)
+    Y = np.array([[j in label_set for j in range(3)] for label_set in label_sets], float)
     columns = np.array([token for tokens in documents for token in tokens], np.int32)
     ends = np.cumsum([0, *map(len, documents)])
     if not expected[2].any():
         with pytest.raises(wc.InputError, match="no document that has a label has a term"):
             module.networks_of(columns, ends, sparse.csr_matrix(Y), 5, window)
         return
-    made = module.networks_of(columns, ends, sparse.csr_matrix(Y), 5, window)
-    for ours, theirs in zip(made, expected, strict=True):
-        np.testing.assert_array_equal(ours.toarray(), theirs)
+    networks = module.networks_of(columns, ends, sparse.csr_matrix(Y), 5, window)
+    for network, expected_network in zip(networks, expected, strict=True):
+        np.testing.assert_array_equal(network.toarray(), expected_network)
 
 
 # --- draws --------------------------------------------------------------------------------------
@@ -82,12 +87,12 @@ LISTS = st.lists(st.just(0.0) | st.floats(1e-3, 1e6), min_size=1, max_size=40).f
 
 
 @given(weights=LISTS)
-def test_a_table_draws_everything_by_its_weight(weights):
-    table = thresholds, others = module.alias_table(np.array(weights))
+def test_a_table_draws_in_proportion_to_weights(weights):
+    table = thresholds, aliases = module.alias_table(np.array(weights))
     shares = np.zeros(len(weights))
     for k in range(len(weights)):
         shares[k] += thresholds[k] / len(weights)
-        shares[others[k]] += (1 - thresholds[k]) / len(weights)
+        shares[aliases[k]] += (1 - thresholds[k]) / len(weights)
     np.testing.assert_allclose(shares, np.array(weights) / sum(weights), atol=1e-6)
     drawn = module.draw(table, np.linspace(0, 1, 1_000, endpoint=False))
     assert np.array(weights)[drawn].all()
@@ -105,7 +110,7 @@ def test_the_native_table_is_the_same(weights):
         np.testing.assert_array_equal(ours, native_one)
 
 
-def test_random_numbers_are_uniform_and_known_by_their_place():
+def test_random_numbers_are_uniform_and_determined_by_their_position():
     numbers = module.uniform(7, 0, 100_000)
     assert 0 <= numbers.min() < numbers.max() < 1
     counts = np.histogram(numbers, 50, (0, 1))[0]
@@ -124,17 +129,19 @@ def test_random_numbers_are_uniform_and_known_by_their_place():
 @pytest.mark.parametrize("kind", TRAININGS)
 @pytest.mark.parametrize("which", [0, 1])
 def test_the_mean_of_first_steps_is_the_exact_gradient(kind, which):
-    n_runs, rate = (600, 3_000)[kind is not module.PythonTraining], 0.01
+    n_runs = (600, 3_000)[kind is not module.PythonTraining]
+    rate = 0.01
     weights = WEIGHTS[which]
     start = arguments([weights], rate=rate, n_steps=1)
-    before = start["word_vectors"], start["context_vectors"]
+    before = (start["word_vectors"], start["context_vectors"])
     exact = reference.pte_gradient(*before, weights, n_negatives=2)
     moves = [
-        [(after - old) / rate for after, old in zip(trained(kind, given), before, strict=True)]
-        for given in ({**start, "seed": seed} for seed in range(n_runs))
+        [(after - old) / rate for after, old in zip(train(kind, settings), before, strict=True)]
+        for settings in ({**start, "seed": seed} for seed in range(n_runs))
     ]
     for moved, expected in zip(zip(*moves, strict=True), exact, strict=True):
-        mean, deviation = np.mean(moved, axis=0), np.std(moved, axis=0)
+        mean = np.mean(moved, axis=0)
+        deviation = np.std(moved, axis=0)
         assert (np.abs(mean - expected) < 4.5 * deviation / np.sqrt(n_runs) + 0.01).all()
         assert np.abs(expected).max() > 0.1
 
@@ -142,32 +149,33 @@ def test_the_mean_of_first_steps_is_the_exact_gradient(kind, which):
 @needs_native
 @pytest.mark.parametrize("n_negatives", [1, 2, 5])
 def test_native_training_takes_the_same_steps_as_python(n_negatives):
-    given = arguments(n_negatives=n_negatives, seed=5)
+    settings = arguments(n_negatives=n_negatives, seed=5)
     for steps in (1, 2, 17, 500):
-        made = [
-            trained(kind, given, steps) for kind in (module.PythonTraining, extension.pte.Training)
-        ]
-        for ours, native_one in zip(*made, strict=True):
-            np.testing.assert_allclose(ours, native_one, atol=2e-5)
-        assert not np.array_equal(made[0][1], given["context_vectors"])
+        python, native = (
+            train(kind, settings, steps) for kind in (module.PythonTraining, extension.pte.Training)
+        )
+        for python_vectors, native_vectors in zip(python, native, strict=True):
+            np.testing.assert_allclose(python_vectors, native_vectors, atol=2e-5)
+        assert not np.array_equal(python[1], settings["context_vectors"])
 
 
 @pytest.mark.parametrize("kind", TRAININGS)
-def test_steps_may_be_done_in_any_portions_and_move_less_and_less(kind):
-    given = arguments(n_steps=300)
-    whole = trained(kind, given)
-    for ours, expected in zip(trained(kind, given, 7, 0, 16, 277), whole, strict=True):
-        np.testing.assert_array_equal(ours, expected)
-    training, places = kind(*given.values()), []
+def test_steps_can_be_done_in_any_portions_and_become_smaller(kind):
+    settings = arguments(n_steps=300)
+    at_once = train(kind, settings)
+    for vectors, expected in zip(train(kind, settings, 7, 0, 16, 277), at_once, strict=True):
+        np.testing.assert_array_equal(vectors, expected)
+    training = kind(*settings.values())
+    positions = []
     for _ in range(30):
         training.run(10)
-        places.append(training.word_vectors())
-    moves = np.abs(np.diff(places, axis=0)).sum(axis=(1, 2))
+        positions.append(training.word_vectors())
+    moves = np.abs(np.diff(positions, axis=0)).sum(axis=(1, 2))
     assert moves[-3:].sum() < 0.3 * moves[:3].sum()
 
 
 @needs_native
-def test_native_training_does_no_more_steps_than_it_was_made_for():
+def test_native_training_stops_after_its_number_of_steps():
     training = extension.pte.Training(*arguments(n_steps=5).values())
     training.run(4)
     with pytest.raises(ValueError, match="not left"):
@@ -178,11 +186,11 @@ def test_native_training_does_no_more_steps_than_it_was_made_for():
 
 
 def mean_cosines(vectors):
-    """Return the mean cosine of words of one class, and of words of two."""
-    own = {name: [word for word in words if word in vectors] for name, words in WORDS.items()}
+    """Return the mean cosine of words of one class, and of words of different classes."""
+    known = {name: [word for word in words if word in vectors] for name, words in WORDS.items()}
     units = {
         name: np.array([vectors[word] / np.linalg.norm(vectors[word]) for word in words])
-        for name, words in own.items()
+        for name, words in known.items()
     }
     inside = [(rows @ rows.T)[~np.eye(len(rows), dtype=bool)].mean() for rows in units.values()]
     across = [(units[a] @ units[b].T).mean() for a in units for b in units if a != b]
@@ -197,8 +205,8 @@ def test_words_of_a_class_have_similar_vectors():
 def test_labels_matter():
     shuffled = np.random.default_rng(0).permutation(LABELS).tolist()
     right, wrong = (
-        np.subtract(*mean_cosines(wc.pte(TEXTS, own, 10, min_docs=2, n_samples=50_000)))
-        for own in (LABELS, shuffled)
+        np.subtract(*mean_cosines(wc.pte(TEXTS, labels, 10, min_docs=2, n_samples=50_000)))
+        for labels in (LABELS, shuffled)
     )
     assert right > wrong + 0.1
 
@@ -206,12 +214,12 @@ def test_labels_matter():
 def test_the_same_seed_gives_the_same_bits_and_threads_change_nothing():
     options = {"n_dims": 6, "min_docs": 2, "n_samples": 5_000}
     expected = wc.pte(TEXTS, LABELS, **options)
-    for made in (
+    for vectors in (
         wc.pte(iter(TEXTS), LABELS, **options),
         wc.pte(TEXTS, LABELS, n_jobs=3, **options),
     ):
-        assert list(made.terms) == list(expected.terms)
-        np.testing.assert_array_equal(made.matrix, expected.matrix)
+        assert list(vectors.terms) == list(expected.terms)
+        np.testing.assert_array_equal(vectors.matrix, expected.matrix)
     other = wc.pte(TEXTS, LABELS, seed=1, **options)
     assert not np.allclose(other.matrix, expected.matrix, atol=1e-3)
 
@@ -224,11 +232,11 @@ def test_without_the_extension_vectors_are_the_same_to_rounding(monkeypatch):
 
 
 def test_by_default_edges_are_drawn_in_proportion_to_the_words_of_the_corpus():
-    seen = []
-    with wc.on_progress(lambda step, done, total: seen.append((step, done, total))):
+    reports = []
+    with wc.on_progress(lambda step, done, total: reports.append((step, done, total))):
         wc.pte(["moon sun moon", "sun"], ["a", "b"], 4, min_docs=1)
     n_samples = 4 * module.SAMPLES_PER_TOKEN
-    assert ("training vectors", n_samples, n_samples) in seen
+    assert ("training vectors", n_samples, n_samples) in reports
 
 
 def test_documents_without_labels_are_learned_from_too():
@@ -243,14 +251,14 @@ def test_documents_without_labels_are_learned_from_too():
 def test_labels_may_be_a_matrix_and_a_document_may_have_several():
     texts, labels = multilabel_corpus()
     classes = sorted(WORDS)
-    Y = np.array([[name in own for name in classes] for own in labels], int)
+    Y = np.array([[name in doc_labels for name in classes] for doc_labels in labels], int)
     options = {"n_dims": 5, "min_docs": 2, "n_samples": 2_000}
     np.testing.assert_array_equal(
         wc.pte(texts, labels, **options).matrix, wc.pte(texts, Y, **options).matrix
     )
 
 
-def test_empty_texts_and_texts_of_one_word_are_no_problem():
+def test_empty_texts_and_texts_of_one_word_are_accepted():
     vectors = wc.pte(["moon", "", "rose", "moon", "?"], ["a", "a", "b", "a", "b"], 4, min_docs=1)
     assert list(vectors.terms) == ["moon", "rose"]
     assert vectors.matrix.any()
@@ -276,7 +284,7 @@ def test_classifiers_read_the_vectors(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"n_dims": 0}, "n_dims is 0"),
         ({"n_dims": 2.5}, "n_dims is 2.5"),
@@ -298,13 +306,13 @@ def test_classifiers_read_the_vectors(name, tmp_path):
         ({"analyzer": "characters"}, "sequences of words"),
     ],
 )
-def test_options_are_checked(options, told):
-    with pytest.raises(wc.InputError, match=told):
+def test_options_are_checked(options, message):
+    with pytest.raises(wc.InputError, match=message):
         wc.pte(TEXTS, LABELS, **options)
 
 
 @pytest.mark.parametrize(
-    ("texts", "labels", "told"),
+    ("texts", "labels", "message"),
     [
         (["moon", "rose"], [[], []], "no class; expected at least two"),
         (["moon", "rose"], ["a", "a"], "only one class, 'a'"),
@@ -316,8 +324,8 @@ def test_options_are_checked(options, told):
         (["moon", "rose"], np.zeros((2, 2)), "no document that has a label has a term"),
     ],
 )
-def test_documents_that_cannot_be_learned_from_are_one_line(texts, labels, told):
-    with pytest.raises(wc.InputError, match=told):
+def test_documents_that_cannot_be_learned_from_give_one_line(texts, labels, message):
+    with pytest.raises(wc.InputError, match=message):
         wc.pte(texts, labels, 3, min_docs=1)
 
 
@@ -330,7 +338,7 @@ def test_a_wide_window_is_that_of_the_longest_text():
     )
 
 
-def test_vectors_that_grow_without_end_are_one_line():
+def test_vectors_that_overflow_give_one_line():
     options = {"learning_rate": 0.99, "n_negatives": 50, "n_samples": 20_000}
     with pytest.raises(wc.InputError, match="grew without end; lower learning_rate"):
         wc.pte(TEXTS, LABELS, 5, min_docs=2, **options)

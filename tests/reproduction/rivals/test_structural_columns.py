@@ -73,7 +73,8 @@ def test_the_most_discriminative_terms_are_chosen():
 
 
 def test_a_column_says_whether_a_document_has_the_term():
-    X, Y = to_sparse([[0.5, 0.0], [0.0, 2.0]]), to_sparse([[1.0], [0.0]])
+    X = to_sparse([[0.5, 0.0], [0.0, 2.0]])
+    Y = to_sparse([[1.0], [0.0]])
     assert append_presence(X, Y, [1]).toarray().tolist() == [[1, 0], [0, 1]]
 
 

@@ -45,7 +45,7 @@ def vectorizer(name="tf_ig", over_classes="max", min_docs=2):
 def test_it_equals_slow_loops(name, over_classes, texts, new):
     labels = [("x", "y", "z")[k % 3] for k in range(len(texts))]
     fitted = vectorizer(name, over_classes, min_docs=1).fit(texts, labels)
-    Y = [[float(label == each) for each in sorted(set(labels))] for label in labels]
+    Y = [[float(label == name) for name in sorted(set(labels))] for label in labels]
     correlation = getattr(reference, CORRELATIONS[name])
     joined = {"max": max, "sum": sum}[over_classes]
     terms = list(fitted.get_feature_names_out())
@@ -105,11 +105,12 @@ def test_svm_is_a_machine_on_these_weights():
 
 def test_factors_do_not_depend_on_how_many_terms_are_read_at_once(monkeypatch):
     generator = np.random.default_rng(0)
-    X, Y = generator.random((30, 40)) < 0.2, generator.random((30, 3)) < 0.4
+    X = generator.random((30, 40)) < 0.2
+    Y = generator.random((30, 3)) < 0.4
     counts = WordClassCounts.of(to_sparse(X.astype(float)), to_sparse(Y.astype(float)))
-    whole = term_factors(counts, "chi_square", "sum")
+    expected = term_factors(counts, "chi_square", "sum")
     monkeypatch.setattr(supervised_weighting, "_MAX_CELLS", 7)
-    np.testing.assert_array_equal(term_factors(counts, "chi_square", "sum"), whole)
+    np.testing.assert_array_equal(term_factors(counts, "chi_square", "sum"), expected)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Options of plans that classifiers do not have: which runs can be made with them, and how."""
+"""Options of plans that classifiers do not have, and the classifiers made with them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ RECORDED = "made by wordclass 0.1, and cannot be repeated by this version"
 
 
 def is_record(learner: str, variant: str, options: Mapping[str, Any]) -> bool:
-    """Return True if only version 0.1 could make such a run: its result is kept as a record.
+    """Return True if only version 0.1 can make a run, so that its result is a record.
 
     Structural columns can be repeated as columns of word-class vectors, but not beside tf-idf, and
     not with a weight that the search of `linear` chooses. Supervised weights can be repeated unless
@@ -28,7 +28,7 @@ def is_record(learner: str, variant: str, options: Mapping[str, Any]) -> bool:
 
 
 def make_classifier(name: str, **options: Any) -> Any:  # noqa: ANN401 - any classifier
-    """Return the classifier of a run, with rival methods in the place of options it has not.
+    """Return the classifier of a run, with rival methods for the options of `RIVAL_OPTIONS`.
 
     Raises
     ------
@@ -37,17 +37,24 @@ def make_classifier(name: str, **options: Any) -> Any:  # noqa: ANN401 - any cla
     """
     if is_record(name, str(options.get("features")), options):
         raise InputError(f"such a run was {RECORDED}")
-    own = {option: value for option, value in options.items() if option not in RIVAL_OPTIONS}
-    if str(own.get("weighting")) in CORRELATIONS:
-        own["weighting"] = SupervisedWeighting(own["weighting"], options.get("over_classes", "max"))
-    model = classifier(name, **own)
+    classifier_options = {
+        option: value for option, value in options.items() if option not in RIVAL_OPTIONS
+    }
+    weighting = classifier_options.get("weighting")
+    if str(weighting) in CORRELATIONS:
+        over_classes = options.get("over_classes", "max")
+        classifier_options["weighting"] = SupervisedWeighting(str(weighting), over_classes)
+    model = classifier(name, **classifier_options)
     if n_columns := options.get("structural_problems"):
-        wce = {**shared_options(model, WordClassEmbeddings), **_embedding_options(own)}
+        wce = {
+            **shared_options(model, WordClassEmbeddings),
+            **_embedding_options(classifier_options),
+        }
         model.set_params(wce=StructuralEmbeddings(**wce, structural_problems=n_columns))
     return model
 
 
 def _embedding_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the options of the word-class vectors of a run: a dict, unless they are defaults."""
+    """Return the options of the word-class vectors of a run."""
     wce = options.get("wce")
     return wce if isinstance(wce, Mapping) else {}

@@ -1,8 +1,8 @@
-"""Structural columns: how terms go with the presence of the most discriminative ones.
+"""Structural columns: correlations of terms with the presence of the most discriminative terms.
 
 In a binary task word-class vectors have one informative dimension. The paper proposes more of them,
 after the structural learning of Ando and Zhang: the presence of a discriminative term in a document
-is treated as one more class. The plan `binary` measures them; they did not help.
+is treated as one more class. In the plan `binary` they do not help.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,11 +33,12 @@ def find_discriminative_terms(X: Sparse, Y: Sparse, n_terms: int) -> list[int]:
     Y : sparse matrix of shape (n, m)
         Their labels.
     n_terms : int
+        Number of columns to return.
 
     Returns
     -------
     list of int
-        Best first; ties in the order of the columns.
+        Column numbers, best first. Ties are in the order of the columns.
     """
     counts = WordClassCounts.of(X, Y, information_gain.NEEDS)
     gain = term_factors(counts, "information_gain", "sum")
@@ -46,7 +47,7 @@ def find_discriminative_terms(X: Sparse, Y: Sparse, n_terms: int) -> list[int]:
 
 
 def append_presence(X: Sparse, Y: Sparse, columns: Sequence[int]) -> Sparse:
-    """Append one 0/1 column per chosen term to Y (n, m): whether the document has the term."""
+    """Append a 0/1 column per chosen term to Y (n, m): 1 if the document has the term."""
     presence = X[:, list(columns)].copy()
     presence.data = (presence.data != 0).astype(np.float64)
     return to_sparse(sparse.hstack([Y, presence]))
@@ -63,18 +64,20 @@ def with_structural_columns(
     Parameters
     ----------
     texts : iterable of str
+        The training texts.
     labels : iterable or matrix
-        In any form that `WordClassEmbeddings.fit` takes.
+        Labels in any form that `WordClassEmbeddings.fit` accepts.
     n_columns : int
-        How many columns to append.
+        Number of columns to append.
     **options
-        Of `DocumentVectorizer`: the same as those of the embeddings.
+        Options of `DocumentVectorizer`. They must be those of the embeddings.
 
     Returns
     -------
     Y : sparse matrix of shape (n, m + n_columns)
+        The labels with the appended columns.
     class_names : list of str
-        Names of its columns: the classes, as str, then "has TERM".
+        Names of the columns: the classes as str, then "has TERM".
 
     Examples
     --------
@@ -107,9 +110,9 @@ class StructuralEmbeddings(WordClassEmbeddings):
     Parameters
     ----------
     structural_problems : int, default=20
-        How many columns to append.
+        Number of columns to append.
     **options
-        Of `WordClassEmbeddings`.
+        Options of `WordClassEmbeddings`.
 
     Examples
     --------
@@ -122,7 +125,7 @@ class StructuralEmbeddings(WordClassEmbeddings):
     def fit(
         self, X: Iterable[str], y: Labels, *, class_names: Iterable[Label] | None = None
     ) -> Self:
-        """Learn the embeddings from labelled texts; see `WordClassEmbeddings.fit`."""
+        """Learn the embeddings from labelled texts, as `WordClassEmbeddings.fit` does."""
         texts = list(X)
         return super().fit(texts, self._extend(texts, y))
 
@@ -134,12 +137,12 @@ class StructuralEmbeddings(WordClassEmbeddings):
         return super().fit_transform(texts, self._extend(texts, y))
 
     def fit_folds(self, texts: Iterable[str], labels: Labels, folds: Ints) -> Floats32:
-        """Learn the embeddings and return those without each fold."""
+        """Learn the embeddings and return the vectors without each fold."""
         listed = list(texts)
         return super().fit_folds(listed, self._extend(listed, labels), folds)
 
     def _extend(self, texts: list[str], labels: Labels) -> EncodedLabels:
-        """Return the labels with structural columns behind the classes, best term first."""
+        """Append structural columns to the labels, best term first."""
         options = shared_options(self, DocumentVectorizer)
         Y, names = with_structural_columns(texts, labels, self.structural_problems, **options)
         return EncodedLabels(Codeframe(tuple(names), "multilabel"), Y)

@@ -1,4 +1,4 @@
-"""Supervised term weighting: a correlation with the classes stands in the place of idf.
+"""Supervised term weighting: a correlation with the classes replaces idf.
 
 Debole and Sebastiani (2003) use information gain and chi-square, Lan and others (2009) relevance
 frequency, Soucy and Mineau (2005) ConfWeight. The plan `rivals` measures them.
@@ -16,7 +16,7 @@ from wordclass.options import check_one_of
 from wordclass.text.vocabulary import Vocabulary
 from wordclass.text.weightings import tfidf
 
-# the names of plans and of the literature, and the correlation that each stands for
+# names of the literature, which plans use, and the correlation of each
 CORRELATIONS: Mapping[str, str] = {
     "tf_ig": "information_gain",
     "tf_chi": "chi_square",
@@ -25,7 +25,7 @@ CORRELATIONS: Mapping[str, str] = {
 }
 OVER_CLASSES: Mapping[str, Callable[..., Floats]] = {"max": np.max, "sum": np.sum}
 
-_MAX_CELLS = 1 << 22  # terms times classes that a correlation sees at a time
+_MAX_CELLS = 1 << 22  # terms times classes in one block
 
 
 def term_factors(counts: WordClassCounts, correlation: str, over_classes: str) -> Floats:
@@ -34,10 +34,11 @@ def term_factors(counts: WordClassCounts, correlation: str, over_classes: str) -
     Parameters
     ----------
     counts : WordClassCounts
-        With the sums that the correlation needs.
+        Counts with the sums that the correlation needs.
     correlation : str
-        A file name in `correlations/`.
+        The name of an entry in `correlations/`.
     over_classes : "max" or "sum"
+        How the correlations with all classes become one number.
     """
     correlate = catalogue.entry("correlations", correlation).correlate
     n_terms_per_block = max(1, _MAX_CELLS // max(counts.n_classes, 1))
@@ -50,7 +51,7 @@ def term_factors(counts: WordClassCounts, correlation: str, over_classes: str) -
 
 @dataclass(frozen=True)
 class SupervisedWeighting:
-    """A supervised weighting, for the option `weighting` of vectorizers and linear classifiers.
+    """Supervised weighting for the option `weighting` of vectorizers and linear classifiers.
 
     Training documents are weighted by the factors of all documents, their own labels included, as
     usual in the literature.
@@ -58,7 +59,7 @@ class SupervisedWeighting:
     Parameters
     ----------
     name : str
-        One of `CORRELATIONS`.
+        A name of `CORRELATIONS`.
     over_classes : "max" or "sum", default="max"
         Whether the factor of a term is its largest correlation with a class, or the sum of all.
 
@@ -86,13 +87,13 @@ class SupervisedWeighting:
 
 @dataclass(frozen=True, eq=False)
 class TermFactors:
-    """A weighting that multiplies damped counts by a fixed factor (v,) per term."""
+    """Weighting that multiplies damped counts by a fixed factor (v,) per term."""
 
     factors: Floats
 
     def __call__(self, occurrences: Sparse, vocabulary: Vocabulary) -> Sparse:
         """Return (1 + ln tf) times the factors, each row divided by its L2 norm.
 
-        A term whose factor is 0 has no weight, and a document without others has a row of zeros.
+        A term with a factor of 0 has no weight. A document with only such terms has a row of zeros.
         """
         return tfidf.weight(occurrences, replace(vocabulary, factors=self.factors))
