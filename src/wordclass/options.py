@@ -269,9 +269,13 @@ def _complete_docstring(estimator: type[WithOptions]) -> str:
     titles = [section.partition("\n---")[0] for section in sections]
     if "Parameters" in titles:
         return "\n\n".join(sections)
+    # in the order of the signature, where the fields of base classes come first
+    annotations = [vars(base).get("__annotations__", {}) for base in reversed(estimator.__mro__)]
+    names = dict.fromkeys(name for fields in annotations for name in fields)
     entries = [
-        option.document(name, getattr(estimator, name, None))
-        for name, option in estimator.options.items()
+        estimator.options[name].document(name, getattr(estimator, name, None))
+        for name in names
+        if name in estimator.options
     ]
     added = ["\n".join(["Parameters", "-" * len("Parameters"), *entries])]
     if "Attributes" not in titles:

@@ -31,7 +31,9 @@ def test_thresholds_come_from_scores_that_are_cross_fitted():
 
 
 def test_it_has_no_use_for_weights():
-    with pytest.raises(wc.InputError, match="'nearest' has no use for sample_weight"):
+    with pytest.raises(
+        wc.InputError, match="sample_weight has no effect on the classifier 'nearest'"
+    ):
         wc.classifier("nearest").fit(*corpus(), sample_weight=[1.0] * 60)
 
 

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import wordclass as wc
-from wordclass.classifiers import base, linear
-from wordclass.decision import scorers
+from wordclass.classifiers import linear
+from wordclass.decision import fitted_model, scorers
 from wordclass.decision.thresholds import best_thresholds
 from wordclass.linear import tree as class_tree
 from wordclass.linear.tree import (
@@ -404,7 +404,7 @@ def test_a_tree_without_probabilities_says_so():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hierarchy": ["space"]}, "hierarchy is a list; expected a mapping from child to parent"),
+        ({"hierarchy": ["space"]}, r"is \['space'\]; expected a mapping from child to parent"),
         ({"C": 0}, "C is 0; expected a number above 0"),
         ({"hierarchy": {"space": "all"}}, "the class 'garden' is not in the hierarchy"),
     ],
@@ -464,7 +464,7 @@ def test_labels_are_given_some_texts_at_a_time(monkeypatch):
         model = wc.classifier("linear", classes="tree").fit(texts, given)
         together = model.predict(texts)
         with monkeypatch.context() as patch:
-            patch.setattr(base, "MAX_BLOCK_SCORES", 36)
+            patch.setattr(fitted_model, "MAX_BLOCK_SCORES", 36)
             patch.setattr(scorers, "MAX_BLOCK_SCORES", 36)
             np.testing.assert_array_equal(np.array(model.predict(texts), object), together)
         assert len(model.predict([])) == 0

@@ -36,7 +36,6 @@ from wordclass.engines.tasks import Engine
 from wordclass.errors import InputError
 from wordclass.options import check_scores
 from wordclass.storage import files
-from wordclass.text.analyzer import Analyze
 from wordclass.text.spool import spool_corpus
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
 
@@ -361,11 +360,11 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
         (['apple', 'sky'], (2, 2))
         """
         check_is_fitted(self)
-        return self._fitted_model.explain(text, self._new_analyzer)
+        return self._fitted_model.explain(text, self._new_vectorizer().build_analyzer)
 
-    def _new_analyzer(self) -> Analyze:
-        """Return an analyzer with the options of the classifier."""
-        return DocumentVectorizer(**shared_options(self, DocumentVectorizer)).build_analyzer()
+    def _new_vectorizer(self, **changes: Any) -> DocumentVectorizer:  # noqa: ANN401
+        """Return an unfitted vectorizer with the options of the classifier and some changes."""
+        return DocumentVectorizer(**shared_options(self, DocumentVectorizer) | changes)
 
 
 def own_embeddings(classifier: Any) -> WordClassEmbeddings | None:  # noqa: ANN401 - one with `wce`

@@ -218,7 +218,7 @@ class FastTextClassifier(TextClassifier):
         if embeddings is not None:
             embeddings.fit(documents.texts, documents.labels)
         taught = documents.part(rows[np.diff(documents.labels.Y.indptr)[rows] > 0])
-        analyze = self._new_analyzer()
+        analyze = self._new_vectorizer().build_analyzer()
         words, doc_freq, occurrences = self._counted(taught.texts, analyze)
         E = self._given(words, doc_freq, len(taught.texts), embeddings)
         initial = None if E is None else _starts(E, words)
@@ -304,7 +304,7 @@ class FastTextClassifier(TextClassifier):
         self._check_options()
         self.scorer_ = WordAverage.from_state(
             state,
-            self._new_analyzer(),
+            self._new_vectorizer().build_analyzer(),
             self.n_jobs,
             is_single_label=not self.codeframe_.is_multilabel,
         )
