@@ -293,6 +293,8 @@ def _split_docstring(described: type) -> list[str]:
 
 
 def _quote(value: object) -> str:
+    if isinstance(value, type):
+        return value.__name__
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 

@@ -8,17 +8,14 @@ from hypothesis import strategies as st
 from nasty_documents import documents
 from sklearn.feature_extraction.text import CountVectorizer
 
-from wordclass import InputError
-from wordclass.text.analyzer import Analyzer, CharacterAnalyzer, choose_analyzer
+import wordclass as wc
+from wordclass.text.analyzer import Analyzer, CharacterAnalyzer
 
 TEXTS = st.text(alphabet=st.sampled_from("aAbé1 2.,-_'İΣς\n\u2028٣ﬀ\ud800ß")) | st.text()
 
 
 def make_analyzer(**options):
-    return choose_analyzer(
-        options.pop("analyzer", None),
-        **{"ngrams": (1, 1), "stop_words": None, "mask_numbers": True, **options},
-    )
+    return wc.DocumentVectorizer(**options).build_analyzer()
 
 
 @given(text=TEXTS)
@@ -92,8 +89,8 @@ def test_an_analyzer_can_be_pickled_after_use():
         ({"strip_accents": "yes"}, "strip_accents is 'yes'"),
         ({"token_pattern": "("}, "is not a valid regular expression"),
         ({"token_pattern": "(a)(b)"}, "more than one capturing group"),
-        ({"analyzer": "word"}, "analyzer is 'word'; expected 'characters', a function from str"),
-        ({"analyzer": 5}, "analyzer is 5; expected 'characters', a function from str"),
+        ({"analyzer": "word"}, "analyzer is 'word'; expected 'characters', a function from a text"),
+        ({"analyzer": 5}, "analyzer is 5; expected 'characters', a function from a text"),
         ({"analyzer": ["characters"]}, "analyzer is ['characters']; expected 'characters'"),
         ({"analyzer": "characters", "stop_words": ["a"]}, "do not apply to analyzer='characters'"),
         ({"analyzer": "characters", "ngrams": (2, 1001)}, "ngrams is (2, 1001)"),
@@ -103,7 +100,7 @@ def test_an_analyzer_can_be_pickled_after_use():
     ],
 )
 def test_invalid_options_are_refused(options, message):
-    with pytest.raises(InputError, match=re.escape(message)):
+    with pytest.raises(wc.InputError, match=re.escape(message)):
         make_analyzer(**options)
 
 
@@ -138,9 +135,8 @@ def test_the_span_of_a_token_refers_to_the_raw_text():
 
 @pytest.mark.parametrize("name", ["mask_numbers", "lowercase"])
 def test_a_flag_that_is_not_boolean_is_refused(name):
-    options = {"ngrams": (1, 1), "stop_words": None, "mask_numbers": True, name: "maybe"}
-    with pytest.raises(InputError, match=f"{name} is 'maybe'; expected True or False"):
-        choose_analyzer(None, **options)
+    with pytest.raises(wc.InputError, match=f"{name} is 'maybe'; expected True or False"):
+        make_analyzer(**{name: "maybe"})
 
 
 # --- n-grams of characters ---------------------------------------------------------------------
