@@ -1,4 +1,4 @@
-"""Training from texts on disk: the same model as from texts in memory."""
+"""Training from texts on disk gives the same model as training from texts in memory."""
 
 import mmap
 import signal
@@ -16,36 +16,38 @@ from wordclass.corpus.splits import Holdout
 from wordclass.text.spool import spool_corpus
 
 CLUSTERS = pytest.mark.xdist_group("clusters")
-AWKWARD = ["", "é", "\ud800 lone", "a\nb", "moon " * 5000]
+UNUSUAL_TEXTS = ["", "é", "\ud800 lone", "a\nb", "moon " * 5000]
 
 
-def on_disk(tmp_path, texts, labels, n_parts, engine):
-    parts = wc.ShardedCorpus.of(write_parts(tmp_path / "parts", texts, labels, n_parts))
+def spool(tmp_path, texts, labels, n_shards, engine):
+    sharded = wc.ShardedCorpus.of(write_parts(tmp_path / "shards", texts, labels, n_shards))
     (tmp_path / "spool").mkdir()
-    return spool_corpus(parts, engine, tmp_path / "spool")
+    return spool_corpus(sharded, engine, tmp_path / "spool")
 
 
-def test_texts_on_disk_are_the_texts(tmp_path):
-    texts = [*AWKWARD, *corpus(20)[0]]
+def test_texts_on_disk_equal_the_texts_of_the_corpus(tmp_path):
+    texts = [*UNUSUAL_TEXTS, *corpus(20)[0]]
     labels = ["a", "b"] * 12 + ["a"]
-    found, encoded, seen = on_disk(tmp_path, texts, labels, 4, wc.engine("in_sequence"))
-    assert list(found) == texts
-    assert [found[k] for k in range(25)] == texts
-    assert (found[3:20:4], found[-1], len(found)) == (texts[3:20:4], texts[-1], 25)
+    spooled, encoded, summary = spool(tmp_path, texts, labels, 4, wc.engine("in_sequence"))
+    assert list(spooled) == texts
+    assert [spooled[k] for k in range(25)] == texts
+    assert (spooled[3:20:4], spooled[-1], len(spooled)) == (texts[3:20:4], texts[-1], 25)
     assert encoded.codeframe.kind == "single"
     assert encoded.codeframe.to_labels(encoded.Y.toarray() > 0).tolist() == labels
-    assert seen.n_docs == 25
+    assert summary.n_docs == 25
     with pytest.raises(IndexError):
-        found[25]
+        spooled[25]
 
 
 @pytest.mark.parametrize("weighting", ["tfidf", "count"])
-def test_x_is_that_of_texts_in_memory_and_is_mapped(tmp_path, weighting):
+def test_the_matrix_of_spooled_texts_is_mapped_and_equals_that_in_memory(tmp_path, weighting):
     texts, labels = corpus(90)
-    found, _, _ = on_disk(tmp_path, texts, labels, 7, wc.engine("processes", n_workers=2))
-    whole, mapped = (wc.DocumentVectorizer(min_docs=2, weighting=weighting) for _ in range(2))
-    expected, X = whole.fit_transform(texts), mapped.fit_transform(found)
-    assert mapped.vocabulary_.agrees_with(whole.vocabulary_)
+    spooled, _, _ = spool(tmp_path, texts, labels, 7, wc.engine("processes", n_workers=2))
+    in_memory = wc.DocumentVectorizer(min_docs=2, weighting=weighting)
+    on_disk = wc.DocumentVectorizer(min_docs=2, weighting=weighting)
+    expected = in_memory.fit_transform(texts)
+    X = on_disk.fit_transform(spooled)
+    assert on_disk.vocabulary_.agrees_with(in_memory.vocabulary_)
     np.testing.assert_array_equal(X.toarray(), expected.toarray())
     for values in (X.data, X.indices):
         while isinstance(values, np.ndarray):
@@ -66,42 +68,43 @@ def test_x_is_that_of_texts_in_memory_and_is_mapped(tmp_path, weighting):
         pytest.param("spark", marks=CLUSTERS),
     ],
 )
-def test_an_engine_trains_the_model_of_all_texts_at_once(name, engine_named, tmp_path):
+def test_an_engine_trains_the_same_model_as_fit(name, engine_named, tmp_path):
     texts, labels = multilabel_corpus(150)
     options = {"block_weight": 0.1, "C": 1.0, "shrinkage": 5.0, "characters": None}
     options |= {"ngrams": (1, 1)}
-    parts = write_parts(tmp_path / "parts", texts, labels, 6)
-    whole = wc.classifier("linear", **options).fit(texts, labels)
+    shards = write_parts(tmp_path / "shards", texts, labels, 6)
+    expected = wc.classifier("linear", **options).fit(texts, labels)
+    model = wc.classifier("linear", **options)
     with engine_named(name) as engine:
-        found = wc.classifier("linear", **options).fit_parts(parts, engine=engine, folder=tmp_path)
-    np.testing.assert_array_equal(found.class_scores(texts), whole.class_scores(texts))
-    np.testing.assert_array_equal(found.thresholds_, whole.thresholds_)
-    assert found.training_.fingerprint == whole.training_.fingerprint
-    assert [path.name for path in tmp_path.iterdir()] == ["parts"]  # nothing is left
+        model.fit_parts(shards, engine=engine, folder=tmp_path)
+    np.testing.assert_array_equal(model.class_scores(texts), expected.class_scores(texts))
+    np.testing.assert_array_equal(model.thresholds_, expected.thresholds_)
+    assert model.training_.fingerprint == expected.training_.fingerprint
+    assert [path.name for path in tmp_path.iterdir()] == ["shards"]  # temporary files are removed
 
 
 @pytest.mark.parametrize("name", ["linear", "svm", "nearest"])
-def test_every_search_inside_a_fit_works_from_disk(name, tmp_path):
+def test_searches_inside_a_fit_work_from_disk(name, tmp_path):
     texts, labels = corpus(60)
-    parts = write_parts(tmp_path / "parts", texts, labels, 4)
-    whole = wc.classifier(name).fit(texts, labels)
-    found = wc.classifier(name).fit_parts(parts)
-    np.testing.assert_array_equal(found.predict_proba(texts), whole.predict_proba(texts))
+    shards = write_parts(tmp_path / "shards", texts, labels, 4)
+    expected = wc.classifier(name).fit(texts, labels)
+    model = wc.classifier(name).fit_parts(shards)
+    np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
 
 
-def test_documents_kept_aside_are_left_out(tmp_path):
+def test_held_out_documents_are_not_used(tmp_path):
     texts, labels = corpus(120)
-    aside = Holdout(0.3, 1)
-    is_aside = aside.contains(texts)
-    parts = write_parts(tmp_path / "parts", texts, labels, 4)
-    kept = [[each for each, out in zip(given, is_aside, strict=True) if not out]
-            for given in (texts, labels)]  # fmt: skip
-    whole = wc.classifier("nearest").fit(*kept)
-    found = wc.classifier("nearest").fit_parts(parts, aside=aside)
-    np.testing.assert_array_equal(found.class_scores(texts), whole.class_scores(texts))
+    holdout = Holdout(0.3, 1)
+    is_held_out = holdout.contains(texts)
+    shards = write_parts(tmp_path / "shards", texts, labels, 4)
+    training_texts = [text for text, out in zip(texts, is_held_out, strict=True) if not out]
+    training_labels = [label for label, out in zip(labels, is_held_out, strict=True) if not out]
+    expected = wc.classifier("nearest").fit(training_texts, training_labels)
+    model = wc.classifier("nearest").fit_parts(shards, aside=holdout)
+    np.testing.assert_array_equal(model.class_scores(texts), expected.class_scores(texts))
 
 
-KILLED = """
+KILLED_TRAINING = """
 import sys
 sys.path.insert(0, sys.argv[3])
 import wordclass as wc
@@ -111,14 +114,15 @@ wc.classifier("nearest", analyzer=doomed).fit_parts(sys.argv[1], folder=sys.argv
 """
 
 
-def test_what_a_killed_training_left_is_removed_by_the_next(tmp_path):
+def test_files_of_a_killed_training_are_removed_by_the_next_one(tmp_path):
     texts, labels = corpus(30)
     texts[20] += " doomed"
-    parts, place = write_parts(tmp_path / "parts", texts, labels, 3), tmp_path / "place"
-    place.mkdir()
+    shards = write_parts(tmp_path / "shards", texts, labels, 3)
+    folder = tmp_path / "folder"
+    folder.mkdir()
     tests = Path(__file__).parents[1]
-    command = [sys.executable, "-c", KILLED, str(parts), str(place), str(tests)]
+    command = [sys.executable, "-c", KILLED_TRAINING, str(shards), str(folder), str(tests)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert len([*place.glob(".wordclass-scratch.*")]) == 1
-    wc.classifier("nearest").fit_parts(parts, folder=place)
-    assert [path.name for path in place.iterdir()] == ["journal"]
+    assert len([*folder.glob(".wordclass-scratch.*")]) == 1
+    wc.classifier("nearest").fit_parts(shards, folder=folder)
+    assert [path.name for path in folder.iterdir()] == ["journal"]

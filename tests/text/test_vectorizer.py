@@ -19,13 +19,13 @@ WORDS = st.sampled_from(["apple", "pear", "fig", "plum", "and", "the", "Éclair"
 TEXTS = st.lists(st.lists(WORDS, max_size=9).map(" ".join), min_size=2, max_size=12)
 
 
-def difference(one, other):
+def max_difference(one, other):
     return abs(one - other).max() if one.shape == other.shape and one.nnz + other.nnz else 0.0
 
 
 @pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize(
-    ("ours", "theirs"),
+    ("options", "options_of_scikit_learn"),
     [
         ({}, {}),
         ({"ngrams": (1, 2)}, {"ngram_range": (1, 2)}),
@@ -38,9 +38,9 @@ def difference(one, other):
     ],
 )
 @given(texts=TEXTS)
-def test_tfidf_equals_that_of_scikit_learn(ours, theirs, texts):
-    vectorizer = wc.DocumentVectorizer(**{"min_docs": 1, "mask_numbers": False, **ours})
-    peer = TfidfVectorizer(**{"sublinear_tf": True, **theirs})
+def test_tfidf_equals_scikit_learn(options, options_of_scikit_learn, texts):
+    vectorizer = wc.DocumentVectorizer(**{"min_docs": 1, "mask_numbers": False, **options})
+    peer = TfidfVectorizer(**{"sublinear_tf": True, **options_of_scikit_learn})
     try:
         expected = peer.fit_transform(texts)
     except ValueError:
@@ -48,13 +48,13 @@ def test_tfidf_equals_that_of_scikit_learn(ours, theirs, texts):
             vectorizer.fit_transform(texts)
         return
     X = vectorizer.fit_transform(texts)
-    assert difference(X, expected) < 1e-6
+    assert max_difference(X, expected) < 1e-6
     assert X.dtype == expected.dtype
     assert X.has_sorted_indices
     assert list(vectorizer.get_feature_names_out()) == list(peer.get_feature_names_out())
-    new = ["apple pear pear and unknown", ""]
-    assert difference(vectorizer.transform(new), peer.transform(new)) < 1e-6
-    assert difference(vectorizer.transform(texts), X) == 0
+    new_texts = ["apple pear pear and unknown", ""]
+    assert max_difference(vectorizer.transform(new_texts), peer.transform(new_texts)) < 1e-6
+    assert max_difference(vectorizer.transform(texts), X) == 0
 
 
 SCRIPTS = [
@@ -76,67 +76,68 @@ SCRIPTS = [
 @pytest.mark.untraced  # with every line traced it takes twice as long
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("ngrams", [(2, 5), (1, 1), (1, 4), (3, 16), (2, 18)])
-def test_characters_equal_char_wb_of_scikit_learn_in_every_script(ngrams, lowercase):
+def test_character_ngrams_equal_char_wb_of_scikit_learn_in_every_script(ngrams, lowercase):
     options = {"analyzer": "characters", "ngrams": ngrams, "lowercase": lowercase}
     vectorizer = wc.DocumentVectorizer(min_docs=1, **options)
     peer = TfidfVectorizer(
         analyzer="char_wb", ngram_range=ngrams, sublinear_tf=True, lowercase=lowercase
     )
-    X, expected = vectorizer.fit_transform(SCRIPTS), peer.fit_transform(SCRIPTS)
+    X = vectorizer.fit_transform(SCRIPTS)
+    expected = peer.fit_transform(SCRIPTS)
     assert list(vectorizer.get_feature_names_out()) == list(peer.get_feature_names_out())
-    assert difference(X, expected) < 1e-12
+    assert max_difference(X, expected) < 1e-12
     for texts in (SCRIPTS[::-1], ["a quick 日本 fox", "never ๆ seen"]):
-        assert difference(vectorizer.transform(texts), peer.transform(texts)) < 1e-12
+        assert max_difference(vectorizer.transform(texts), peer.transform(texts)) < 1e-12
 
 
-def test_characters_equal_char_wb_of_scikit_learn_on_a_corpus(shared_data):
+def test_character_ngrams_equal_char_wb_of_scikit_learn_on_a_corpus(shared_data):
     texts = wc.read_corpus(shared_data("banking77.jsonl.zst"), split="train").texts
     options = {"analyzer": "characters", "ngrams": (2, 5), "min_docs": 1}
     X = wc.DocumentVectorizer(**options).fit_transform(texts)
     peer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
-    assert difference(X, peer.fit_transform(texts)) < 1e-12
+    assert max_difference(X, peer.fit_transform(texts)) < 1e-12
 
 
 @given(texts=TEXTS)
-def test_count_and_binary_equal_those_of_scikit_learn(texts):
+def test_count_and_binary_weights_equal_scikit_learn(texts):
     texts = ["apple", *texts]
     for weighting, peer in (
         ("count", CountVectorizer()),
         ("binary", CountVectorizer(binary=True)),
     ):
         X = wc.DocumentVectorizer(weighting=weighting, min_docs=1).fit_transform(texts)
-        assert difference(X, peer.fit_transform(texts)) == 0
+        assert max_difference(X, peer.fit_transform(texts)) == 0
 
 
-def test_the_most_frequent_terms_are_kept():
+def test_max_terms_selects_the_most_frequent_terms():
     texts = ["bb aa cc", "bb cc dd bb", "bb aa dd ee"]
     vectorizer = wc.DocumentVectorizer(min_docs=1, max_terms=2).fit(texts)
     assert list(vectorizer.get_feature_names_out()) == ["aa", "bb"]
 
 
-def test_a_weighting_of_the_users_is_used_and_checked():
+def test_a_user_defined_weighting_is_used_and_checked():
     def doubled(occurrences, vocabulary):
         return occurrences * 2.0
 
     X = wc.DocumentVectorizer(weighting=doubled, min_docs=1).fit_transform(["aa bb aa"])
     assert X.toarray().tolist() == [[4, 2]]
-    for wrong, message in (
+    for weighting, message in (
         (lambda occurrences, _: occurrences[:, :1], "expected"),
         (lambda occurrences, _: occurrences * np.nan, "NaN"),
         (lambda occurrences, _: None, "NoneType"),
     ):
         with pytest.raises(wc.InputError, match=message):
-            wc.DocumentVectorizer(weighting=wrong, min_docs=1).fit(["aa bb"])
+            wc.DocumentVectorizer(weighting=weighting, min_docs=1).fit(["aa bb"])
 
 
-def test_it_has_the_manners_of_a_transformer():
+def test_the_vectorizer_follows_the_scikit_learn_api():
     texts, labels = corpus()
     vectorizer = wc.DocumentVectorizer(ngrams=(1, 2))
     assert clone(vectorizer).get_params() == vectorizer.get_params()
     with pytest.raises(NotFittedError):
         vectorizer.transform(texts)
     X = vectorizer.fit(iter(texts)).transform(texts)
-    assert difference(pickle.loads(pickle.dumps(vectorizer)).transform(texts), X) == 0
+    assert max_difference(pickle.loads(pickle.dumps(vectorizer)).transform(texts), X) == 0
     assert isinstance(X, sparse.csr_matrix)
     pipeline = make_pipeline(wc.DocumentVectorizer(), LogisticRegression()).fit(texts, labels)
     assert pipeline.score(texts, labels) > 0.9
@@ -163,31 +164,32 @@ def test_the_vocabulary_is_a_mapping_from_term_to_column():
     ],
 )
 @pytest.mark.parametrize("n_classes", [0, 1, 3, 35])
-def test_weighted_sums_are_x_times_weights(options, n_classes):
+def test_weighted_sums_equal_the_matrix_product(options, n_classes):
     texts = [*corpus()[0], *documents(200, 0), "apple " * 300 + "pear fig", ""] * 2
     vectorizer = wc.DocumentVectorizer(min_docs=1, **options).fit(texts[::2])
     generator = np.random.default_rng(0)
     weights = generator.normal(size=(len(vectorizer.vocabulary_), n_classes)).astype(np.float32)
     intercept = generator.normal(size=n_classes).astype(np.float32)
-    made = vectorizer.weighted_sums(texts, weights, intercept)
-    assert made.dtype == np.float32
+    sums = vectorizer.weighted_sums(texts, weights, intercept)
+    assert sums.dtype == np.float32
     np.testing.assert_allclose(
-        made, vectorizer.transform(texts) @ weights.astype(np.float64) + intercept, atol=1e-5
+        sums, vectorizer.transform(texts) @ weights.astype(np.float64) + intercept, atol=1e-5
     )
     vectorizer.n_jobs = 3
-    np.testing.assert_array_equal(vectorizer.weighted_sums(texts, weights, intercept), made)
-    alone = [vectorizer.weighted_sums([text], weights, intercept)[0] for text in texts[:40]]
-    np.testing.assert_array_equal(alone, made[:40])
+    np.testing.assert_array_equal(vectorizer.weighted_sums(texts, weights, intercept), sums)
+    single_sums = [vectorizer.weighted_sums([text], weights, intercept)[0] for text in texts[:40]]
+    np.testing.assert_array_equal(single_sums, sums[:40])
 
 
-def test_weighted_sums_are_made_of_tfidf_and_our_own_terms_only():
-    texts, nothing = ["apple pear", "apple"], np.zeros(2, np.float32)
+def test_weighted_sums_need_tfidf_and_a_natively_supported_analyzer():
+    texts = ["apple pear", "apple"]
+    intercept = np.zeros(2, np.float32)
     for options in ({"weighting": "count"}, {"analyzer": str.split}, {"token_pattern": r"\w+"}):
         vectorizer = wc.DocumentVectorizer(min_docs=1, **options).fit(texts)
-        assert vectorizer.weighted_sums(texts, np.ones((2, 2), np.float32), nothing) is None
+        assert vectorizer.weighted_sums(texts, np.ones((2, 2), np.float32), intercept) is None
 
 
-def test_no_texts_transform_to_no_rows():
+def test_transform_of_no_texts_gives_no_rows():
     assert wc.DocumentVectorizer(min_docs=1).fit(["aa"]).transform([]).shape == (0, 1)
 
 
@@ -204,17 +206,17 @@ def test_no_texts_transform_to_no_rows():
         (["aa", float("nan")], "text 1 is a float"),
     ],
 )
-def test_texts_that_cannot_be_used_are_refused(texts, message):
+def test_invalid_texts_are_refused(texts, message):
     with pytest.raises(wc.InputError, match=message):
         wc.DocumentVectorizer().fit(texts)
 
 
-def test_an_unknown_weighting_lists_the_known_ones():
+def test_the_error_of_an_unknown_weighting_lists_the_known_ones():
     with pytest.raises(wc.InputError, match=r"expected one of binary, bm25, count, tfidf"):
         wc.DocumentVectorizer(weighting="tfdif", min_docs=1).fit(["aa"])
 
 
-def test_the_vocabularies_of_the_paper_are_found(shared_data):
+def test_vocabularies_have_the_sizes_of_the_paper(shared_data):
     for name, n_terms in (
         ("20ng_bydate_stripped.jsonl.zst", 17_184),
         ("reuters21578_modapte.jsonl.zst", 8_257),
@@ -225,7 +227,7 @@ def test_the_vocabularies_of_the_paper_are_found(shared_data):
 
 
 class ShareOfFirstClass:
-    """A weighting that learns from labels: the share of a term's documents in the first class."""
+    """Weighting that learns from labels: the share of a term's documents in the first class."""
 
     def fit(self, occurrences, Y):
         in_class = Y[:, [0]].T @ (occurrences > 0)
@@ -237,13 +239,14 @@ class ShareOfFirstClass:
 
 
 def test_a_weighting_may_learn_from_labels():
-    texts, labels = ["aa bb", "aa", "bb bb", "cc"], ["x", "x", "y", "y"]
+    texts = ["aa bb", "aa", "bb bb", "cc"]
+    labels = ["x", "x", "y", "y"]
     weighting = ShareOfFirstClass()
     vectorizer = wc.DocumentVectorizer(weighting=weighting, min_docs=1)
     expected = [[1, 0.5, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]]
     assert vectorizer.fit_transform(texts, labels).toarray().tolist() == expected
     assert vectorizer.transform(texts).toarray().tolist() == expected
-    assert not hasattr(weighting, "shares")  # what was given is not changed
+    assert not hasattr(weighting, "shares")  # the given object is not changed
     assert vectorizer.__sklearn_tags__().target_tags.required
     assert not wc.DocumentVectorizer().__sklearn_tags__().target_tags.required
     again = clone(vectorizer).fit(texts, [[label] for label in labels])
@@ -267,12 +270,12 @@ def test_a_weighting_may_learn_from_labels():
         ),
     ],
 )
-def test_a_weighting_that_learns_from_labels_needs_some(use, message):
+def test_a_weighting_that_learns_from_labels_is_refused_without_labels(use, message):
     with pytest.raises(wc.InputError, match=message):
         use(wc.DocumentVectorizer(weighting=ShareOfFirstClass(), min_docs=1))
 
 
-def test_it_is_refused_for_a_corpus_in_parts(tmp_path):
+def test_a_weighting_that_learns_from_labels_is_refused_for_a_sharded_corpus(tmp_path):
     path = tmp_path / "docs.csv"
     path.write_text("text,label\naa bb,x\nbb cc,y\n" * 4, encoding="utf-8")
     for name in ("svm", "linear"):

@@ -123,11 +123,11 @@ def count_terms(documents):
 
 @given(shards=TERMS_OF_SHARDS)
 def test_counts_of_shards_add_up(shards):
-    whole = count_terms([document for shard in shards for document in shard])
+    expected = count_terms([document for shard in shards for document in shard])
     total = functools.reduce(operator.add, map(count_terms, shards))
-    assert (total.terms, total.n_docs) == (whole.terms, whole.n_docs)
-    np.testing.assert_array_equal(total.doc_freq, whole.doc_freq)
-    np.testing.assert_array_equal(total.term_freq, whole.term_freq)
+    assert (total.terms, total.n_docs) == (expected.terms, expected.n_docs)
+    np.testing.assert_array_equal(total.doc_freq, expected.doc_freq)
+    np.testing.assert_array_equal(total.term_freq, expected.term_freq)
     assert total.doc_freq.dtype == total.term_freq.dtype == np.int64
 
 

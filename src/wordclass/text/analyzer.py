@@ -269,7 +269,7 @@ def choose_analyzer(
         if stop_word_set or ngram_sizes != (1, 1):
             raise InputError(
                 "ngrams and stop_words do not apply to a user-defined analyzer",
-                hint="leave them out, and return the terms as they are to be counted",
+                hint="leave them out, and return the terms in the form to count",
             )
         return analyzer
     if analyzer == CHARACTERS:

@@ -1,7 +1,7 @@
-"""The texts of a corpus in parts, spooled to disk once, and X made of them by an engine.
+"""Texts of a sharded corpus, copied to disk once, from which an engine makes X.
 
-What learns from texts that are not in memory reads them here: one after the other, some of them, or
-part by part on the workers of an engine. The folder must be one that these reach.
+A learner reads texts that do not fit into memory from here: one after the other, by number, or
+shard by shard on the workers of an engine. The workers must be able to access the folder.
 """
 
 import shutil
@@ -28,19 +28,28 @@ from wordclass.storage import files
 from wordclass.text import counting
 from wordclass.text.vocabulary import TermCounts
 
-_BLOCK = 4096  # texts that are worked on at a time
+_BLOCK_TEXTS = 4096  # read at a time
+_COPY_BYTES = 1 << 22  # copied at a time
 
 
 @dataclass(frozen=True)
-class SpooledPart:
-    """Some texts in a file: their bytes, one after the other, and in another where each ends."""
+class SpooledShard:
+    """Texts in a file of concatenated bytes. A second file has the end of each text.
+
+    Parameters
+    ----------
+    path : str
+        File with the bytes. The second file has the name `<path>.ends.npy`.
+    n_docs : int
+        Number of texts.
+    """
 
     path: str
     n_docs: int
 
     def texts(self, start: int = 0, end: int | None = None) -> list[str]:
-        """Read texts by their numbers."""
-        content, ends = _mapped(self.path)
+        """Read the texts with numbers from `start` up to, but not including, `end`."""
+        content, ends = _map_file(self.path)
         bounds = ends[start : (self.n_docs if end is None else end) + 1].tolist()
         return [
             bytes(content[first:last]).decode("utf-8", "surrogatepass")
@@ -48,250 +57,311 @@ class SpooledPart:
         ]
 
     def blocks(self) -> Iterator[list[str]]:
-        """Read all of them, a few thousand at a time."""
-        for start in range(0, self.n_docs, _BLOCK):
-            yield self.texts(start, min(start + _BLOCK, self.n_docs))
+        """Read all texts, a few thousand at a time."""
+        for start in range(0, self.n_docs, _BLOCK_TEXTS):
+            yield self.texts(start, min(start + _BLOCK_TEXTS, self.n_docs))
 
 
 @lru_cache(maxsize=4)
-def _mapped(path: str) -> tuple[Any, Ints]:
+def _map_file(path: str) -> tuple[Any, Ints]:
+    """Return the mapped bytes of all texts and the end of each text."""
     ends: Ints = np.load(f"{path}.ends.npy")
     content: Any = np.memmap(path, np.uint8, "r") if ends[-1] else np.zeros(0, np.uint8)
     return content, ends
 
 
-def _bytes_of(mapped: tuple[Any, Ints], place: int) -> bytes:
+def _get_bytes(mapped_file: tuple[Any, Ints], number: int) -> bytes:
     """Return a text of a mapped file in UTF-8."""
-    content, ends = mapped
-    return bytes(content[ends[place] : ends[place + 1]])
+    content, ends = mapped_file
+    return bytes(content[ends[number] : ends[number + 1]])
 
 
-def _write_part(path: Path, texts: Iterable[bytes]) -> SpooledPart:
-    """Write texts in UTF-8 to a file, and where each ends to another."""
+def _write_shard(path: Path, texts: Iterable[bytes]) -> SpooledShard:
+    """Write texts in UTF-8 to a file, and their ends to another."""
     lengths = [0]
     with files.open_for_writing(path) as stream:
         for text in texts:
             lengths.append(stream.write(text))
     with files.open_for_writing(Path(f"{path}.ends.npy")) as stream:
         np.save(stream, np.array([*accumulate(lengths)], np.int64))
-    return SpooledPart(str(path), len(lengths) - 1)
+    return SpooledShard(str(path), len(lengths) - 1)
 
 
 @dataclass
-class Spooled:
-    """What came of spooling parts: the files, the labels of each, and what was seen; adds up."""
+class SpooledCorpus:
+    """Result of spooling consecutive shards. Results add up.
 
-    parts: list[SpooledPart]
+    Parameters
+    ----------
+    shards : list of SpooledShard
+        The files.
+    labels : list of EncodedLabels
+        Labels of the texts, block by block.
+    summary : ReadSummary
+        Facts about the records that were read.
+    """
+
+    shards: list[SpooledShard]
     labels: list[EncodedLabels]
-    seen: ReadSummary
+    summary: ReadSummary
 
-    def __add__(self, other: "Spooled") -> "Spooled":
-        labels = self.labels + other.labels
-        return Spooled(self.parts + other.parts, labels, self.seen + other.seen)
+    def __add__(self, other: "SpooledCorpus") -> "SpooledCorpus":
+        return SpooledCorpus(
+            self.shards + other.shards, self.labels + other.labels, self.summary + other.summary
+        )
 
 
 @dataclass
-class SpoolParts:
-    """Writes the texts of consecutive parts to files, and keeps their labels.
+class SpoolShards:
+    """Task of an engine that writes the texts of shards to files and collects their labels.
 
     Parameters
     ----------
     corpus : ShardedCorpus
-        Without its parts.
+        The corpus, without its shards.
     folder : str
-        Where the files go.
-    aside : Holdout, optional
-        What is to be kept aside, and so left out.
+        Folder of the new files.
+    holdout : Holdout, optional
+        Rule for the documents to leave out.
     """
 
     corpus: ShardedCorpus
     folder: str
-    aside: Holdout | None = None
+    holdout: Holdout | None = None
 
-    def __call__(self, items: Iterable[tuple[int, Any]]) -> Spooled:
-        """Spool some parts."""
-        return tree_sum((self._of_part(number, item) for number, item in items), add)
+    def __call__(self, items: Iterable[tuple[int, Any]]) -> SpooledCorpus:
+        """Spool consecutive shards."""
+        return tree_sum((self._spool(number, item) for number, item in items), add)
 
-    def _of_part(self, number: int, item: Any) -> Spooled:  # noqa: ANN401
+    def _spool(self, number: int, item: Any) -> SpooledCorpus:  # noqa: ANN401
         path = Path(self.folder, f"texts-{number:05}")
-        seen = ReadSummary()
+        summary = ReadSummary()
         labels: list[EncodedLabels] = []
-        part = _write_part(path, self._texts(number, item, seen, labels))
-        return Spooled([part], labels, seen)
+        shard = _write_shard(path, self._encode_texts(number, item, summary, labels))
+        return SpooledCorpus([shard], labels, summary)
 
-    def _texts(
+    def _encode_texts(
         self,
         number: int,
         item: Any,  # noqa: ANN401
-        seen: ReadSummary,
+        summary: ReadSummary,
         labels: list[EncodedLabels],
     ) -> Iterator[bytes]:
-        """Yield the texts of a part in UTF-8 and append their labels."""
-        for texts, encoded in self.corpus.blocks(number, item, seen):
-            is_aside = np.zeros(len(texts), np.bool_)
-            if self.aside is not None:
-                is_aside = self.aside.contains(texts)
-            rows = np.flatnonzero(~is_aside)
+        """Yield the texts of a shard in UTF-8, and append their labels to `labels`."""
+        for texts, encoded in self.corpus.blocks(number, item, summary):
+            is_held_out = np.zeros(len(texts), np.bool_)
+            if self.holdout is not None:
+                is_held_out = self.holdout.contains(texts)
+            rows = np.flatnonzero(~is_held_out)
             labels.append(EncodedLabels(encoded.codeframe, encoded.Y[rows]))
             for row in rows:
                 yield texts[row].encode("utf-8", "surrogatepass")
 
 
 class SpooledTexts(Sequence[str]):
-    """Texts that are on disk, in parts, for an engine to work on.
+    """Sequence of texts on disk that an engine can process shard by shard.
 
     Parameters
     ----------
-    parts : list of SpooledPart
+    shards : list of SpooledShard
+        Files with the texts.
     folder : Path
-        Where X goes, too.
+        Folder for the files of X.
     engine : Engine
+        The engine.
     """
 
-    def __init__(self, parts: list[SpooledPart], folder: Path, engine: Engine) -> None:
-        self._parts, self._folder, self._engine = parts, folder, engine
-        self._ends = [*accumulate(part.n_docs for part in parts)]
-        self._numbers = count()
+    def __init__(self, shards: list[SpooledShard], folder: Path, engine: Engine) -> None:
+        self._shards = shards
+        self._folder = folder
+        self._engine = engine
+        self._ends = [*accumulate(shard.n_docs for shard in shards)]
+        self._matrix_numbers = count()
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
     def __iter__(self) -> Iterator[str]:
-        for part in self._parts:
-            for block in part.blocks():
+        for shard in self._shards:
+            for block in shard.blocks():
                 yield from block
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, index: slice) -> list[str]: ...
 
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
-        number = range(len(self))[place]
-        which = bisect_right(self._ends, number)
-        first = self._ends[which] - self._parts[which].n_docs
-        (text,) = self._parts[which].texts(number - first, number - first + 1)
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        shard_number = bisect_right(self._ends, number)
+        shard = self._shards[shard_number]
+        start = number - (self._ends[shard_number] - shard.n_docs)
+        (text,) = shard.texts(start, start + 1)
         return text
 
     def reordered(self, order: Ints) -> "SpooledTexts":
-        """Return the same texts in another order, in new files of as many texts each.
+        """Return the same texts in another order, in new files with the same numbers of texts.
 
         The old files are removed.
         """
-        mapped = [_mapped.__wrapped__(part.path) for part in self._parts]
+        mapped_files = [_map_file.__wrapped__(shard.path) for shard in self._shards]
         starts = np.array([0, *self._ends])
-        sources = np.searchsorted(starts, order, side="right") - 1
-        places = (order - starts[sources]).tolist()
-        located = zip(sources.tolist(), places, strict=True)
-        parts = []
-        for part in self._parts:
-            path = Path(f"{part.path}-ordered")
-            texts = (_bytes_of(mapped[k], place) for k, place in islice(located, part.n_docs))
-            parts.append(_write_part(path, texts))
-        del mapped
-        _mapped.cache_clear()
-        for part in self._parts:
-            Path(part.path).unlink()
-            Path(f"{part.path}.ends.npy").unlink()
-        return SpooledTexts(parts, self._folder, self._engine)
+        file_numbers = np.searchsorted(starts, order, side="right") - 1
+        numbers = (order - starts[file_numbers]).tolist()
+        locations = zip(file_numbers.tolist(), numbers, strict=True)
+        shards = []
+        for shard in self._shards:
+            path = Path(f"{shard.path}-ordered")
+            texts = (
+                _get_bytes(mapped_files[k], number) for k, number in islice(locations, shard.n_docs)
+            )
+            shards.append(_write_shard(path, texts))
+        del mapped_files
+        _map_file.cache_clear()
+        for shard in self._shards:
+            Path(shard.path).unlink()
+            Path(f"{shard.path}.ends.npy").unlink()
+        return SpooledTexts(shards, self._folder, self._engine)
 
-    def vectorized(self, vectorizer: Any) -> Sparse:  # noqa: ANN401 - DocumentVectorizer
-        """Fit a vectorizer, and return X (n, v), whose values are mapped from a file."""
-        job = Job(self._engine, self._parts, "vectorizing", 2)
-        counted = job.run(CountSpooled(vectorizer), "counting words")
+    def vectorize(self, vectorizer: Any) -> Sparse:  # noqa: ANN401 - a DocumentVectorizer
+        """Fit a vectorizer and return X (n, v), whose values are mapped from a file."""
+        job = Job(self._engine, self._shards, "vectorizing", 2)
+        counted = job.run(CountSpooledTerms(vectorizer.checked()), "counting words")
         vectorizer.choose_terms(counted.terms)
-        fitted = vectorizer.with_vocabulary(vectorizer.vocabulary_)
-        name = self._folder / f"X-{next(self._numbers)}"
-        sizes = job.run(WeighSpooled(fitted, str(name)), "weighing words")
-        indptr = np.concatenate([[0], *sizes]).cumsum()
-        values, columns = (_joined(name, kind, len(sizes)) for kind in ("values", "columns"))
+        path = self._folder / f"X-{next(self._matrix_numbers)}"
+        row_lengths = job.run(WeighSpooledTexts(vectorizer, str(path)), "weighing words")
+        indptr = np.concatenate([[0], *row_lengths]).cumsum()
+        values = _concatenate_files(path, "values", len(row_lengths))
+        columns = _concatenate_files(path, "columns", len(row_lengths))
+        shape = (len(self), len(vectorizer.vocabulary_))
         if not indptr[-1]:
-            return sparse.csr_matrix((len(self), len(fitted.vocabulary_)), dtype=vectorizer.dtype)
-        parts = np.memmap(values, vectorizer.dtype, "r"), np.memmap(columns, np.int32, "r"), indptr
-        X = sparse.csr_matrix(parts, shape=(len(self), len(fitted.vocabulary_)))
-        X.has_sorted_indices = X.has_canonical_format = True
+            return sparse.csr_matrix(shape, dtype=vectorizer.dtype)
+        X = sparse.csr_matrix(
+            (np.memmap(values, vectorizer.dtype, "r"), np.memmap(columns, np.int32, "r"), indptr),
+            shape=shape,
+        )
+        X.has_sorted_indices = True
+        X.has_canonical_format = True
         return X
 
 
-def _joined(name: Path, kind: str, n_parts: int) -> Path:
-    """Put the files of all parts behind each other, and remove them."""
-    whole = Path(f"{name}.{kind}")
-    with files.open_for_writing(whole) as target:
-        for number in range(n_parts):
-            part = Path(f"{name}-{number:05}.{kind}")
-            with part.open("rb") as source:
-                shutil.copyfileobj(source, target, 1 << 22)
-            part.unlink()
-    return whole
+def _concatenate_files(path: Path, ending: str, n_shards: int) -> Path:
+    """Concatenate the files of all shards, and remove them."""
+    target = Path(f"{path}.{ending}")
+    with files.open_for_writing(target) as target_stream:
+        for number in range(n_shards):
+            source = Path(f"{path}-{number:05}.{ending}")
+            with source.open("rb") as source_stream:
+                shutil.copyfileobj(source_stream, target_stream, _COPY_BYTES)
+            source.unlink()
+    return target
 
 
 @dataclass
-class CountedParts:
-    """The terms of some parts; adds up."""
+class SpooledTermCounts:
+    """Counts of the terms of consecutive shards. Counts add up."""
 
     terms: counting.CountedTerms
 
-    def __add__(self, other: "CountedParts") -> "CountedParts":
-        return CountedParts(TermCounts.of(self.terms) + TermCounts.of(other.terms))
+    def __add__(self, other: "SpooledTermCounts") -> "SpooledTermCounts":
+        return SpooledTermCounts(TermCounts.of(self.terms) + TermCounts.of(other.terms))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"terms": TermCounts.of(self.terms)}
 
 
 @dataclass
-class CountSpooled:
-    """Counts the terms of consecutive parts."""
+class CountSpooledTerms:
+    """Task of an engine that counts the terms of shards.
+
+    Parameters
+    ----------
+    vectorizer : DocumentVectorizer
+        Vectorizer with checked options.
+    """
 
     vectorizer: Any
 
-    def __call__(self, items: Iterable[tuple[int, SpooledPart]]) -> CountedParts:
-        """Return the terms of some parts."""
+    def __call__(self, items: Iterable[tuple[int, SpooledShard]]) -> SpooledTermCounts:
+        """Count the terms of consecutive shards."""
         counter = counting.term_counter(self.vectorizer.build_analyzer(), self.vectorizer.n_jobs)
-        for _, part in items:
-            for texts in part.blocks():
+        for _, shard in items:
+            for texts in shard.blocks():
                 counter.add(texts)
-        return CountedParts(counter.finish())
+        return SpooledTermCounts(counter.finish())
 
 
 @dataclass
-class WeighSpooled:
-    """Writes the rows of X of consecutive parts: values and columns; returns the rows' lengths."""
+class WeighSpooledTexts:
+    """Task of an engine that writes the values and columns of X of shards to files.
+
+    Parameters
+    ----------
+    vectorizer : DocumentVectorizer
+        Fitted vectorizer.
+    path : str
+        Start of the names of the files.
+    endings : tuple of str
+        Endings of the files of values and of columns.
+    """
 
     vectorizer: Any
-    name: str
+    path: str
     endings: tuple[str, str] = field(default=("values", "columns"))
 
-    def __call__(self, items: Iterable[tuple[int, SpooledPart]]) -> list[Ints]:
-        """Write the files of some parts."""
-        return [self._of_part(number, part) for number, part in items]
+    def __call__(self, items: Iterable[tuple[int, SpooledShard]]) -> list[Ints]:
+        """Write the files of consecutive shards, and return the lengths of their rows."""
+        return [self._write_rows(number, shard) for number, shard in items]
 
-    def _of_part(self, number: int, part: SpooledPart) -> Ints:
+    def _write_rows(self, number: int, shard: SpooledShard) -> Ints:
         lengths = [np.zeros(0, np.int64)]
-        values, columns = (Path(f"{self.name}-{number:05}.{kind}") for kind in self.endings)
+        values, columns = (Path(f"{self.path}-{number:05}.{ending}") for ending in self.endings)
         with (
-            files.open_for_writing(values) as of_values,
-            files.open_for_writing(columns) as of_columns,
+            files.open_for_writing(values) as value_stream,
+            files.open_for_writing(columns) as column_stream,
         ):
-            for texts in part.blocks():
+            for texts in shard.blocks():
                 X = self.vectorizer.transform(texts)
-                of_values.write(X.data.tobytes())
-                of_columns.write(X.indices.astype(np.int32, copy=False).tobytes())
+                value_stream.write(X.data.tobytes())
+                column_stream.write(X.indices.astype(np.int32, copy=False).tobytes())
                 lengths.append(np.diff(X.indptr).astype(np.int64))
         return np.concatenate(lengths)
 
 
 def spool_corpus(
-    corpus: ShardedCorpus, engine: Engine, folder: Path, aside: Holdout | None = None
+    corpus: ShardedCorpus, engine: Engine, folder: Path, holdout: Holdout | None = None
 ) -> tuple[SpooledTexts, EncodedLabels, ReadSummary]:
-    """Spool the texts of a corpus to a folder; return them, their labels, and what was seen."""
-    work = SpoolParts(corpus.without_items(), str(folder.absolute()), aside)
-    made = Job(engine, corpus.items, "reading", 1).run(work, f"{len(corpus):,} parts")
+    """Copy the texts of a corpus to a folder.
+
+    Parameters
+    ----------
+    corpus : ShardedCorpus
+        The corpus.
+    engine : Engine
+        The engine that reads and writes.
+    folder : Path
+        Folder of the new files. The workers of the engine must be able to access it.
+    holdout : Holdout, optional
+        Rule for the documents to leave out.
+
+    Returns
+    -------
+    texts : SpooledTexts
+        The texts on disk.
+    labels : EncodedLabels
+        Their labels, in memory.
+    summary : ReadSummary
+        Facts about the records that were read.
+    """
+    task = SpoolShards(corpus.without_items(), str(folder.absolute()), holdout)
+    spooled = Job(engine, corpus.items, "reading", 1).run(task, f"{len(corpus):,} shards")
     codeframe = Codeframe((), "single")
-    for labels in made.labels:
+    for labels in spooled.labels:
         codeframe = codeframe | labels.codeframe if codeframe.classes else labels.codeframe
-    Y = sparse.vstack([labels.align_to(codeframe) for labels in made.labels], format="csr")
-    concluded = corpus.conclude(made.seen, codeframe)
-    return SpooledTexts(made.parts, folder, engine), EncodedLabels(concluded, Y), made.seen
+    Y = sparse.vstack([labels.align_to(codeframe) for labels in spooled.labels], format="csr")
+    codeframe = corpus.conclude(spooled.summary, codeframe)
+    texts = SpooledTexts(spooled.shards, folder, engine)
+    return texts, EncodedLabels(codeframe, Y), spooled.summary

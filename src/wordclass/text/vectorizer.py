@@ -150,7 +150,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         if self.is_supervised:
             return self._fit_supervised(X, y)
         if isinstance(X, SpooledTexts):  # neither the texts nor X need to fit into memory
-            return X.vectorized(self)
+            return X.vectorize(self)
         return self.fit_transform_counted(self.count(list_texts(X)))
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
@@ -220,7 +220,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         return self
 
     def count(self, texts: list[str]) -> Counted:
-        """Count all terms of texts, whatever their frequency.
+        """Count all terms of texts, including rare ones.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         # copied, because the vectorizers of words and of characters share one object
         fitted = clone(self.weighting, safe=False).fit(occurrences, encoded.Y)
         self.weight_: Weight = fitted if callable(fitted) else fitted.weight
-        self._weight = CheckedWeight(self.weight_)
+        self._weight: Weight = CheckedWeight(self.weight_)
         return self._weigh_terms(occurrences)
 
     @property

@@ -164,9 +164,9 @@ class Vocabulary(Mapping[str, int]):
         terms, positions = counted.sorted_terms(is_selected)
         if max_terms is not None and len(terms) > max_terms:
             by_frequency = np.argsort(-counted.term_freq[positions], kind="stable")
-            most_frequent = np.sort(by_frequency[:max_terms])
-            terms = [terms[j] for j in most_frequent]
-            positions = positions[most_frequent]
+            frequent = np.sort(by_frequency[:max_terms])
+            terms = [terms[j] for j in frequent]
+            positions = positions[frequent]
         vocabulary = cls(
             terms, counted.doc_freq[positions], counted.term_freq[positions], counted.n_docs
         )
