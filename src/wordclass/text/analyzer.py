@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wordclass.errors import InputError
 
@@ -315,6 +315,12 @@ def check_token_pattern(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
+def accepts_token_pattern(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    """Return True for a valid regular expression, and raise an InputError for all other values."""
+    check_token_pattern(value)
+    return True
+
+
 def _strip_accents(text: str, form: str) -> str:
     if text.isascii():
         return text
@@ -384,6 +390,17 @@ def check_ngrams(
     return shortest, longest
 
 
+def accepts_analyzer(value: object) -> bool:
+    """Return True for "characters" and functions."""
+    return callable(value) or (isinstance(value, str) and value == CHARACTERS)
+
+
+def accepts_ngrams(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    """Return True for valid sizes of n-grams, and raise an InputError for all other values."""
+    check_ngrams(value)
+    return True
+
+
 def check_stop_words(stop_words: str | Collection[str] | None) -> frozenset[str]:
     """Return stop words as a set.
 
@@ -411,3 +428,9 @@ def check_stop_words(stop_words: str | Collection[str] | None) -> frozenset[str]
         if not isinstance(word, str):
             raise InputError(f"stop_words contains {word!r}", expected="words of type str")
     return frozenset(words)
+
+
+def accepts_stop_words(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    """Return True for valid stop words, and raise an InputError for all other values."""
+    check_stop_words(value)
+    return True

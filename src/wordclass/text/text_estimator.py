@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 
 class TextEstimator:
     """Base class that tells scikit-learn that an estimator reads texts.
@@ -22,10 +20,3 @@ class TextEstimator:
             tags.classifier_tags.multi_label = True
         tags.target_tags.required = self._needs_labels()
         return tags
-
-
-def shared_options(estimator: BaseEstimator, kind: type[BaseEstimator]) -> dict[str, Any]:
-    """Return the values of the options that an estimator has in common with another kind."""
-    known_names = kind().get_params(deep=False)
-    values = estimator.get_params(deep=False)
-    return {name: value for name, value in values.items() if name in known_names}

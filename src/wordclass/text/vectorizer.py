@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,6 @@ from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, choose_ana
 from wordclass.text.counting import Counted, CountedTerms, Weight
 from wordclass.text.spool import SpooledTexts
 from wordclass.text.text_estimator import TextEstimator as TextEstimator
-from wordclass.text.text_estimator import shared_options as shared_options
 from wordclass.text.vectorizer_options import NGRAMS as NGRAMS
 from wordclass.text.vectorizer_options import TEXT_OPTIONS as TEXT_OPTIONS
 from wordclass.text.vectorizer_options import VECTORIZER_OPTIONS
@@ -34,6 +33,13 @@ from wordclass.text.weightings import tfidf
 
 class ScriptWarning(UserWarning):
     """The analyzer is not suitable for the script of most texts."""
+
+
+def shared_options(estimator: BaseEstimator, kind: type[Any]) -> dict[str, Any]:
+    """Return the values of the options that an estimator has in common with another kind."""
+    names = {field.name for field in fields(kind)}
+    values = estimator.get_params(deep=False)
+    return {name: value for name, value in values.items() if name in names}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -136,11 +142,6 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         sparse matrix of shape (n, v)
             Weight of each term in each text, with sorted rows.
 
-        Raises
-        ------
-        InputError
-            An option or a text is invalid, or no term is left.
-
         Examples
         --------
         >>> DocumentVectorizer(min_docs=1).fit_transform(["moon", "moon"]).toarray()
@@ -169,11 +170,6 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         -------
         WordClassCounts
             The sums over all texts.
-
-        Raises
-        ------
-        InputError
-            An option or a text is invalid, or no term is left.
 
         Examples
         --------
@@ -556,7 +552,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         """
         self.check_options()
         self._analyze = self._make_analyzer()
-        self._weight = make_weight(self.weighting)
+        self._weight = self._make_weight()
         return self
 
     def build_analyzer(self) -> Analyze:
@@ -590,7 +586,11 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         )
 
     def _resolve_weight(self) -> Weight:
-        return self._weight if hasattr(self, "_weight") else make_weight(self.weighting)
+        return self._weight if hasattr(self, "_weight") else self._make_weight()
+
+    def _make_weight(self) -> Weight:
+        # the default needs no lookup
+        return tfidf.weight if self.weighting == "tfidf" else make_weight(self.weighting)
 
     def _weigh_terms(self, occurrences: Sparse) -> Sparse:
         return self._to_dtype(self._resolve_weight()(occurrences, self.vocabulary_))

@@ -6,48 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from wordclass import catalogue
 from wordclass.errors import InputError
-from wordclass.options import FLAG, N_JOBS, Kind, Option, integer, one_of
+from wordclass.options import FLAG, N_JOBS, Kind, Option, implementation, integer, one_of
 from wordclass.text.analyzer import (
-    CHARACTERS,
-    check_ngrams,
-    check_stop_words,
-    check_token_pattern,
+    accepts_analyzer,
+    accepts_ngrams,
+    accepts_stop_words,
+    accepts_token_pattern,
 )
-from wordclass.text.vocabulary import bound_in_docs
-from wordclass.text.weighting import SupervisedWeight
-
-
-def _accepts_weighting(value: object) -> bool:
-    if isinstance(value, str):
-        catalogue.entry("weightings", value)  # raises an error that lists the names
-    return isinstance(value, str | SupervisedWeight) or callable(value)
-
-
-def _accepts_min_docs(value: Any) -> bool:  # noqa: ANN401 - any value of a user
-    bound_in_docs(value, 1, "min_docs")  # raises an error
-    return True
-
-
-def _accepts_max_df(value: Any) -> bool:  # noqa: ANN401 - any value of a user
-    bound_in_docs(value, 1, "max_df")  # raises an error
-    return True
-
-
-def _accepts_ngrams(value: Any) -> bool:  # noqa: ANN401 - any value of a user
-    check_ngrams(value)  # raises an error
-    return True
-
-
-def _accepts_stop_words(value: Any) -> bool:  # noqa: ANN401 - any value of a user
-    check_stop_words(value)  # raises an error
-    return True
-
-
-def _accepts_token_pattern(value: Any) -> bool:  # noqa: ANN401 - any value of a user
-    check_token_pattern(value)  # raises an error
-    return True
+from wordclass.text.vocabulary import accepts_max_df, accepts_min_docs
 
 
 def _accepts_dtype(value: Any) -> bool:  # noqa: ANN401 - any value of a user
@@ -81,7 +48,7 @@ def parse_ngrams(text: str) -> tuple[int, int]:
     return int(sizes[0]), int(sizes[-1])
 
 
-NGRAMS = Kind("(int, int)", "(shortest, longest), such as (1, 2)", _accepts_ngrams, parse_ngrams)
+NGRAMS = Kind("(int, int)", "(shortest, longest), such as (1, 2)", accepts_ngrams, parse_ngrams)
 
 # options of `DocumentVectorizer` that all estimators with a vectorizer have, too
 TEXT_OPTIONS: Mapping[str, Option] = MappingProxyType(
@@ -91,16 +58,17 @@ TEXT_OPTIONS: Mapping[str, Option] = MappingProxyType(
             "from occurrences (n, v) and a vocabulary to X (n, v); or an object whose method "
             "`fit(occurrences, Y)` learns from labels and returns such a function, or an object "
             "with such a method `weight`.",
-            Kind(
+            implementation(
                 'str, callable or object with "fit"',
                 "the name of a weighting, a function, or an object with the method fit",
-                _accepts_weighting,
+                "fit",
+                or_callable=True,
             ),
         ),
         "min_docs": Option(
             "Keep terms that occur in at least this number of training documents (int), or this "
             "share of them (float).",
-            Kind("int from 1 or float", "a number of documents or a share", _accepts_min_docs),
+            Kind("int from 1 or float", "a number of documents or a share", accepts_min_docs),
         ),
         "ngrams": Option(
             "Minimum and maximum number of words in a term, or of characters if the analyzer is "
@@ -116,14 +84,14 @@ TEXT_OPTIONS: Mapping[str, Option] = MappingProxyType(
             Kind(
                 'callable or "characters"',
                 "'characters', a function from a text to its terms",
-                lambda value: callable(value) or (isinstance(value, str) and value == CHARACTERS),
+                accepts_analyzer,
             ),
             also=(None,),
         ),
         "stop_words": Option(
             'Words to leave out: "english" for the list of scikit-learn, or a collection of words.',
             Kind(
-                "str or collection of str", "'english', a collection of words", _accepts_stop_words
+                "str or collection of str", "'english', a collection of words", accepts_stop_words
             ),
             also=(None,),
         ),
@@ -142,7 +110,7 @@ VECTORIZER_OPTIONS: Mapping[str, Option] = MappingProxyType(
         "max_df": Option(
             "Keep terms that occur in at most this number of training documents (int), or this "
             "share of them (float).",
-            Kind("int from 1 or float", "a number of documents or a share", _accepts_max_df),
+            Kind("int from 1 or float", "a number of documents or a share", accepts_max_df),
         ),
         "max_terms": Option(
             "Keep at most this number of terms, those with the most occurrences.",
@@ -152,7 +120,7 @@ VECTORIZER_OPTIONS: Mapping[str, Option] = MappingProxyType(
         "lowercase": Option("Convert texts to lower case.", FLAG),
         "token_pattern": Option(
             "Regular expression of a word. With a group, the group is the word.",
-            Kind("str", "a regular expression", _accepts_token_pattern),
+            Kind("str", "a regular expression", accepts_token_pattern),
         ),
         "strip_accents": Option(
             'Remove accents: "unicode" removes all combining marks, "ascii" removes everything '
@@ -161,7 +129,9 @@ VECTORIZER_OPTIONS: Mapping[str, Option] = MappingProxyType(
             also=(None,),
         ),
         "dtype": Option(
-            "NumPy type of the weights.", Kind("dtype", "a numeric type", _accepts_dtype)
+            "NumPy type of the weights.",
+            Kind("dtype", "a numeric type", _accepts_dtype),
+            also=(np.float64, np.float32),
         ),
         "n_jobs": TEXT_OPTIONS["n_jobs"],
     }

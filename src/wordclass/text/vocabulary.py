@@ -302,3 +302,15 @@ def bound_in_docs(bound: int | float, n_docs: int, name: str) -> float:
     if not is_share and bound < 1:
         raise InputError(problem, expected="at least one document")
     return bound * n_docs if is_share else min(bound, _MAX_STORED_DOCS)
+
+
+def accepts_min_docs(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    """Return True for a valid `min_docs`, and raise an InputError for all other values."""
+    bound_in_docs(value, 1, "min_docs")
+    return True
+
+
+def accepts_max_df(value: Any) -> bool:  # noqa: ANN401 - any value of a user
+    """Return True for a valid `max_df`, and raise an InputError for all other values."""
+    bound_in_docs(value, 1, "max_df")
+    return True
