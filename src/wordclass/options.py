@@ -137,37 +137,6 @@ def one_of(*values: object) -> Kind:
     return Kind(f"{{{listed}}}", _join([repr(value) for value in values]), accepts)
 
 
-def implementation(
-    documented_type: str, expected: str, *methods: str, or_callable: bool = False
-) -> Kind:
-    """Return the kind of names of catalogue entries, and of objects that can replace them.
-
-    Parameters
-    ----------
-    documented_type : str
-        The type as the documentation shows it.
-    expected : str
-        The accepted values as an error message describes them.
-    *methods : str
-        Methods of an object that can replace an entry. Without methods, no object can.
-    or_callable : bool, default=False
-        Whether any function can replace an entry.
-
-    Examples
-    --------
-    >>> kind = implementation("str or object", "a name or an object with predict", "predict")
-    >>> kind.accepts("ridge"), kind.accepts(5)
-    (True, False)
-    """
-
-    def accepts(value: object) -> bool:
-        if isinstance(value, str) or (or_callable and callable(value)):
-            return True
-        return bool(methods) and all(hasattr(value, method) for method in methods)
-
-    return Kind(documented_type, expected, accepts)
-
-
 def instance_of(kind: type, expected: str) -> Kind:
     """Return the kind of instances of a class; `expected` describes them in messages."""
     return Kind(kind.__name__, expected, lambda value: isinstance(value, kind))

@@ -44,6 +44,11 @@ _BLOCK_DOCS = 2_000  # documents between two reports of progress, and the unit o
 _STEP = "counting words"
 
 
+def accepts_weighting(value: object) -> bool:
+    """Return True for names, functions, and objects that learn from labels."""
+    return isinstance(value, str) or callable(value) or hasattr(value, "fit")
+
+
 def count(texts: list[str], analyze: Analyze, n_jobs: int | None = None) -> "Counted":
     """Count every term of every text.
 

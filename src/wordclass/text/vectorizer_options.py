@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from wordclass.errors import InputError
-from wordclass.options import FLAG, N_JOBS, Kind, Option, implementation, integer, one_of
+from wordclass.options import FLAG, N_JOBS, Kind, Option, integer, one_of
 from wordclass.text.analyzer import (
     accepts_analyzer,
     accepts_ngrams,
     accepts_stop_words,
     accepts_token_pattern,
 )
+from wordclass.text.counting import accepts_weighting
 from wordclass.text.vocabulary import accepts_max_df, accepts_min_docs
 
 
@@ -58,11 +59,10 @@ TEXT_OPTIONS: Mapping[str, Option] = MappingProxyType(
             "from occurrences (n, v) and a vocabulary to X (n, v); or an object whose method "
             "`fit(occurrences, Y)` learns from labels and returns such a function, or an object "
             "with such a method `weight`.",
-            implementation(
+            Kind(
                 'str, callable or object with "fit"',
                 "the name of a weighting, a function, or an object with the method fit",
-                "fit",
-                or_callable=True,
+                accepts_weighting,
             ),
         ),
         "min_docs": Option(
