@@ -211,7 +211,7 @@ def test_a_saved_model_keeps_settings_and_trials(tmp_path):
         ({"characters": "all"}, "characters is 'all'"),
         ({"characters": 3}, "characters is 3"),
         ({"encoder": 5}, "encoder is 5; expected 'minilm', the folder of a model"),
-        ({"encoder": "no/such/folder"}, "no such encoder"),
+        ({"encoder": "no/such/folder"}, "the encoder no/such/folder does not exist"),
         ({"encoder": letters, "encoder_weight": -1}, "encoder_weight is -1"),
         ({"encoder": lambda texts: np.full((len(texts), 2), np.nan)}, "returned a NaN"),
         (

@@ -84,7 +84,8 @@ def test_a_limit_that_is_no_number_is_one_line(run, monkeypatch):
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", "lots")
     status, out, err = run("cache")
     assert (status, out) == (1, "")
-    assert err == "wordclass: WORDCLASS_CACHE_BYTES is 'lots'; expected a number of bytes\n"
+    problem = "the environment variable WORDCLASS_CACHE_BYTES is 'lots'"
+    assert err == f"wordclass: {problem}; expected a number of bytes\n"
 
 
 def test_distill_makes_the_vectors_of_the_training_part(run, folder, data, tmp_path):
@@ -118,8 +119,8 @@ def test_distill_takes_the_options_on_words_and_tells_as_json(run, folder, data,
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("nothing", "{data}", "-o", "{out}.npz"), "nothing: no such encoder"),
-        (("{data}", "{data}", "-o", "{out}.npz"), "holds no encoder"),
+        (("nothing", "{data}", "-o", "{out}.npz"), "the encoder nothing does not exist"),
+        (("{data}", "{data}", "-o", "{out}.npz"), "is not an encoder"),
         (("{folder}", "{data}", "-o", "{out}.xyz"), "its ending names no vector format"),
         (("{folder}", "{data}", "-o", "{out}.npz", "--dims", "0"), "n_dims is 0"),
         (("{folder}", "{data}", "-o", "{out}.npz", "--min-docs", "900"), "no term is left"),

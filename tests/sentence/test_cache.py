@@ -13,9 +13,9 @@ import pytest
 
 from wordclass.errors import InputError
 from wordclass.sentence import cache as sentence_cache
-from wordclass.sentence.cache import CacheWarning, SentenceCache, key_of
+from wordclass.sentence.cache import CacheWarning, SentenceCache, hash_text
 
-KEYS = [key_of(f"text {k}") for k in range(700)]
+KEYS = [hash_text(f"text {k}") for k in range(700)]
 VECTORS = np.random.default_rng(0).normal(size=(700, 6)).astype(np.float32)
 
 
@@ -47,7 +47,7 @@ def changed(cache, statement, *values):
 
 
 def test_what_was_kept_is_found_to_the_bit_and_nothing_else(cache):
-    found = cache.find([*KEYS, key_of("another")])
+    found = cache.find([*KEYS, hash_text("another")])
     assert same(in_order(found))
     assert len(cache) == len(found) == 700
 
@@ -60,7 +60,7 @@ def test_without_a_file_there_is_nothing_and_none_is_made(home):
 
 
 def test_texts_are_not_in_the_file(cache):
-    cache.keep([key_of("a secret text")], VECTORS[:1])
+    cache.keep([hash_text("a secret text")], VECTORS[:1])
     assert b"secret" not in cache.path.read_bytes()
     assert b"minilm" in cache.path.read_bytes()
 
@@ -72,7 +72,7 @@ def test_a_vector_may_be_kept_again(cache):
 
 
 def test_keys_are_hashes_also_of_lone_surrogates():
-    keys = {key_of(text) for text in ("", "a", "\ud800", "\udfff", "\ufffd")}
+    keys = {hash_text(text) for text in ("", "a", "\ud800", "\udfff", "\ufffd")}
     assert len(keys) == 5
     assert {len(key) for key in keys} == {16}
 
@@ -84,7 +84,9 @@ def test_keys_are_hashes_also_of_lone_surrogates():
 )
 def test_a_file_of_something_else_is_made_again(cache, content):
     cache.path.write_bytes(content)
-    with pytest.warns(CacheWarning, match="was damaged .*: removed, its vectors are made again"):
+    with pytest.warns(
+        CacheWarning, match="was damaged .* and is removed; its vectors are computed again"
+    ):
         assert cache.find(KEYS) == {}
     assert not cache.path.exists()
     assert cache.keep(KEYS, VECTORS)
@@ -191,7 +193,7 @@ def test_a_full_disk_is_a_warning(cache, monkeypatch):
 
 
 def test_a_file_that_somebody_else_keeps_locked_is_a_warning(cache, monkeypatch):
-    monkeypatch.setattr(sentence_cache, "_PATIENCE", 0.1)
+    monkeypatch.setattr(sentence_cache, "_LOCK_TIMEOUT_SECONDS", 0.1)
     with closing(sqlite3.connect(cache.path)) as file:
         file.execute("BEGIN EXCLUSIVE")
         with pytest.warns(CacheWarning, match=r"cannot be used \(database is locked\)"):
@@ -208,7 +210,7 @@ def test_all_files_together_stay_below_the_limit(monkeypatch, home, limit):
     generator = np.random.default_rng(0)
     for name in ("one", "two"):
         for start in range(0, 400, 40):
-            keys = [key_of(f"{name} {k}") for k in range(start, start + 40)]
+            keys = [hash_text(f"{name} {k}") for k in range(start, start + 40)]
             SentenceCache(name).keep(keys, generator.normal(size=(40, 100)).astype(np.float32))
             assert sum(path.stat().st_size for path in home.glob("*")) <= limit
     if limit >= 150_000:
@@ -312,10 +314,10 @@ def test_the_folder_is_that_of_the_platform_also_on_a_mac(monkeypatch, tmp_path)
 WRITER = """
 import sys, time
 import numpy as np
-from wordclass.sentence.cache import SentenceCache, key_of
+from wordclass.sentence.cache import SentenceCache, hash_text
 cache, first = SentenceCache("shared", "f"), int(sys.argv[1])
 for start in range(0, 2000, 50):
-    keys = [key_of(str(k)) for k in range(first + start, first + start + 50)]
+    keys = [hash_text(str(k)) for k in range(first + start, first + start + 50)]
     found = cache.find(keys)
     made = np.repeat(np.arange(first + start, first + start + 50, dtype=np.float32), 8)
     assert cache.keep(keys, made.reshape(50, 8))
@@ -329,9 +331,9 @@ def started(first):
 
 
 def numbers_found(n_texts):
-    found = SentenceCache("shared").find([key_of(str(k)) for k in range(n_texts)])
+    found = SentenceCache("shared").find([hash_text(str(k)) for k in range(n_texts)])
     for k in range(n_texts):
-        vector = found.get(key_of(str(k)))
+        vector = found.get(hash_text(str(k)))
         assert vector is None or (vector == k).all()
     return len(found)
 

@@ -99,5 +99,5 @@ def test_the_encoder_is_checked_before_texts_are_read(tmp_path):
         raise AssertionError
         yield
 
-    with pytest.raises(wc.MissingDataError, match="no such encoder"):
+    with pytest.raises(wc.MissingDataError, match=r"the encoder .* does not exist"):
         wc.distill(tmp_path / "nothing", never())

@@ -99,7 +99,7 @@ def test_alignment_equals_its_definition(data):
     starts = np.array(data.draw(st.lists(st.integers(0, 60), max_size=9)), np.int64)
     tokens = np.stack([starts, starts + len(starts)], axis=1)
     vectors = np.random.default_rng(0).normal(size=(len(pieces), N_DIMS)).astype(np.float32)
-    found = token_vectors.aligned(tokens, vectors, pieces)
+    found = token_vectors.average_subwords(tokens, vectors, pieces)
     np.testing.assert_allclose(found, aligned_by_hand(tokens, vectors, pieces), atol=1e-5)
 
 
@@ -150,7 +150,7 @@ def encoded(encoder, monkeypatch):
 
 
 def test_a_second_time_nothing_is_encoded(encoder, encoded, cache, folder, monkeypatch):
-    monkeypatch.setattr(token_vectors, "_TEXTS", 32)
+    monkeypatch.setattr(token_vectors, "_TEXTS_PER_FILE", 32)
     texts = [*TEXTS, *reversed(TEXTS)]
     told = []
     with progress.on_progress(lambda *each: told.append(each)):
@@ -169,7 +169,7 @@ def test_a_second_time_nothing_is_encoded(encoder, encoded, cache, folder, monke
 
 
 def test_work_that_was_interrupted_goes_on(encoder, encoded, monkeypatch):
-    monkeypatch.setattr(token_vectors, "_TEXTS", 32)
+    monkeypatch.setattr(token_vectors, "_TEXTS_PER_FILE", 32)
     blocks = token_vectors.token_vectors(encoder, Analyzer(), [*TEXTS, *TEXTS], 500)
     next(blocks)
     blocks.close()
@@ -195,7 +195,9 @@ def test_a_damaged_file_is_made_again(encoder, encoded, cache, damage):
     whole = path.read_bytes()
     path.unlink()  # not to write into what is mapped
     path.write_bytes(damage(whole))
-    with pytest.warns(CacheWarning, match="damaged or cannot be read; its vectors are made again"):
+    with pytest.warns(
+        CacheWarning, match="damaged or cannot be read; its vectors are computed again"
+    ):
         again = vectors_of(encoder, TEXTS)
     assert len(encoded) == 80
     assert path.read_bytes() == whole
@@ -204,7 +206,7 @@ def test_a_damaged_file_is_made_again(encoder, encoded, cache, damage):
 
 def test_where_no_file_can_be_written_vectors_are_kept_in_memory(encoder, cache):
     cache.parent.write_text("a file where a folder should be")
-    with pytest.warns(CacheWarning, match="in memory, and not kept"):
+    with pytest.warns(CacheWarning, match="the vectors of tokens are not cached: "):
         found = vectors_of(encoder, TEXTS)
     assert len(found) == len(TEXTS)
 
@@ -236,15 +238,17 @@ def test_encoders_without_vectors_of_tokens_are_refused(tmp_path):
     static = static_folder(tmp_path / "static")
     (static / "modules.json").unlink()
     (static / "config.json").unlink()
-    with pytest.raises(wc.InputError, match="a static, which has no vectors of tokens"):
+    with pytest.raises(
+        wc.InputError, match=r"static, which has no vectors of tokens .* of the kind 'static'"
+    ):
         token_vectors.require_token_vectors(SentenceEncoder.of(static))
-    with pytest.raises(wc.InputError, match="a function, which has no vectors of tokens"):
+    with pytest.raises(wc.InputError, match=r"no vectors of tokens .* of the kind 'function'"):
         token_vectors.require_token_vectors(SentenceEncoder.of(len))
 
 
 def test_an_analyzer_that_tells_no_places_is_refused(encoder):
     for analyze in (str.split, Analyzer(ngrams=(1, 2))):
-        with pytest.raises(wc.InputError, match="where in a text its words are"):
+        with pytest.raises(wc.InputError, match="does not give the positions of single words"):
             vectors_of(encoder, ["moon"], analyze=analyze)
 
 
@@ -253,5 +257,5 @@ def test_numbers_that_are_too_large_are_refused(encoder, monkeypatch):
     monkeypatch.setattr(SentenceEncoder, "subword_vectors", lambda *_: huge)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(wc.InputError, match="not finite as float16"):
+        with pytest.raises(wc.InputError, match="not finite in float16"):
             vectors_of(encoder, ["moon"])

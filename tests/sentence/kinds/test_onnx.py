@@ -67,13 +67,18 @@ def test_the_file_itself_may_be_given_also_in_a_folder_below(folder):
 def test_a_layer_behind_the_pooling_is_refused(folder):
     kind = "sentence_transformers.models.Dense"
     write_json(folder / "modules.json", [{"type": kind, "path": "2_Dense"}])
-    with pytest.raises(FormatError, match="Dense is not supported beside an ONNX model"):
+    with pytest.raises(
+        FormatError, match="Dense is not supported with an ONNX model; expected only"
+    ):
         SentenceEncoder.of(folder).vectors(TEXTS)
 
 
 def test_a_model_without_its_tokenizer_is_refused(folder):
     (folder / "tokenizer.json").unlink()
-    with pytest.raises(FormatError, match=r"there is no tokenizer\.json"):
+    with pytest.raises(
+        FormatError,
+        match=r"the tokenizer of the ONNX model is missing; expected a file tokenizer\.json",
+    ):
         SentenceEncoder.of(folder)
 
 

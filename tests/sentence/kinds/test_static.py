@@ -61,7 +61,7 @@ def test_tables_of_small_numbers_are_read_too(tmp_path, kind):
 
 
 def test_a_long_text_is_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(static, "_AT_ONCE", 10)
+    monkeypatch.setattr(static, "_TOKENS_PER_STEP", 10)
     made = static.make(static_folder(tmp_path / "model"))
     long = " ".join(["moon"] * 2_000 + ["rose"] * 6_000)
     moon, rose, both, short = made.encode(["moon", "rose", long, "moon rose rose rose"], 1)
@@ -101,12 +101,12 @@ def test_the_layouts_of_wordllama_and_of_sentence_transformers_are_known(tmp_pat
         ({"embeddings": static_rows()[0]}, "expected a table of numbers"),
         ({"embeddings": static_rows()[:0]}, "expected a table of numbers"),
         ({"embeddings": static_rows() > 0}, "expected a table of numbers"),
-        ({"embeddings": static_rows()[:5]}, "it knows .* tokens, and the table has 5 vectors"),
+        ({"embeddings": static_rows()[:5]}, "it has .* tokens, but the table has 5 vectors"),
         ({"embeddings": static_rows() * np.inf}, "the vector of token 0 holds a NaN"),
-        ({"weights": np.ones(3, np.float32)}, "weights: expected"),
-        ({"mapping": np.full(len(VOCABULARY), 900)}, "mapping holds no rows"),
-        ({"mapping": np.full(len(VOCABULARY), -1)}, "mapping holds no rows"),
-        ({"mapping": np.ones((2, 2), np.int64)}, "mapping holds no rows"),
+        ({"weights": np.ones(3, np.float32)}, "weights' is float32 .*; expected"),
+        ({"mapping": np.full(len(VOCABULARY), 900)}, "'mapping' does not contain row numbers"),
+        ({"mapping": np.full(len(VOCABULARY), -1)}, "'mapping' does not contain row numbers"),
+        ({"mapping": np.ones((2, 2), np.int64)}, "'mapping' does not contain row numbers"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(tmp_path, arrays, told):
@@ -158,5 +158,5 @@ def test_wordllama_gives_the_vectors_that_its_own_package_gives():
 
 def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"x")
-    with pytest.raises(InputError, match="holds no encoder"):
+    with pytest.raises(InputError, match="is not an encoder"):
         SentenceEncoder.of(tmp_path / "model.safetensors")

@@ -1,8 +1,9 @@
-"""Models that turn a text into one vector, read from files of the user's: one file per kind.
+"""Kinds of sentence encoders, which are models in files of the user. One file per kind.
 
-Each file defines `recognizes(path)`, which tells from the files of a folder (or from the name of a
-file) whether it is a model of this kind, and of no other; `files(path)`, those that its vectors
-depend on; and `make(path)`, which reads it and returns an object with `encode(texts, n_threads)`,
-from a list of texts to an array (n, d). Nothing is downloaded and no code of the folder is
-executed. A kind that sees tokens in their context has `encode_tokens` too.
+Each file defines three functions. `recognizes(path)` returns True if the files of a folder, or a
+single file, are a model of this kind and of no other. `files(path)` returns the files that the
+vectors depend on. `make(path)` loads the model and returns an object with the method `encode(texts,
+n_threads)`, from a list of texts to an array (n, d). If the kind has vectors of subwords in
+context, the object also has the method `encode_tokens`. Nothing is downloaded, and no code in the
+folder is executed.
 """

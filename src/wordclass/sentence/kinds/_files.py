@@ -1,4 +1,4 @@
-"""The files of a model, which anybody may have made: what they say is checked, none is executed."""
+"""Read the files of a model. They are untrusted: they are validated and never executed."""
 
 import os
 from pathlib import Path
@@ -12,48 +12,60 @@ from wordclass.storage.state import parse_json
 _PACKAGE = "sentence_transformers."
 
 
-def read_facts(path: Path) -> dict[str, Any]:
-    """Return the JSON object that a file holds; an empty one where there is no such file."""
-    facts = _from_json(path) if path_exists(path) else {}
-    if not isinstance(facts, dict):
-        raise FormatError(path, None, f"it holds a {type(facts).__name__}; expected a JSON object")
-    return facts
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, or an empty one if the file does not exist."""
+    settings = _read_json(path) if path_exists(path) else {}
+    if not isinstance(settings, dict):
+        raise FormatError(
+            path, None, f"it holds a {type(settings).__name__}", expected="a JSON object"
+        )
+    return settings
 
 
 def read_modules(folder: Path) -> list[tuple[str, str]]:
-    """Return the name of each module that a folder of sentence-transformers lists, and its place.
+    """Return the name and the folder of each module in a folder of sentence-transformers.
 
-    Without `modules.json` there are none.
+    Without `modules.json`, there are none.
 
     Raises
     ------
     FormatError
-        One of them is not of that package, so that foreign code would be needed; or is elsewhere.
+        If a module belongs to another package, whose code would be needed, or its folder is outside
+        this one.
     """
     path = folder / "modules.json"
     if not path_exists(path):
         return []
-    listed = _from_json(path)
-    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        raise FormatError(path, None, "expected a list of JSON objects, one per module")
+    entries = _read_json(path)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise FormatError(
+            path, None, "it is not a list of modules", expected="a list of JSON objects"
+        )
     modules = []
-    for each in listed:
-        kind, place = each.get("type"), each.get("path")
-        if not isinstance(kind, str) or not isinstance(place, str):
-            raise FormatError(path, None, "expected the type and the path of each module")
+    for entry in entries:
+        kind = entry.get("type")
+        subfolder = entry.get("path")
+        if not isinstance(kind, str) or not isinstance(subfolder, str):
+            raise FormatError(
+                path, None, f"a module is {entry!s:.80}", expected="its type and path as strings"
+            )
         if not kind.startswith(_PACKAGE):
-            told = f"it asks for the code of {kind:.80}, which is not executed"
-            raise FormatError(path, None, f"{told}; only modules of sentence-transformers are")
-        if not (folder / place).resolve().is_relative_to(folder.resolve()):
-            raise FormatError(path, None, f"the path {place:.80} leads out of the folder")
-        modules.append((kind.rpartition(".")[2], place))
+            raise FormatError(
+                path,
+                None,
+                f"the module {kind:.80} needs code that is not executed",
+                expected="only modules of sentence-transformers",
+            )
+        if not (folder / subfolder).resolve().is_relative_to(folder.resolve()):
+            raise FormatError(path, None, f"the path {subfolder:.80} leads out of the folder")
+        modules.append((kind.rpartition(".")[2], subfolder))
     if not modules:
-        raise FormatError(path, None, "it lists no module")
+        raise FormatError(path, None, "it lists no module", expected="at least one")
     return modules
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether a folder, or one in it, has weights for PyTorch."""
+    """Return True if a folder or one of its subfolders contains weights for PyTorch."""
     return any(
         True
         for name in ("*.safetensors", "pytorch_model*.bin")
@@ -62,14 +74,14 @@ def has_weights(folder: Path) -> bool:
 
 
 def is_transformer(folder: Path) -> bool:
-    """Whether a folder's configuration is that of a network of transformers."""
-    return read_facts(folder / "config.json").get("model_type") not in (None, "model2vec")
+    """Return True if the configuration in a folder describes a transformer."""
+    return read_settings(folder / "config.json").get("model_type") not in (None, "model2vec")
 
 
-def read_tokenizer(path: Path, brought_by: str = "encoder") -> Any:  # noqa: ANN401 - an extra's
-    """Return the tokenizer that a JSON file describes; it neither pads nor cuts."""
-    tokenizers = catalogue.import_extra("tokenizers", f"to read {path}", brought_by)
-    keep_to_one_thread()
+def read_tokenizer(path: Path, extra: str = "encoder") -> Any:  # noqa: ANN401 - of an extra
+    """Return the tokenizer in a JSON file, without padding or truncation."""
+    tokenizers = catalogue.import_extra("tokenizers", f"to read {path}", extra)
+    disable_tokenizer_threads()
     with wrap_foreign_errors(path):
         tokenizer = tokenizers.Tokenizer.from_str(read_content(path).decode())
         tokenizer.no_padding()
@@ -77,11 +89,11 @@ def read_tokenizer(path: Path, brought_by: str = "encoder") -> Any:  # noqa: ANN
     return tokenizer
 
 
-def keep_to_one_thread() -> None:
-    """Keep tokenizers from starting threads, unasked, that a process forked later would miss."""
+def disable_tokenizer_threads() -> None:
+    """Prevent tokenizers from starting threads, which a process that is forked later lacks."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
-def _from_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    with wrap_foreign_errors(path, "damaged or cut short, no JSON"):
+def _read_json(path: Path) -> Any:  # noqa: ANN401 - any JSON value
+    with wrap_foreign_errors(path, "it is damaged or not JSON"):
         return parse_json(read_content(path))
