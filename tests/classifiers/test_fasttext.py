@@ -160,7 +160,9 @@ def test_word_class_vectors_of_unseen_words_may_be_predicted(tmp_path):
     loaded = wc.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.decision_function(NEW), model.decision_function(NEW))
     for other in ({"vectors": None}, {"wce": False}):
-        with pytest.raises(wc.InputError, match="unseen needs both pretrained and word-class"):
+        with pytest.raises(
+            wc.InputError, match="unseen='ridge' needs both pretrained and word-class"
+        ):
             make(**options | other, unseen="ridge").fit(TEXTS, LABELS)
 
 
@@ -200,7 +202,7 @@ def test_settings_depend_on_the_vectors_unless_told_otherwise(monkeypatch):
     asked = []
 
     def look(occurrences, Y, initial, settings):
-        asked.append((settings["lr"], settings["epoch"], settings["dim"], settings["loss"]))
+        asked.append((settings.lr, settings.epochs, settings.n_dims, settings.loss))
         raise InterruptedError
 
     monkeypatch.setattr(fasttext_entry, "train", look)
@@ -253,12 +255,12 @@ def test_in_the_papers_protocol_large_corpora_have_ten_epochs(monkeypatch):
     asked = []
 
     def look(occurrences, Y, initial, settings):
-        asked.append(settings["epoch"])
+        asked.append(settings.epochs)
         raise InterruptedError
 
     monkeypatch.setattr(fasttext_entry, "train", look)
     for limit in (59, 60):
-        monkeypatch.setattr(fasttext_entry, "_HUGE", limit)
+        monkeypatch.setattr(fasttext_entry, "_MANY_TEXTS", limit)
         with pytest.raises(InterruptedError):
             wc.classifier("fasttext", protocol="paper").fit(TEXTS, LABELS)
     assert asked == [10, 200]
@@ -487,10 +489,10 @@ def test_a_disk_that_is_full_is_a_storage_error(monkeypatch, tmp_path):
         ({"random_dims": 0}, "random_dims is 0"),
         ({"random_dims": -1, "wce": True}, "random_dims is -1"),
         ({"min_count": 0}, "min_count is 0"),
-        ({"min_count": 10_000}, "no word occurs 10000 times"),
+        ({"min_count": 10_000}, "no word occurs at least 10000 times"),
         ({"seed": "x"}, "seed is 'x'"),
         ({"wce": "yes"}, "wce is 'yes'"),
-        ({"vectors": np.eye(3)}, "U is a ndarray"),
+        ({"vectors": np.eye(3)}, "vectors is"),
         ({"thresholds": "best"}, "thresholds is 'best'"),
         ({"n_jobs": 0}, "n_jobs is 0"),
     ],
@@ -501,9 +503,11 @@ def test_options_that_make_no_sense_are_refused(options, message):
 
 
 def test_weights_of_texts_and_softmax_of_several_labels_are_refused():
-    with pytest.raises(wc.InputError, match="leave sample_weight out"):
+    with pytest.raises(
+        wc.InputError, match="sample_weight has no effect on the classifier 'fasttext'"
+    ):
         make().fit(TEXTS, LABELS, sample_weight=np.ones(len(TEXTS)))
-    with pytest.raises(wc.InputError, match="several need 'ova'"):
+    with pytest.raises(wc.InputError, match="gives one label per text; use loss='ova'"):
         make(loss="softmax").fit(*multilabel_corpus())
     with pytest.raises(wc.InputError, match="too few to tune"):
         make(thresholds="tuned").fit(["aa", "aa"], [["a"], ["a", "b"]])
@@ -530,11 +534,11 @@ def test_a_rate_at_which_training_diverges_is_halved_unless_it_was_given(monkeyp
     really_train = fasttext_entry.train
 
     def train(occurrences, Y, initial, settings):
-        tried.append(settings["lr"])
+        tried.append(settings.lr)
         return really_train(occurrences, Y, initial, settings)
 
     monkeypatch.setattr(fasttext_entry, "train", train)
-    monkeypatch.setattr(fasttext_entry, "_CHOSEN", {("random", "ova"): (1e6, 20)})
+    monkeypatch.setattr(fasttext_entry, "_DEFAULTS", {("random", "ova"): (1e6, 20)})
     model = wc.classifier("fasttext").fit(texts, labels)
     assert len(tried) > 1
     assert tried == [1e6 / 2**k for k in range(len(tried))]
@@ -546,15 +550,15 @@ def test_large_corpora_get_fewer_epochs_unless_they_were_given(monkeypatch):
     really_train = fasttext_entry.train
 
     def train(occurrences, Y, initial, settings):
-        seen.append(settings["epoch"])
+        seen.append(settings.epochs)
         return really_train(occurrences, Y, initial, settings)
 
     monkeypatch.setattr(fasttext_entry, "train", train)
     texts, labels = corpus()
     n_words = sum(len(text.split()) for text in texts)
-    monkeypatch.setattr(fasttext_entry, "_MOST_WORDS", 25 * n_words)
+    monkeypatch.setattr(fasttext_entry, "_MAX_WORDS", 25 * n_words)
     wc.classifier("fasttext").fit(texts, labels)
-    monkeypatch.setattr(fasttext_entry, "_MOST_WORDS", 1)
+    monkeypatch.setattr(fasttext_entry, "_MAX_WORDS", 1)
     wc.classifier("fasttext").fit(texts, labels)
     wc.classifier("fasttext", epochs=3).fit(texts, labels)
     assert 25 <= seen[0] <= 40  # words of one letter are none

@@ -1,7 +1,7 @@
-"""A process that trains with fastText: this file is run, never imported.
+"""A script that trains with fastText in a process of its own. It is never imported.
 
-fastText cannot be stopped once it trains. A process can: this one ends when its standard input
-does, which is when whoever started it is interrupted, killed, or no longer interested.
+fastText cannot be stopped while it trains, but a process can. This one ends when its standard input
+is closed, which happens when the process that started it is interrupted, killed or finished.
 """
 
 import json
@@ -10,8 +10,8 @@ import sys
 from threading import Thread
 
 
-def _end_with_input() -> None:
-    os.read(0, 1)  # not sys.stdin.read, which would hold a lock that Python wants when it ends
+def _exit_with_input() -> None:
+    os.read(0, 1)  # unlike sys.stdin.read, it holds no lock that Python needs at exit
     os._exit(1)
 
 
@@ -20,5 +20,5 @@ if __name__ == "__main__":
     sys.path[:] = order["path"]
     import fasttext  # type: ignore[import-untyped]
 
-    Thread(target=_end_with_input, daemon=True).start()
-    fasttext.train_supervised(**order["options"]).save_model(order["model"])
+    Thread(target=_exit_with_input, daemon=True).start()
+    fasttext.train_supervised(**order["arguments"]).save_model(order["model"])

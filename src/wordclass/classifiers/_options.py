@@ -9,7 +9,8 @@ from wordclass.decision.measures import check_target
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import list_block_names
 from wordclass.errors import InputError
-from wordclass.options import FLAG, Kind, Option, instance_of, integer, number
+from wordclass.options import FLAG, Kind, Option, instance_of, integer, number, one_of
+from wordclass.text.vectorizer import TEXT_OPTIONS
 from wordclass.vectors.word_vectors import WordVectors
 
 
@@ -47,6 +48,29 @@ def _accepts_costs(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
+def _accepts_regressor(value: object) -> bool:
+    if isinstance(value, str):
+        catalogue.entry("regressors", value)  # raises an error that lists the names
+    return isinstance(value, str) or (hasattr(value, "fit") and hasattr(value, "predict"))
+
+
+UNSEEN = Option(
+    "The predictor of word-class vectors for words that only the pretrained vectors know: the name "
+    'of a regressor, such as "ridge" or "network". None: zeros.',
+    Kind("str", "the name of a regressor", _accepts_regressor),
+    also=(None,),
+)
+KEEP_UNSEEN = Option(
+    "Whether the model keeps all pretrained vectors, for future texts. False: only those of words "
+    "of the training texts.",
+    FLAG,
+)
+PROTOCOL = Option(
+    'The protocol. "clean": learn from all texts. "paper": as in the runs of the paper, learn from '
+    "four fifths of the texts, with word-class vectors from all of them, and validate on the "
+    "others.",
+    one_of("clean", "paper"),
+)
 PROBABILITIES = Option("Whether to learn probabilities for `predict_proba`.", FLAG)
 SEED = Option("Seed of all random numbers.", integer())
 SHRINKAGE = Option(
@@ -103,3 +127,7 @@ CLASS_WEIGHT = Option(
     Kind("dict", "a dict of costs by class", _accepts_costs),
     also=("balanced", None),
 )
+
+# the text options of classifiers that do not weigh terms, and of those that read single words
+COUNT_OPTIONS = {name: option for name, option in TEXT_OPTIONS.items() if name != "weighting"}
+WORD_OPTIONS = {name: option for name, option in COUNT_OPTIONS.items() if name != "ngrams"}
