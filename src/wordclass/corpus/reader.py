@@ -1,17 +1,21 @@
 """Readers of labelled texts in files, folders and datasets."""
 
 import inspect
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from wordclass import catalogue
+from wordclass.corpus import columns
 from wordclass.corpus.documents import Dataset, Label, LabelledCorpus, Record
+from wordclass.corpus.file_formats import format_of
+from wordclass.corpus.records import MissingColumnError
 from wordclass.corpus.selection import ReadOptions, ReadSummary, Selection
 from wordclass.errors import InputError
 from wordclass.storage import files as storage
-from wordclass.storage.addresses import Address
 
 
 def read_corpus(
@@ -135,6 +139,9 @@ class CorpusReader:
     is_multilabel : bool
         The option `multilabel`. If it is None, the labels of the whole file with all its splits
         decide. Known when the iteration has ended.
+    guess : ColumnGuess, optional
+        The columns that were guessed. None if the file has the default columns or the options name
+        them.
     """
 
     path: Path
@@ -145,6 +152,7 @@ class CorpusReader:
     on_missing_label: str = "error"
     n_docs: int = field(default=0, init=False)
     is_multilabel: bool = field(default=False, init=False)
+    guess: columns.ColumnGuess | None = field(default=None, init=False)
     _state: storage.FileIdentity | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -183,8 +191,7 @@ class CorpusReader:
         summary = ReadSummary()
         selection = self._selection()
         storage.require_existing(self.path)
-        reader = catalogue.entry("corpus_formats", options.format or format_of(self.path))
-        blocks = reader.read(self.path, options)
+        blocks = self._read_blocks(options)
         for block in selection.select(self.path, blocks, summary, texts_only=options.texts_only):
             self.n_docs = summary.n_docs
             yield block
@@ -192,24 +199,23 @@ class CorpusReader:
         if not options.texts_only:
             self.is_multilabel = selection.conclude(summary)
 
-
-def format_of(path: Path | Address) -> str:
-    """Return the name of the corpus format that has the ending of a path."""
-    if path.is_dir():
-        return "folders"
-    name = storage.uncompressed_name(path).lower()
-    all_endings: list[str] = []
-    for format in catalogue.names("corpus_formats"):
-        endings = catalogue.entry("corpus_formats", format).ENDINGS
-        if name.endswith(endings):
-            return format
-        all_endings += endings
-    raise InputError(
-        f"{path}: its ending names no corpus format",
-        expected=f"{', '.join(sorted(all_endings))}, each also with .gz or .zst, "
-        "or a folder with one folder per class",
-        hint="use format= to name the format",
-    )
+    def _read_blocks(self, options: ReadOptions) -> Iterator[list[Any]]:
+        """Yield all records block by block, with guessed columns if there are no default ones."""
+        read = catalogue.entry("corpus_formats", options.format or format_of(self.path)).read
+        try:
+            blocks = read(self.path, options)
+            first = next(blocks, None)
+        except MissingColumnError as error:
+            if storage.is_stream(self.path):  # it cannot be read twice
+                raise
+            options, self.guess = columns.resolve_columns(self.path, options, error, read)
+            message = f"{self.path}: {self.guess.describe()}"
+            warnings.warn(message, columns.ColumnGuessWarning, stacklevel=2)
+            yield from read(self.path, options)
+            return
+        if first is not None:
+            yield first
+        yield from blocks
 
 
 def load_dataset(

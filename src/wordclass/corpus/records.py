@@ -47,6 +47,18 @@ class Fields(NamedTuple):
         return str(field if self.header is None else self.header[field])
 
 
+class MissingColumnError(FormatError):
+    """A default column is missing.
+
+    Attributes
+    ----------
+    present : list of str
+        The columns of the file.
+    """
+
+    present: Sequence[str] = ()
+
+
 class _BadRecordError(Exception):
     """A row cannot be read. The caller adds the line to the message."""
 
@@ -161,7 +173,12 @@ def choose_fields(
     for name in chosen:
         if name not in present:
             option = "text_field" if name in texts else "label_field"
-            raise _missing_field(path, place, name, present, option)
+            error = _missing_field(path, place, name, present, option)
+            if _names(option, options):
+                raise error
+            missing = MissingColumnError(path, place, error.reason)
+            missing.present = [*present]
+            raise missing
     for name in [*chosen, "split"]:
         if present.count(name) > 1:
             problem = f"there are {present.count(name)} columns {name!r}"

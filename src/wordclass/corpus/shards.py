@@ -4,7 +4,8 @@ A shard is a file, a span of a file, or a partition of a Dask or Spark table.
 """
 
 import glob
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,9 +13,17 @@ from typing import Any
 
 from wordclass import catalogue, progress
 from wordclass.corpus import lines, records
+from wordclass.corpus.columns import (
+    ColumnGuess,
+    ColumnGuessWarning,
+    UnclearColumnsError,
+    resolve_columns,
+)
 from wordclass.corpus.documents import LabelledCorpus, Record
+from wordclass.corpus.file_formats import format_of
 from wordclass.corpus.labels import Codeframe, EncodedLabels, encode_labels
-from wordclass.corpus.reader import format_of
+from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
+from wordclass.corpus.records import MissingColumnError
 from wordclass.corpus.selection import ReadOptions, ReadSummary, Selection
 from wordclass.engines.tasks import count_shards
 from wordclass.errors import FormatError, InputError, MissingDataError, NoRecordsError
@@ -88,6 +97,10 @@ class ShardedCorpus:
         How records are read. They name all columns, so that all shards use the same ones.
     selection : Selection
         The records to read, and the rules for their labels.
+    guess : ColumnGuess, optional
+        The columns that were guessed. None if there are default columns or the options name them.
+    unclear : UnclearColumnsError, optional
+        The error that reading labels raises if their column is not clear.
 
     See Also
     --------
@@ -109,6 +122,8 @@ class ShardedCorpus:
     items: Any
     options: ReadOptions = field(default_factory=ReadOptions)
     selection: Selection = field(default_factory=Selection)
+    guess: ColumnGuess | None = None
+    unclear: UnclearColumnsError | None = None
 
     @classmethod
     def of(
@@ -206,7 +221,9 @@ class ShardedCorpus:
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from wordclass.corpus.selection import ReadOptions, Selection
+        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
+        from wordclass.corpus.records import MissingColumnError
+        from wordclass.corpus.selection import ReadOptions, Selection
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> path = Path(tempfile.mkdtemp(), "a.csv")
         >>> _ = path.write_text("text,label\nWell made,positive\nIt broke,negative\n")
@@ -215,14 +232,19 @@ class ShardedCorpus:
         """
         check_int("part_bytes", part_bytes, 1)
         if is_table(data):
-            return cls(data, _options_for_table(data, options), selection)
+            chosen = _name_columns(columns_of_table(data), options, Path("the table"), None)
+            return cls(data, chosen.options, selection)
         names = [data] if isinstance(data, str | PathLike) else [*data]
         if not names:
             raise InputError("no files were named", expected="at least one file or folder")
         files = [file for name in names for file in _find_files(fspath(name))]
         shards = [shard for file in files for shard in _cut_file(file, options, part_bytes)]
         with progress.on_progress(progress.ignore):  # reading the first record takes no time
-            return cls(shards, _options_for_files(shards, options), selection)
+            chosen = _choose_columns(shards, options)
+        if chosen.guess is not None:
+            message = f"{shards[0].path}: {chosen.guess.describe()}"
+            warnings.warn(message, ColumnGuessWarning, stacklevel=3)
+        return cls(shards, chosen.options, selection, chosen.guess, chosen.unclear)
 
     def __len__(self) -> int:
         return count_shards(self.items)
@@ -273,7 +295,9 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
+        from wordclass.corpus.records import MissingColumnError
+        from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> summary = ReadSummary()
         >>> partition = [{"text": "good", "label": "positive"}]
@@ -283,11 +307,13 @@ class ShardedCorpus:
         """
         options = self.options
         shard_summary = ReadSummary()
+        if self.unclear is not None and not texts_only:
+            raise self.unclear
         if texts_only:
             options = replace(options, texts_only=True, keep_rows=True)
         if not isinstance(item, Shard):
             path = Path(f"partition {number}")
-            blocks = _table_blocks(path, item, options)
+            blocks = read_partition(path, item, options)
             yield from self.selection.select(path, blocks, shard_summary, texts_only=texts_only)
         else:
             yield from self.selection.select(
@@ -327,7 +353,9 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
+        from wordclass.corpus.records import MissingColumnError
+        from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> partition = [{"text": "good", "label": "positive"}]
         >>> [(texts, labels)] = ShardedCorpus(()).blocks(0, partition, ReadSummary())
@@ -356,7 +384,9 @@ class ShardedCorpus:
         Examples
         --------
         >>> from wordclass.corpus.labels import Codeframe
-        >>> from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
+        from wordclass.corpus.records import MissingColumnError
+        from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> summary = ReadSummary(n_docs=2, label_counts={1})
         >>> ShardedCorpus(()).conclude(summary, Codeframe(("a", "b"), "multilabel")).kind
@@ -386,7 +416,9 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
+        from wordclass.corpus.records import MissingColumnError
+        from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> ShardedCorpus(()).is_multilabel(ReadSummary(n_docs=3, label_counts={1, 2}))
         True
@@ -486,96 +518,73 @@ def _cut_file(path: File, options: ReadOptions, n_bytes: int) -> list[Shard]:
     return [Shard(path, name, span, state) for span in spans or [None]]
 
 
-def _options_for_files(shards: list[Shard], options: ReadOptions) -> ReadOptions:
-    """Return options that name the columns of the first record, for all shards."""
+@dataclass(frozen=True)
+class _ChosenColumns:
+    """Options that name all columns, the guess that chose them, and the error of an unclear one."""
+
+    options: ReadOptions
+    guess: ColumnGuess | None = None
+    unclear: UnclearColumnsError | None = None
+
+
+def _choose_columns(shards: list[Shard], options: ReadOptions) -> _ChosenColumns:
+    """Choose the columns of the first record for all shards."""
     peeking = replace(options, keep_rows=True, texts_only=True, on_bad_record="skip")
     problems: list[FormatError] = []
     for shard in shards:
-        for block in shard.blocks(peeking):
-            for record in block:
-                if not isinstance(record, Record):
-                    problems.append(record)
-                elif shard.format in ("fasttext", "folders"):
-                    return options
-                else:
-                    return _with_fields([*(record.row or {})], options, shard.path, record.place)
+        read = catalogue.entry("corpus_formats", shard.format).read
+        try:
+            for block in shard.blocks(peeking):
+                for record in block:
+                    if not isinstance(record, Record):
+                        problems.append(record)
+                        continue
+                    if shard.format in ("fasttext", "folders"):
+                        return _ChosenColumns(options)
+                    present = [*(record.row or {})]
+                    return _name_columns(present, options, shard.path, record.place, read)
+        except MissingColumnError as error:
+            return _name_columns([*error.present], options, shard.path, error.line, read)
     if problems:
         raise problems[0]
     raise NoRecordsError(shards[0].path, None, "no records in any file of the corpus")
 
 
-def _with_fields(
-    present: list[str], options: ReadOptions, path: File | Path, place: int | str | None
-) -> ReadOptions:
-    has_labels = bool({"labels", "label", *_as_list(options.label_field)} & {*present})
-    needed = options if has_labels else replace(options, texts_only=True)
+def _name_columns(
+    present: list[str],
+    options: ReadOptions,
+    path: File | Path,
+    place: int | str | None,
+    read: Callable[[File, ReadOptions], Iterable[list[Any]]] | None = None,
+) -> _ChosenColumns:
+    """Return options that name the columns. Without labels, only texts can be read."""
+    guess: ColumnGuess | None = None
+    unclear: UnclearColumnsError | None = None
+    needed = options
+    try:
+        records.choose_fields(present, options, path, place)
+    except MissingColumnError as error:
+        try:
+            if read is None:
+                raise
+            needed, guess = resolve_columns(path, options, error, read)
+        except UnclearColumnsError as problem:
+            unclear = problem
+        except MissingColumnError:
+            pass  # a table without labels
+        if guess is None:
+            needed = replace(options, texts_only=True)
+            if read is not None and not options.text_field and "text" not in present:
+                try:
+                    needed, _ = resolve_columns(path, needed, error, read)
+                except UnclearColumnsError:
+                    raise (unclear or error) from None
     fields = records.choose_fields(present, needed, path, place)
-    return replace(
+    named = replace(
         options,
         text_field=fields.texts,
         label_field=fields.labels or options.label_field or "label",
         has_split=fields.split is not None,
         are_remembered=True,  # a shard in a format without columns ignores them
     )
-
-
-def _as_list(names: str | Sequence[str] | None) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names or []
-
-
-# --- tables of Dask and Spark ---------------------------------------------------------------------
-
-
-def is_table(data: object) -> bool:
-    """Return True for a table of Dask or Spark, which is already in partitions."""
-    return type(data).__module__.partition(".")[0] in ("dask", "pyspark")
-
-
-def _options_for_table(table: Any, options: ReadOptions) -> ReadOptions:  # noqa: ANN401
-    """Return options that name the columns of a table. The first record of a bag decides."""
-    if hasattr(table, "columns"):
-        present = [*map(str, table.columns)]
-    else:
-        (first,) = table.take(1, npartitions=-1) or (("", ""),)
-        present = [*first] if isinstance(first, Mapping) else ["text", "labels"]
-    return _with_fields(present, options, Path("the table"), None)
-
-
-def _table_blocks(path: Path, table: Any, options: ReadOptions) -> Iterator[list[Any]]:  # noqa: ANN401
-    """Yield the records of one partition, block by block. An empty one has none."""
-    rows = ((f"row {k}", row) for k, row in enumerate(_table_rows(table), start=1))
-    try:
-        yield from records.collect_blocks(path, records.from_rows(path, rows, options))
-    except NoRecordsError:
-        return
-
-
-def _table_rows(table: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - see the summary
-    """Yield the rows of a partition: a pandas frame, Arrow batches, dicts or pairs."""
-    if hasattr(table, "columns") and hasattr(table, "iloc"):
-        names = [*map(str, table.columns)]
-        columns = [
-            [_to_json_value(cell) for cell in table[name].tolist()] for name in table.columns
-        ]
-        yield from (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-        return
-    for row in table:
-        if hasattr(row, "to_pylist"):  # a batch of Arrow
-            yield from row.to_pylist()
-        elif isinstance(row, Mapping):
-            yield row
-        else:
-            text, labels = row
-            yield {"text": text, "labels": _to_json_value(labels)}
-
-
-def _to_json_value(cell: Any) -> Any:  # noqa: ANN401 - any value of a frame
-    """Return a cell as a value of JSON: an array as a list, a missing value as None."""
-    if isinstance(cell, str):
-        return cell
-    if hasattr(cell, "tolist"):
-        cell = cell.tolist()
-    if isinstance(cell, tuple | set | frozenset):
-        return sorted(cell) if isinstance(cell, set | frozenset) else [*cell]
-    is_missing = cell is None or (isinstance(cell, float) and cell != cell) or repr(cell) == "<NA>"
-    return None if is_missing else cell
+    return _ChosenColumns(named, guess, unclear)
