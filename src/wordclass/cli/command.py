@@ -105,7 +105,7 @@ def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[...
             bar, say = ProgressBar(not given["settings"].quiet), given["settings"].say
             with bar.listening(), warnings.catch_warnings():
                 warnings.simplefilter("default", UserWarning)
-                warnings.showwarning = lambda text, *_: say(f"warning: {text}")
+                warnings.showwarning = functools.partial(_show_warning, say)
                 run(**given)
         except KeyboardInterrupt:
             # finished files are complete, unfinished ones were never there
@@ -119,6 +119,19 @@ def command(run: Callable[..., None], within: typer.Typer = app) -> Callable[...
     vars(wrapper)["__signature__"] = inspect.Signature(parameters)
     wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
     return within.command(run.__name__.rstrip("_").replace("_", "-"))(wrapper)
+
+
+def _show_warning(
+    say: Callable[..., None],
+    message: Warning | str,
+    category: type[Warning],
+    *_place: object,
+) -> None:
+    """Print a warning as one line. A guess of columns is a note and not a warning."""
+    from wordclass.corpus.selection import ColumnGuessWarning
+
+    is_note = issubclass(category, ColumnGuessWarning)
+    say(str(message) if is_note else f"warning: {message}")
 
 
 def _fields(group: Any) -> Mapping[str, inspect.Parameter]:  # noqa: ANN401 - a dataclass

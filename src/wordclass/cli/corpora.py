@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from wordclass.errors import InputError
 from wordclass.storage.files import COMPRESSIONS, Address, path_exists, size_of
 
 if TYPE_CHECKING:
+    from wordclass.corpus.columns import ColumnGuess
     from wordclass.corpus.shards import ShardedCorpus
 
 Multilabel = Annotated[bool | None, typer.Option("--multilabel/--single-label")]
@@ -23,7 +24,7 @@ Names = list[str] | None
 
 _LARGE = 64 << 20  # bytes
 _COMPRESSION = 4  # how much smaller a compressed text is, about
-_FIELDS = ("text_field", "label_field", "label_separator", "delimiter", "header")
+_FIELDS = ("text_field", "label_field", "label_separator", "delimiter", "header", "quote")
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,27 @@ class Texts:
     delimiter: Annotated[str | None, "Between CSV cells; else found out."] = None
     header: Annotated[bool | None, "Or columns are named 1, 2, ..."] = None
 
+    format: Annotated[
+        str | None, "Format of the corpus: csv, tsv, jsonl, json, fasttext, annif, parquet, xlsx."
+    ] = None
+    quote: Annotated[str | None, "Quote character of CSV cells, or none."] = None
+    _guessed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
     @property
     def fields(self) -> dict[str, Any]:
-        """What a model remembers of these options."""
-        given = {name: getattr(self, name, None) for name in _FIELDS}
-        return {name: value for name, value in given.items() if value not in (None, [])}
+        """The options that a model remembers, with the columns that were guessed."""
+        return {**self._guessed, **self._named_fields}
+
+    @property
+    def _named_fields(self) -> dict[str, Any]:
+        values = {name: getattr(self, name, None) for name in _FIELDS}
+        if flags := getattr(self, "label_fields", None):
+            values["label_field"] = [name.strip() for name in flags.split(",")]
+        return {name: value for name, value in values.items() if value not in (None, [])}
+
+    def _remember(self, guess: "ColumnGuess | None") -> None:
+        if guess is not None:
+            self._guessed.update(text_field=guess.text_field, label_field=guess.label_field)
 
     def blocks(
         self,
@@ -109,9 +126,10 @@ class Texts:
         remembered = getattr(model, "fields_", {})
         chosen = {name: remembered[name] for name in _FIELDS if name in remembered}
         return ReadOptions(
-            **{**chosen, **self.fields},
+            **{**chosen, **self._named_fields},
             encoding=encoding,
-            are_remembered=not self.fields.keys() & {"text_field", "label_field"},
+            format=self.format,
+            are_remembered=not self._named_fields.keys() & {"text_field", "label_field"},
             **options,
         )
 
@@ -157,9 +175,16 @@ class Texts:
             raise InputError("a data set, or standard input, is no corpus in parts")
         from wordclass.corpus.shards import ShardedCorpus
 
-        options = self._options(encoding, model, on_bad_record=in_parts.on_bad_record)
+        options = self._options(
+            encoding,
+            model,
+            on_bad_record=in_parts.on_bad_record,
+            texts_only=not isinstance(self, Corpus),
+        )
         selection = Selection(*self._selected(default_split, is_multilabel))
-        return ShardedCorpus.find(self.data, options, selection)
+        corpus = ShardedCorpus.find(self.data, options, selection)
+        self._remember(corpus.guess)
+        return corpus
 
     @property
     def is_large(self) -> bool:
@@ -204,6 +229,9 @@ class Corpus(Texts):
     """The arguments and options that say which labelled texts to read, and how."""
 
     label_field: Annotated[Names, "Column of labels; several hold 0, 1."] = None
+    label_fields: Annotated[
+        str | None, "Columns of 0 and 1 with one label each, separated by commas."
+    ] = None
     label_separator: Annotated[
         str | None, "Between labels in a CSV cell, else ;  none: nothing."
     ] = None
@@ -215,4 +243,7 @@ class Corpus(Texts):
         """Read the corpus at once; the arguments are those of `blocks`."""
         if self.name.startswith("dataset:"):
             return self._part_of_dataset(default_split)
-        return self.blocks(default_split, *arguments, **options).read()
+        reader = self.blocks(default_split, *arguments, **options)
+        corpus = reader.read()
+        self._remember(reader.guess)
+        return corpus

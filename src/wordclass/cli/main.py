@@ -1,6 +1,8 @@
 """The `wordclass` command: parses, calls one function, prints; no arithmetic in here."""
 
+import shlex
 import sys
+from collections.abc import Sequence
 
 from wordclass.errors import WordClassError
 from wordclass.tables import print_to_stderr
@@ -8,6 +10,7 @@ from wordclass.tables import print_to_stderr
 
 def main() -> None:
     """Run the command line, and turn what the user can mend into one line and exit status 1."""
+    options: Sequence[str] = ()
     try:
         # typer is an extra, so it is imported where its absence can be told
         from wordclass import catalogue
@@ -18,6 +21,7 @@ def main() -> None:
         sys.exit(run())
     except WordClassError as error:
         reason = str(error)
+        options = getattr(error, "options", ())
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's own
             raise
@@ -27,4 +31,6 @@ def main() -> None:
         if remedy not in problem:
             reason += f"; {remedy}"
     print_to_stderr(f"wordclass: {reason}")
+    if options:  # the same command with the suggested options, to be pasted
+        print_to_stderr(shlex.join(["wordclass", *sys.argv[1:], *options]))
     sys.exit(1)

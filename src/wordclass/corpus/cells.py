@@ -1,9 +1,10 @@
 """Tables of cells: the code that CSV, TSV and XLSX share."""
 
 import csv
+import re
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -19,6 +20,8 @@ Rows = Iterator[tuple[int | str, Any]]  # place with cells, or with an error
 _DELIMITERS = ",;\t|"
 _SNIFFED_LINES = 64
 _MAX_COUNTED_CELLS = 1 << 14  # distinct label cells that are examined for unusual separators
+_MAX_ROW_LINES = 10_000  # of one row, if rows that cannot be parsed are skipped
+_MAX_TABBED_ROW_LINES = 2_000
 _MAX_CELL_CHARACTERS = 2**31 - 1  # the largest C long that all platforms have
 _PROBLEMS = {  # messages of the csv module, and clearer ones
     "unexpected end of data": "a quote is opened and never closed",
@@ -36,7 +39,8 @@ def read(
     """
     delimiter = options.delimiter or delimiter
     delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+    quote = _quote_character(options)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in f"{quote}\r\n"):
         raise InputError(f"delimiter is {delimiter!r}", expected="one character, such as ';'")
     rows = _rows(path, options, delimiter, span)
     return records.collect_blocks(path, records_of(path, rows, options))
@@ -51,12 +55,14 @@ def cut(path: File, options: ReadOptions, n_bytes: int) -> list[Span]:
     """
     spans = [] if isinstance(path, Address) else cut_at_lines(path, options.encoding, n_bytes)
     merged_spans = []
+    quote = _quote_character(options).encode(options.encoding)
     n_quotes = 0
     begin = 0
     with open_for_reading(path, stream=True) as stream:
         for _, end in spans:
             while (n_remaining := end - stream.tell()) > 0:
-                n_quotes += stream.read(min(n_remaining, 1 << 22)).count(b'"')
+                chunk = stream.read(min(n_remaining, 1 << 22))
+                n_quotes += chunk.count(quote) if quote else 0
             if n_quotes % 2 == 0:
                 merged_spans.append((begin, end))
                 begin = end
@@ -96,6 +102,9 @@ def _check_rows(path: File, rows: Rows, fields: records.Fields) -> Rows:
     column = fields.labels[0] if len(fields.labels) == 1 and fields.separator else None
     cell_counts: Counter[str] = Counter()
     for place, cells in rows:
+        if isinstance(cells, FormatError):
+            yield place, cells
+            continue
         if len(cells) != n_columns:
             problem = f"{len(cells)} cells, but the header names {n_columns} columns"
             yield place, FormatError(path, place, problem)
@@ -167,22 +176,90 @@ def _rows(
 ) -> Rows:
     """Yield each row that is not blank with its first line. For a span, the header comes first."""
     csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARACTERS))
+    quote = _quote_character(options)
     lines = decode_lines(path, options.encoding)
     first_lines = [*islice(lines, _SNIFFED_LINES)]
-    delimiter = delimiter or max(_DELIMITERS, key=lambda sign: _rate_delimiter(first_lines, sign))
+    delimiter = delimiter or detect_delimiter(first_lines, quote)
+
+    def parse(lines: Iterable[str]) -> Rows:
+        if delimiter == "\t":
+            return _parse_tabbed_rows(lines, quote)
+        return _parse_rows(path, lines, delimiter, options)
+
     if span is None:
         lines = chain(first_lines, lines)
     else:
         if span[0] and options.header:
-            yield from islice(_parse_rows(path, chain(first_lines, lines), delimiter), 1)
+            yield from islice(parse(chain(first_lines, lines)), 1)
         lines = decode_lines(path, options.encoding, span)
-    yield from _parse_rows(path, lines, delimiter)
+    yield from parse(lines)
 
 
-def _parse_rows(path: File, lines: Iterable[str], delimiter: str) -> Rows:
-    table = csv.reader(lines, delimiter=delimiter, strict=True)
+def _quote_character(options: ReadOptions) -> str:
+    """Return the quote character, or "" if no cell is quoted."""
+    quote = "" if options.quote in (None, "none", "") else str(options.quote)
+    if len(quote) > 1 or (quote in "\r\n" and quote):
+        raise InputError(f"quote is {quote!r}", expected="one character, or none")
+    return quote
+
+
+class _LineFeed:
+    """Lines for the csv module that remember those of the current row.
+
+    Parameters
+    ----------
+    lines : iterator of str
+        The lines of a file.
+    max_lines : int, optional
+        Largest number of lines of a row. By default a row may have any number.
+    """
+
+    def __init__(self, lines: Iterator[str], max_lines: int | None = None) -> None:
+        self._lines = lines
+        self._waiting: deque[str] = deque()
+        self._row: list[str] = []
+        self._max_lines = max_lines
+        self.n_lines = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self._max_lines is not None and len(self._row) >= self._max_lines:
+            raise StopIteration
+        line = self._waiting.popleft() if self._waiting else next(self._lines)
+        self._row.append(line)
+        self.n_lines += 1
+        return line
+
+    def start_row(self) -> None:
+        """Forget the lines of the last row."""
+        self._row = []
+
+    def skip_first_line(self) -> None:
+        """Return all lines of the row but the first, so that they are read again."""
+        self._waiting.extendleft(reversed(self._row[1:]))
+        self.n_lines -= len(self._row[1:])
+        self._row = []
+
+
+def _csv_reader(
+    lines: Iterable[str], delimiter: str, quote: str, *, is_strict: bool
+) -> Iterator[list[str]]:
+    if not quote:
+        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=is_strict)
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=is_strict)
+
+
+def _parse_rows(path: File, lines: Iterable[str], delimiter: str, options: ReadOptions) -> Rows:
+    """Yield rows with the line they start on. A row that cannot be parsed may be skipped."""
+    can_skip = options.on_bad_record == "skip"
+    feed = _LineFeed(iter(lines), _MAX_ROW_LINES if can_skip else None)
+    quote = _quote_character(options)
+    table = _csv_reader(feed, delimiter, quote, is_strict=True)
     while True:
-        line = table.line_num + 1
+        line = feed.n_lines + 1
+        feed.start_row()
         try:
             cells = next(table)
         except StopIteration:
@@ -192,15 +269,106 @@ def _parse_rows(path: File, lines: Iterable[str], delimiter: str) -> Rows:
             for start, clearer_problem in _PROBLEMS.items():
                 if problem.startswith(start):
                     problem = clearer_problem
-            raise FormatError(path, line, f"the row that starts here: {problem}") from error
+            hint = 'use quote=None (--quote none) if " is text' if "quote" in problem else None
+            bad_row = FormatError(path, line, f"the row that starts here: {problem}", hint=hint)
+            if not can_skip:
+                raise bad_row from error
+            feed.skip_first_line()
+            yield line, bad_row
+            continue
         if cells:
             yield line, cells
 
 
-def _rate_delimiter(lines: list[str], delimiter: str) -> tuple[bool, int]:
+def _parse_tabbed_rows(lines: Iterable[str], quote: str) -> Rows:
+    """Yield rows of cells between tabs with the line they start on.
+
+    A quote is part of the text unless the cell starts and ends with it. A quoted cell may contain
+    line ends if the row then has as many cells as the first one.
+    """
+    feed = _LineFeed(iter(lines), _MAX_TABBED_ROW_LINES)
+    n_columns = 0
+    for text in feed:
+        line = feed.n_lines
+        cells, is_open = _split_tabs(text, quote)
+        row = text
+        while is_open and (next_line := next(feed, "")):
+            row += next_line
+            if quote not in next_line:
+                continue
+            row_cells, is_open = _split_tabs(row, quote)
+            if row_cells and not is_open and n_columns in (0, len(row_cells)):
+                cells = row_cells
+                feed.start_row()
+        feed.skip_first_line()
+        n_columns = n_columns or len(cells)
+        if cells != [""]:
+            yield line, cells
+
+
+def _split_tabs(text: str, quote: str) -> tuple[list[str], bool]:
+    r"""Split a row into cells, and return whether a quoted cell may continue in the next line.
+
+    There are no cells if one without quotes would contain a line end.
+
+    Examples
+    --------
+    >>> _split_tabs('a 5" disk\t"a ""quoted"" cell"', '"')
+    (['a 5" disk', 'a "quoted" cell'], False)
+    """
+    content = text.removesuffix("\n").removesuffix("\r")
+    if not quote or quote not in content:
+        return content.split("\t"), False
+    cells: list[str] = []
+    start = 0
+    while start <= len(content):
+        cell, is_closed = _read_quoted(content, start, quote)
+        if is_closed:
+            cells.append(cell.replace(quote * 2, quote))
+            start += len(cell) + 3
+            continue
+        if cell:
+            return [*cells, *content[start:].split("\t")], True
+        end = content.find("\t", start)
+        end = len(content) if end < 0 else end
+        if "\n" in content[start:end]:
+            return [], False
+        cells.append(content[start:end])
+        start = end + 1
+    return cells, False
+
+
+def _read_quoted(content: str, start: int, quote: str) -> tuple[str, bool]:
+    """Return the content of a quoted cell, and whether its quote is closed.
+
+    The content is "" if the cell is not quoted.
+    """
+    if not content.startswith(quote, start):
+        return "", False
+    inner = re.escape(quote)
+    match = re.compile(f"{inner}((?:[^{inner}]|{inner}{inner})*)({inner})?").match(content, start)
+    if match is None:
+        return "", False
+    if match[2] is None:
+        return match[1] or quote, False  # open until the end of the line
+    is_end = match.end() == len(content) or content[match.end()] == "\t"
+    return (match[1], True) if is_end else ("", False)
+
+
+def detect_delimiter(lines: Sequence[str], quote: str = '"') -> str:
+    """Return the delimiter that splits lines into the most cells of equal number."""
+    return max(_DELIMITERS, key=lambda sign: _rate_delimiter(lines, sign, quote))
+
+
+def _rate_delimiter(lines: Sequence[str], delimiter: str, quote: str) -> tuple[bool, int]:
     """Return whether a delimiter gives rows of equal length, and the length of the first row."""
+    if delimiter == "\t":
+        lengths = [len(line.split("\t")) for line in lines if line.strip()]
+        if lengths and min(lengths) == max(lengths) > 1:
+            return True, lengths[0]  # whatever quotes the cells contain
+    table = _csv_reader(lines, delimiter, quote, is_strict=False)
     try:
-        lengths = [len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells]
+        lengths = [len(cells) for cells in table if cells]
     except csv.Error:
         return False, 0
     n_cells = lengths[0] if lengths else 0

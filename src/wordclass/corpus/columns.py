@@ -53,10 +53,6 @@ _FLAGS = {"0", "1", "0.0", "1.0", "true", "false", ""}
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 
 
-class ColumnGuessWarning(UserWarning):
-    """The columns of a corpus were guessed. The message names them."""
-
-
 class UnclearColumnsError(FormatError):
     """The columns of texts and labels are unclear.
 
@@ -266,7 +262,8 @@ def guess_columns(
 
     Examples
     --------
-    >>> rows = [{"tweet": "we go to the moon", "mood": "good"}, {"tweet": "it broke", "mood": "bad"}]
+    >>> from pathlib import Path
+    >>> rows = [{"tweet": "we go to the moon", "mood": "good"}, {"tweet": "no", "mood": "bad"}]
     >>> guess_columns(Path("x.csv"), ["tweet", "mood"], rows)
     ColumnGuess(text_field=['tweet'], label_field=['mood'])
     """

@@ -13,7 +13,7 @@ from wordclass.corpus import columns
 from wordclass.corpus.documents import Dataset, Label, LabelledCorpus, Record
 from wordclass.corpus.file_formats import format_of
 from wordclass.corpus.records import MissingColumnError
-from wordclass.corpus.selection import ReadOptions, ReadSummary, Selection
+from wordclass.corpus.selection import ColumnGuessWarning, ReadOptions, ReadSummary, Selection
 from wordclass.errors import InputError
 from wordclass.storage import files as storage
 
@@ -31,6 +31,7 @@ def read_corpus(
     header: bool = True,
     encoding: str = "utf-8",
     format: str | None = None,
+    quote: str | None = '"',
 ) -> LabelledCorpus:
     r"""Read labelled texts from a file or folder.
 
@@ -50,10 +51,11 @@ def read_corpus(
         out. In a multilabel task they have an empty list. In a single-label task they are an error,
         unless "empty" makes the task multilabel.
     text_field : str or list of str, optional
-        Column of texts. By default `text`. Several columns are joined by line breaks.
+        Column of texts. By default `text`, or a column that is recognized by its name or content.
+        Several columns are joined by line breaks.
     label_field : str or list of str, optional
-        Column of labels. By default `labels`, else `label`. Several columns hold 0 and 1 and are
-        named after the classes.
+        Column of labels. By default `labels`, else `label`, or a column that is recognized by its
+        name or content. Several columns hold 0 and 1 and are named after the classes.
     label_separator : str or None, default=";"
         Separator of several labels in one cell of a CSV, TSV or XLSX file. With None, a cell is
         one label.
@@ -65,7 +67,11 @@ def read_corpus(
     encoding : str, default="utf-8"
         Encoding of text files.
     format : str, optional
-        Name of the format. By default the ending of the file decides.
+        Name of the format: "csv", "tsv", "jsonl", "json", "fasttext", "annif", "parquet", "xlsx" or
+        "folders". By default the ending and the content of the file decide.
+    quote : str or None, default='"'
+        Quote character of a CSV or TSV file. With None, no cell is quoted. In a TSV file a quote is
+        part of the text unless the cell starts and ends with it.
 
     Returns
     -------
@@ -105,6 +111,7 @@ def read_corpus(
         header=header,
         encoding=encoding,
         format=format,
+        quote=quote,
     )
     reader = CorpusReader(
         Path(path),
@@ -210,7 +217,7 @@ class CorpusReader:
                 raise
             options, self.guess = columns.resolve_columns(self.path, options, error, read)
             message = f"{self.path}: {self.guess.describe()}"
-            warnings.warn(message, columns.ColumnGuessWarning, stacklevel=2)
+            warnings.warn(message, ColumnGuessWarning, stacklevel=2)
             yield from read(self.path, options)
             return
         if first is not None:

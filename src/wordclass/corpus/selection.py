@@ -17,6 +17,10 @@ _NO_LABEL_HINT = (
 )
 
 
+class ColumnGuessWarning(UserWarning):
+    """The columns of a corpus were guessed. The message names them."""
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Options that say how the records of a file are read.
@@ -36,6 +40,9 @@ class ReadOptions:
     header : bool, default=True
         Whether the first line of a CSV, TSV or XLSX file names the columns. If False, the columns
         are named 1, 2, 3, ...
+    quote : str or None, default='"'
+        Quote character of a CSV or TSV file. With None or "none", no cell is quoted. In a TSV file
+        a quote is part of the text unless the cell starts and ends with it.
     encoding : str, default="utf-8"
         Encoding of text files. A byte order mark of UTF-8 is dropped.
     format : str, optional
@@ -66,10 +73,11 @@ class ReadOptions:
     are_remembered: bool = False
     has_split: bool | None = None
     on_bad_record: str = "stop"
+    quote: str | None = '"'
 
     def __post_init__(self) -> None:
         check_one_of("on_bad_record", self.on_bad_record, ("stop", "skip"))
-        for option in ("text_field", "label_field", "label_separator", "delimiter"):
+        for option in ("text_field", "label_field", "label_separator", "delimiter", "quote"):
             value = getattr(self, option)
             is_list = option.endswith("field") and isinstance(value, list | tuple)
             values = value if is_list else [value]

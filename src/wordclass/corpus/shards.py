@@ -15,7 +15,6 @@ from wordclass import catalogue, progress
 from wordclass.corpus import lines, records
 from wordclass.corpus.columns import (
     ColumnGuess,
-    ColumnGuessWarning,
     UnclearColumnsError,
     resolve_columns,
 )
@@ -24,7 +23,7 @@ from wordclass.corpus.file_formats import format_of
 from wordclass.corpus.labels import Codeframe, EncodedLabels, encode_labels
 from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
 from wordclass.corpus.records import MissingColumnError
-from wordclass.corpus.selection import ReadOptions, ReadSummary, Selection
+from wordclass.corpus.selection import ColumnGuessWarning, ReadOptions, ReadSummary, Selection
 from wordclass.engines.tasks import count_shards
 from wordclass.errors import FormatError, InputError, MissingDataError, NoRecordsError
 from wordclass.options import check_int
@@ -162,8 +161,8 @@ class ShardedCorpus:
             Approximate size of the shards into which files of JSON lines, CSV, TSV, fastText and
             Parquet are cut. Compressed files are not cut.
         **options
-            More options of `read_corpus`: `label_separator`, `delimiter`, `header`, `encoding`,
-            `format`.
+            More options of `read_corpus`: `label_separator`, `delimiter`, `header`, `quote`,
+            `encoding`, `format`.
 
         Returns
         -------
