@@ -257,3 +257,52 @@ def test_a_color_means_the_same_vectors_in_curves_and_dots():
     curves = draw_curves("title", lines)
     colors = [line.get_color() for line in curves.axes[0].get_lines()]
     assert colors[1:] == [drawn_colors[2], drawn_colors[0]]
+
+
+def test_several_sizes_of_a_data_set_make_a_curve_and_other_columns_dots(tmp_path):
+    group = Group(
+        datasets=["newsgroups20@5", "newsgroups20@50", "newsgroups20", "banking77"],
+        learners=["svm"],
+        variants=["tfidf", "vectors"],
+        seeds=[1, 2],
+    )
+    results = Results(tmp_path / "out")
+    plan = Plan("mine", "title", [group])
+    sizes = {"newsgroups20@5": 100, "newsgroups20@50": 1000, "newsgroups20": 11314, "banking77": 9}
+    for run in plan.runs():
+        data = {"fingerprint": run.dataset, "multilabel": False, "n_train": sizes[run.dataset]}
+        score = 0.3 + sizes[run.dataset] / 50_000 + run.seed / 100
+        add(results, run, score, data=data, history=None)
+    figures = dict(figures_of(plan, results, make(plan, results, tests=False)[:1]))
+    assert list(figures) == ["mine-macro-f1-by-documents", "mine-macro-f1"]
+    (panel,) = figures["mine-macro-f1-by-documents"].axes
+    curve = panel.get_lines()[0].get_xydata()
+    assert curve[:, 0].tolist() == [100, 1000, 11314]
+    assert curve[0, 1] == pytest.approx(0.317)
+    assert panel.get_xlabel() == "training documents"
+    assert panel.get_xscale() == "log"
+    assert [axes.get_title() for axes in figures["mine-macro-f1"].axes] == ["Banking77"]
+    for figure in figures.values():
+        assert_nothing_overlaps(figure)
+
+
+def test_a_learner_has_the_same_mark_in_every_figure():
+    def mark(rows):
+        cells = {(row, "d"): Cell(Summary(0.5, None, 1)) for row in rows}
+        figure = draw_dots(Table("Macro F1", "share", ("learner", "variant"), ("d",), cells))
+        return figure.axes[0].get_lines()[-1].get_marker()
+
+    cnn = ("cnn", "vectors")
+    assert mark([("svm", "tfidf"), ("fasttext", "random"), cnn]) == mark([cnn])
+
+
+def test_ratios_do_not_share_an_axis_with_scores(tmp_path):
+    results = Results(tmp_path / "out")
+    group = Group(datasets=["newsgroups20"], learners=["prior_shift"])
+    plan = Plan("mine", "title", [group])
+    extra = {"as it is: macro F1": 0.7, "all draws: error ratio of shares": 1.3}
+    for run in plan.runs():
+        add(results, run, scores={}, extra=extra)
+    (figure,) = dict(figures_of(plan, results, make(plan, results))).values()
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["as it is: macro F1"]

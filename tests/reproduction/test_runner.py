@@ -307,6 +307,25 @@ def test_other_tasks_are_learned_from_the_training_parts_of_their_data_sets(
     assert other_options[-1] is None
 
 
+def test_a_data_set_can_read_its_labels_from_another_field(data):
+    records = [
+        {"text": f"moon {k}", "labels": ["one"], "categories": ["one", "two"][: k % 2 + 1],
+         "split": "test" if k > 7 else "train"}
+        for k in range(10)
+    ]  # fmt: skip
+    content = "\n".join(map(json.dumps, records))
+    (data / "arxiv_abstracts_120k.jsonl").write_text(content, encoding="utf-8")
+    one_label = sources.load("arxiv_abstracts_120k")
+    all_categories = sources.load("arxiv_categories")
+    assert not one_label.is_multilabel
+    assert all_categories.is_multilabel
+    assert all_categories.train.labels[:2] == [["one"], ["one", "two"]]
+    assert all_categories.train.texts == one_label.train.texts
+    sources.check_dataset("arxiv_categories")
+    digests = map(sources.dataset_digest, ("arxiv_abstracts_120k", "arxiv_categories"))
+    assert len({*digests}) == 2
+
+
 def test_a_task_is_no_other_task_of_itself(data, tmp_path):
     run = run_of("svm", "wce", "tiny@8", options={"other": ["tiny"]})
     with pytest.raises(wc.InputError, match="other names no data set but tiny itself"):
@@ -504,7 +523,7 @@ def test_the_outlook_has_finished_and_missing_runs(data, tmp_path):
     assert len(before.runs) == 2
     assert before.unfinished == before.runs
     assert [*before.missing.values()] == [2]
-    assert "wipo_gamma is not here" in next(iter(before.missing))
+    assert "wipo_gamma is missing" in next(iter(before.missing))
     assert run_all(results.folder, before.runs[:1], "mine") == []
     after = Outlook.of(plan, results)
     assert after.unfinished == before.runs[1:]

@@ -549,3 +549,33 @@ def test_a_table_can_be_cut_to_measured_rows_and_columns():
     assert measured.cells[("svm",), "c"] is missing
     selected = table.select_measured(("b", "c"))
     assert (selected.rows, selected.columns) == ([("cnn",)], ("c",))
+
+
+def test_classes_are_grouped_by_their_test_documents(results):
+    measures = ["rare_f1", "medium_f1", "frequent_f1"]
+    pairs = [["svm tfidf", "svm vectors"]]
+    group = {"datasets": [NEWS], "learners": ["svm"], "variants": ["tfidf", "vectors"]}
+    plan = plan_of(group, name="mine", measures=measures, pairs=pairs)
+    tp = {"tfidf": [4, 0, 150], "vectors": [2, 0, 150]}
+    fill(
+        results,
+        plan,
+        # 4 and 300 test documents, and a class without any, which is left out
+        lambda run: {
+            "classes": {
+                "names": ["a", "b", "c"],
+                "tp": tp[run.variant],
+                "fp": [0, 3, 0],
+                "fn": [4 - tp[run.variant][0], 0, 150],
+            }
+        },
+    )
+    rare, medium, frequent, gains = make(plan, results)
+    assert rare.title == "Macro F1 of rare classes, with 1 to 9 test documents"
+    assert cell_of(rare, "svm", "vectors", NEWS).measured.mean == pytest.approx(4 / 6)
+    assert cell_of(medium, "svm", "vectors", NEWS).measured is None
+    assert cell_of(frequent, "svm", "vectors", NEWS).measured.mean == pytest.approx(300 / 450)
+    assert [row[0] for row in gains.rows] == [rare.title, frequent.title]
+    gain = cell_of(gains, rare.title, "svm tfidf", "svm vectors", NEWS)
+    assert gain.measured.mean == pytest.approx(1 / 3)
+    assert gain.p is None
