@@ -74,7 +74,7 @@ def test_the_sizes_that_the_authors_chose_decide_about_larger_networks():
     assert verdict_of("validation chose networks of equal size", NOTHING) == "holds"
 
 
-def test_a_claim_is_not_run_yet_or_cannot_be_run_by_what_its_runs_need(tmp_path):
+def test_missing_sources_decide_between_not_run_yet_and_cannot_be_run(tmp_path):
     evidence = evidence_of(tmp_path, "correlations", lambda run: None)
     (weak,) = (claim for claim in CLAIMS if "PPMI is weak on Reuters" in claim.text)
     assert weak.verdict(evidence).name == "not run yet"
@@ -263,7 +263,7 @@ def test_maps_decide_by_the_neighbors(tmp_path, shares, nearly_all, both):
 
 
 @pytest.mark.parametrize("change", [0.005, 0.02])
-def test_predictions_for_unseen_terms_decide_by_what_they_change(tmp_path, change):
+def test_predictions_for_unseen_terms_decide_by_their_effect(tmp_path, change):
     def score(run):
         if run.learner == "unseen_terms":
             return {"extra": {"share": 0.1 if run.dataset == "rcv1" else 0.02}, "scores": {}}

@@ -51,7 +51,7 @@ def test_the_two_tasks_share_no_text_with_each_other_or_with_the_test(complete):
     assert 0.25 < len(source.train) / 600 < 0.42
 
 
-def test_a_text_has_a_sentiment_where_all_its_emotions_have_it(complete):
+def test_a_text_has_a_sentiment_if_all_its_emotions_have_it(complete):
     target = emotions.select_target(complete)
     assert (target.classes, target.is_multilabel) == (["negative", "positive"], False)
     labels_of = dict(zip(complete.train.texts, complete.train.labels, strict=True))
@@ -76,7 +76,7 @@ def test_every_emotion_of_the_data_set_has_its_group():
     assert not {"neutral", "confusion", "curiosity", "realization", "surprise"} & {*groups}
 
 
-def test_they_are_data_sets_of_runs_and_follow_their_file(data, tmp_path):
+def test_both_tasks_are_data_sets_of_runs_and_follow_the_corpus_file(data, tmp_path):
     texts, labels = documents(700)
     write_corpus(data / "goemotions.jsonl", texts, labels, 600)
     sources.check_dataset("goemotions_sentiment@20")

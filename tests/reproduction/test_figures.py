@@ -154,7 +154,7 @@ def test_figures_are_as_wide_as_a_page(drawn, term_map):
     assert {figure.get_figwidth() for figure in figures} == {7.0}
 
 
-def test_dots_show_only_what_was_measured_and_the_papers_number(drawn):
+def test_dots_show_measured_cells_and_the_papers_numbers(drawn):
     figure = drawn(NETS)["mine-macro-f1"]
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [

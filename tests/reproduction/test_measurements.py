@@ -52,7 +52,7 @@ def test_prior_shift_is_measured_on_the_test_part_and_on_draws_of_it():
     assert measurements.shift_priors(documents, None, run)[0] == numbers
 
 
-def test_labels_drawn_by_probabilities_have_these_as_shares():
+def test_shares_of_labels_drawn_by_probabilities_are_the_mean_probabilities():
     documents = dataset(corpus, 150, 1)
     model = wc.classifier("nearest").fit(documents.train.texts, documents.train.labels)
     scores = np.random.default_rng(0).normal(size=(5000, 3))

@@ -24,7 +24,7 @@ def test_joining_nothing_is_empty():
     assert join() == ""
 
 
-def test_the_parts_of_a_page_are_escaped_where_they_are_no_markup():
+def test_content_of_a_page_is_escaped_unless_it_is_markup():
     names = re.findall(r"\$(\w+)", static("experiment.html"))
     first, *remaining = dict.fromkeys(names)
     content = {name: "<i>$seed" for name in remaining}

@@ -81,7 +81,7 @@ def test_welchs_test_would_give_another_dagger():
     assert daggers(stats.ttest_ind_from_stats(*summaries, equal_var=False).pvalue) == 2
 
 
-def test_how_many_cells_are_not_different_from_the_best():
+def test_twenty_cells_do_not_differ_from_the_best():
     marks = [cell.marks.count("d") for cells in F1.values() for cell in cells.values()]
     assert (marks.count(1), marks.count(2)) == (8, 12)
 
@@ -143,7 +143,7 @@ def test_sizes_and_times_add_up(dataset):
     )
     assert x + s == pytest.approx(total, abs=0.25)
     assert x_share + s_share == pytest.approx(100)
-    # shares were made of times with more digits: .26 points off where S took .04 s
+    # the paper computed shares from times with more digits: .26 points off for an S of .04 s
     assert 100 * x / total == pytest.approx(x_share, abs=0.3)
     assert (s_share < 10) == (dataset != "jrc_acquis")
 
@@ -156,7 +156,7 @@ def test_bold_run_times_are_the_shortest(dataset):
     assert bold[1] == ("fasttext" if dataset == "wipo_gamma" else "svm")
 
 
-def test_embeddings_take_less_time_than_any_run_but_one():
+def test_embeddings_take_less_time_than_all_runs_except_one():
     """The text says in all cases. SVM with tf-idf took 2 s on 20 Newsgroups, embeddings 2.12 s."""
     embedding_times = paper.numbers()["embedding_times"]
     times = paper.cells("run_times")

@@ -87,7 +87,7 @@ def test_without_an_environment_runs_of_peers_are_missing(data, tmp_path, monkey
     assert outlook.runs == []
 
 
-def test_the_environment_is_made_below_the_cache_torch_first(tmp_path, monkeypatch):
+def test_the_environment_is_created_in_the_cache_with_torch_first(tmp_path, monkeypatch):
     monkeypatch.delenv("WORDCLASS_PEERS", raising=False)
     monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path))
     commands = []

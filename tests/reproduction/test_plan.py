@@ -38,7 +38,7 @@ PAPER_VARIANTS = {
 }
 
 
-def test_the_plans_are_those_of_the_interface():
+def test_all_built_in_plans_are_listed():
     assert plans.names() == NAMES
 
 

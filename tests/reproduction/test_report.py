@@ -66,7 +66,7 @@ def test_one_page_holds_claims_tables_figures_environment_and_commands(report, h
     ]
 
 
-def test_tables_are_files_too(report):
+def test_tables_are_also_written_to_files(report):
     folder, _ = report
     assert {path.name for path in folder.iterdir()} == {"index.html", "tables", "figures"}
     assert (folder / "tables" / "f1.csv").read_text().startswith("table,learner,variant,")

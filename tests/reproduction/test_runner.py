@@ -193,7 +193,7 @@ def test_learned_vectors_stand_beside_pretrained_ones(data, tmp_path):
         sources.load_vectors("nowhere+pte", "tiny", train)
 
 
-def test_a_map_is_kept_with_its_arrays(data, tmp_path):
+def test_a_map_is_stored_with_its_arrays(data, tmp_path):
     pytest.importorskip("openTSNE")
     results = Results(tmp_path / "out")
     run = Run("tiny", "map", vectors="corpus", options={"n_terms": 9})
@@ -326,7 +326,7 @@ def test_a_data_set_can_read_its_labels_from_another_field(data):
     assert len({*digests}) == 2
 
 
-def test_a_task_is_no_other_task_of_itself(data, tmp_path):
+def test_a_data_set_alone_cannot_be_its_other_task(data, tmp_path):
     run = run_of("svm", "wce", "tiny@8", options={"other": ["tiny"]})
     with pytest.raises(wc.InputError, match="other names no data set but tiny itself"):
         execute(run, Results(tmp_path / "out"))

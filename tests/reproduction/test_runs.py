@@ -31,7 +31,7 @@ def another(k, **changes):
     return replace(RESULT, **{"key": f"{k:032d}", **changes})
 
 
-def test_results_come_back_in_their_order(tmp_path):
+def test_results_are_restored_in_their_order(tmp_path):
     results = Results(tmp_path / "out")
     assert results.runs() == []
     for result in (RESULT, another(1), another(2)):
@@ -257,7 +257,7 @@ def test_on_a_full_disk_nothing_is_lost(tmp_path):
     assert results.runs() == [RESULT, another(1)]
 
 
-def test_predictions_come_back_and_the_truth_is_kept_once(tmp_path):
+def test_predictions_are_restored_and_the_truth_is_stored_once(tmp_path):
     results = Results(tmp_path)
     generator = np.random.default_rng(0)
     Y, one, two = (sparse.random(50, 7, 0.3, "csr", random_state=generator) for _ in range(3))

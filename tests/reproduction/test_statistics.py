@@ -111,7 +111,7 @@ def test_the_seed_changes_p_values_and_the_order_of_systems_does_not():
     assert other != both[0]
 
 
-def test_equal_predictions_have_a_p_of_one_and_far_ones_the_smallest():
+def test_equal_predictions_have_a_p_of_one_and_very_different_ones_the_smallest():
     truth, good, bad = predictions(400, 3, (0.9, 0.2), np.random.default_rng(0))
     assert randomization_test(truth, [good], [good], is_multilabel=False)["macro_f1"] == 1
     p_values = randomization_test(truth, [good], [bad], is_multilabel=False, n_shuffles=199)
@@ -177,5 +177,5 @@ def test_the_paired_t_test_is_that_of_scipy_for_three_pairs_or_more(pairs):
         assert p == pytest.approx(stats.ttest_rel(first, second).pvalue)
 
 
-def test_pairs_that_all_differ_by_the_same_are_not_tested():
+def test_pairs_with_equal_differences_are_not_tested():
     assert paired_t_test([0.5, 0.6, 0.7], [0.25, 0.35, 0.45]) is None

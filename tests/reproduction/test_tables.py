@@ -127,14 +127,14 @@ def test_the_best_of_a_column_and_of_each_learner_are_marked(results):
     }
 
 
-def test_a_single_cell_is_no_best(results):
+def test_a_single_cell_is_not_marked_as_best(results):
     plan = plan_of({**NETS, "datasets": [NEWS]})
     fill(results, plan, lambda run: 0.5 if run.variant == "vectors" else None)
     cell = cell_of(make(plan, results)[0], "cnn", "vectors", NEWS)
     assert (cell.is_best, cell.is_best_of_learner, cell.n_daggers) == (False, False, 0)
 
 
-def test_daggers_are_against_the_best_neural_cell_and_not_for_svm(results):
+def test_daggers_compare_neural_cells_with_the_best_one(results):
     plan = plan_of(
         {**NETS, "seeds": [1, 2, 3, 4], "variants": ["vectors+wce", "vectors", "random"]}, SVM
     )
@@ -149,7 +149,7 @@ def test_daggers_are_against_the_best_neural_cell_and_not_for_svm(results):
     assert sorted([daggers["vectors"], daggers["vectors+wce"]]) == [0, 2]
 
 
-def test_a_single_run_is_not_what_others_are_tested_against(results):
+def test_cells_are_not_tested_against_a_single_run(results):
     one = {"variants": ["vectors"], "protocols": ["paper"], "seeds": [1]}
     plan = plan_of({**NETS, "datasets": [NEWS]}, {**NETS, "datasets": [NEWS], **one})
     fill(results, plan, lambda run: 0.6 if run.protocol == "paper" else 0.5 + run.seed / 1000)
@@ -205,7 +205,7 @@ def test_options_that_differ_make_rows_and_others_do_not(results):
     assert not any(cell.published for cell in table.cells.values())
 
 
-def test_the_tasks_that_help_make_rows(results):
+def test_other_tasks_make_separate_rows(results):
     helped = {**SVM, "variants": ["wce"], "sweep": {"other": [["one"], ["one", "two"]]}}
     plan = plan_of({**SVM, "variants": ["wce"]}, helped)
     table = make(plan, results)[0]
@@ -255,7 +255,7 @@ def test_measurements_with_other_settings_make_separate_rows(results):
     assert not any(cell.published for cell in table.cells.values())
 
 
-def test_a_cell_whose_predictions_are_gone_is_not_tested(results):
+def test_a_cell_without_predictions_is_not_tested(results):
     plan = plan_of({**SVM, "variants": ["tfidf", "vectors", "vectors+wce"]})
     scores = {"tfidf": 0.5, "vectors": 0.6, "vectors+wce": 0.7}
     fill(results, plan, lambda run: scores[run.variant])
@@ -266,7 +266,7 @@ def test_a_cell_whose_predictions_are_gone_is_not_tested(results):
     assert cell_of(table, "svm", "vectors", NEWS).p is not None
 
 
-def test_run_times_leave_the_choice_of_settings_out(results):
+def test_run_times_exclude_the_choice_of_settings(results):
     plan = plan_of(SVM, **TIMES)
     fill(results, plan, lambda run: 0.5)
     (table,) = make(plan, results)

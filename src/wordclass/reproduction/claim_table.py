@@ -62,6 +62,17 @@ def format_difference(value: float) -> str:
     return f"{'-' if value < 0 else '+'}{format_share(abs(value))}"
 
 
+def format_hours(hours: float) -> str:
+    """Format hours with one digit.
+
+    Examples
+    --------
+    >>> format_hours(1.25), format_hours(0.01)
+    ('1.2', '< 0.1')
+    """
+    return f"{hours:.1f}" if hours >= 0.05 else "< 0.1"
+
+
 def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
@@ -70,7 +81,7 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 def _reason(claim: Claim, verdict: Verdict) -> str:
     if verdict.name == "not run yet":
-        return f" ({verdict.hours:.1f} h)"
+        return f" ({format_hours(verdict.hours)} h)"
     if verdict.missing:
         return f": {', '.join(verdict.missing)}"
     return f" ({claim.note})" if claim.note and verdict.name == "does not hold" else ""

@@ -122,7 +122,7 @@ def file_stem(name: str) -> str:
 
 def finish(figure: Figure, title: str, handles: Sequence[Line2D]) -> Figure:
     """Add title and legend, hide empty panels, and choose readable ticks of log axes."""
-    lines = [textwrap.fill(line, 88) for line in title.splitlines()]
+    lines = [textwrap.fill(line, 88) for line in title.replace("`", "").splitlines()]
     figure.suptitle("\n".join(lines), weight="bold", x=0.01, ha="left")
     longest = max(len(str(handle.get_label())) for handle in handles)
     n_columns = max(1, min(5, int(PAGE_INCHES * 18 / (longest + 7))))
@@ -150,7 +150,10 @@ def row_name(row: Row) -> str:
     if len(row) < 2 or row[0] not in LEARNER_MARKERS:
         return ", ".join(filter(None, row))
     learner, variant, *details = row
-    name = f"{learner_name(learner)} {VARIANT_NAMES.get(variant, variant)}".strip()
+    readable = VARIANT_NAMES.get(variant, variant)
+    if learner != "peer":
+        readable = readable.replace("wce", "WCEs").replace("tfidf", "tf-idf")
+    name = f"{learner_name(learner)} {readable}".strip()
     return ", ".join([name, *filter(None, details)])
 
 

@@ -122,7 +122,9 @@ def figures_of(
 def _table_figures(plan: Plan, table: Table) -> Iterator[tuple[str, Figure]]:
     """Yield curves of the columns that differ in the number of documents, and dots of others."""
     short = "-".join(re.findall(r"\w+", table.title.lower())[:4])
-    title = f"{plan.title}\n({table.title})" if plan.title else table.title
+    has_ratios = any(_RATIO in row[0] for row in table.rows)
+    measure = "Macro F1" if has_ratios else table.title
+    title = f"{plan.title}\n({measure})" if plan.title else measure
     by_size = _columns_by_size(table)
     if by_size:
         yield f"{plan.name}-{short}-by-documents", draw_sizes(table, by_size, title)
@@ -376,7 +378,10 @@ def draw_dots(table: Table, title: str = "") -> Figure:
 
 def _dot_legend(table: Table) -> list[Line2D]:
     """Return the legend of dots: the paper's mark, and the colors if there are several."""
-    label = "here, ± deviation over seeds"
+    has_deviation = any(
+        cell.measured.deviation is not None for cell in table.cells.values() if cell.measured
+    )
+    label = "here, ± deviation over seeds" if has_deviation else "here, one run"
     handles = [Line2D([], [], marker="o", ls="-", color=OTHER_COLOR, label=label, ms=4)]
     if any(cell.published for cell in table.cells.values() if cell.measured):
         handles.append(Line2D([], [], label="the paper", **PUBLISHED))

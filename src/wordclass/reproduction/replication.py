@@ -21,6 +21,7 @@ from wordclass.reproduction.cells import Cell, Table
 from wordclass.reproduction.claim_table import (
     claim_table,
     format_difference,
+    format_hours,
     format_share,
     markdown_table,
 )
@@ -277,7 +278,7 @@ class Page:
         return f"The best of the paper's learners here by macro F1: {'; '.join(parts)}."
 
     def _hours_sentence(self) -> str:
-        hours = sum(map(self.evidence.hours, self._unfinished().values()))
+        hours = sum(map(self.evidence.hours, self.unfinished().values()))
         if not hours:
             return "Every run that is possible here is finished."
         return (
@@ -317,7 +318,7 @@ class Page:
         if not possible:
             return "*impossible*"
         unfinished = [run for run in possible if run.identity not in finished]
-        hours = f", {self.evidence.hours(unfinished):.1f} h" if unfinished else ""
+        hours = f", {format_hours(self.evidence.hours(unfinished))} h" if unfinished else ""
         return f"{len(possible) - len(unfinished)} of {len(possible)}{hours}"
 
     # --- the paper's tables -----------------------------------------------------------------
@@ -416,20 +417,21 @@ class Page:
 
     def _missing(self) -> list[str]:
         rows = []
-        for (plan, learner), runs in self._unfinished().items():
+        for (plan, learner), runs in self.unfinished().items():
             datasets = list(dict.fromkeys(run.dataset for run in runs))
             only = ",".join([f"learner={learner}", *(f"dataset={name}" for name in datasets)])
             command = f"`wordclass experiment run {plan} -o results --only {only}`"
-            rows.append([str(len(runs)), f"{self.evidence.hours(runs):.1f}", command])
+            rows.append([str(len(runs)), format_hours(self.evidence.hours(runs)), command])
         return markdown_table(["runs", "hours", "command"], rows) if rows else ["None."]
 
-    def _unfinished(self) -> dict[tuple[str, str], list[Run]]:
-        """Return the possible and unfinished runs by plan and learner, each run once."""
+    def unfinished(self) -> dict[tuple[str, str], list[Run]]:
+        """Return the unfinished runs on the paper's data by plan and learner, each run once."""
         known = {result.identity for result in self.results.runs()}
         unfinished: dict[tuple[str, str], list[Run]] = {}
         for name in PAPER_PLANS:
             for run in Plan.read(name).runs():
-                if run.identity not in known and not missing_sources(run):
+                is_possible = run.dataset in _DATASETS and not missing_sources(run)
+                if run.identity not in known and is_possible:
                     known.add(run.identity)
                     unfinished.setdefault((name, run.learner), []).append(run)
         return unfinished

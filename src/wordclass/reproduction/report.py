@@ -19,6 +19,7 @@ from wordclass.reproduction import best_scores, replication, table_formats, tabl
 from wordclass.reproduction import plan as plans
 from wordclass.reproduction.best_scores import Score
 from wordclass.reproduction.cells import Table
+from wordclass.reproduction.claim_table import format_hours
 from wordclass.reproduction.claims import CLAIMS, Evidence
 from wordclass.reproduction.comparisons import DIFFERENCES, MEASURES
 from wordclass.reproduction.outlook import Times
@@ -186,9 +187,11 @@ def _write_markdown(results: Results, to: Path, log: Log, *, force: bool) -> Pat
     _check_results(results)
     old_figures = _figures_in(_read_page(to / REPLICATION) + _read_page(to / EXTENSIONS))
     drawn = _draw_replication(results, to / FIGURES, log)
+    page = replication.Page.of(results)
+    replicating = {run.identity for runs in page.unfinished().values() for run in runs}
     pages = {
-        REPLICATION: replication.Page.of(results).text(drawn),
-        EXTENSIONS: _extensions_page(results, to / FIGURES, log),
+        REPLICATION: page.text(drawn),
+        EXTENSIONS: _extensions_page(results, to / FIGURES, log, replicating),
     }
     for name, text in pages.items():
         _write(to / name, text)
@@ -215,8 +218,16 @@ def _draw_replication(results: Results, folder: Path, log: Log) -> list[str]:
     return drawn
 
 
-def _extensions_page(results: Results, folder: Path, log: Log) -> str:
-    """Return the text of beyond.md."""
+def _extensions_page(results: Results, folder: Path, log: Log, replicating: Collection[str]) -> str:
+    """Return the text of beyond.md.
+
+    Parameters
+    ----------
+    results, folder, log
+        As for `write_report`.
+    replicating : collection of str
+        Identities of the unfinished runs that replication.md lists.
+    """
     page_format = PAGE_FORMATS["markdown"]
     weights = _word_class_weights(page_format, results)
     sections = [
@@ -224,7 +235,7 @@ def _extensions_page(results: Results, folder: Path, log: Log) -> str:
         ("Word-class features of `linear`", [weights]),
         *_chapters(page_format, results, folder, log, without=replication.PAPER_PLANS)[1],
         *_other_runs(page_format, results),
-        ("Unfinished runs", list(_unfinished(page_format, results, replication.PAPER_PLANS))),
+        ("Unfinished runs", list(_unfinished(page_format, results, replicating))),
         ("Environment", [_environment_table(page_format, results)]),
     ]
     lines = ["# Beyond the paper", _introduction(page_format, results)]
@@ -496,14 +507,14 @@ def _other_runs(page_format: PageFormat, results: Results) -> Iterator[Section]:
 def _unfinished(
     page_format: PageFormat, results: Results, without: Collection[str] = ()
 ) -> Iterator[str]:
-    """List the unfinished runs of plans: how many, their hours, and the command."""
+    """List the unfinished runs of plans, except some identities, with hours and commands."""
     finished = results.runs()
     times = Times(finished)
-    known = {result.identity for result in finished}
+    known = {result.identity for result in finished} | {*without}
     possible: dict[tuple[str, str], list[Run]] = {}
     impossible: dict[tuple[str, str], list[Run]] = {}
     for name in plans.names():
-        for run in Plan.read(name).runs() if name not in (_SMOKE_PLAN, *without) else ():
+        for run in Plan.read(name).runs() if name != _SMOKE_PLAN else ():
             if run.identity not in known:
                 known.add(run.identity)  # several plans share runs
                 groups = impossible if missing_sources(run) else possible
@@ -521,7 +532,7 @@ def _unfinished(
             command = page_format.command(
                 f"run {name} -o {results.folder} --only learner={learner}"
             )
-            sizes = f"{len(runs):,}", f"{hours:,.1f}"
+            sizes = f"{len(runs):,}", format_hours(hours)
             rows.append([name, learner, _escape(datasets), *sizes, command])
         heads = ["plan", "learner", "data sets", "runs", "hours", "command"]
         if rows:

@@ -47,7 +47,7 @@ _MEASUREMENT_TITLES: Mapping[str, tuple[str, Kind]] = {
     "counts": ("Data sets", "count"),
     "embedding_times": ("Seconds to make word-class embeddings", "seconds"),
     "unseen_terms": ("Terms outside the vocabulary, in test texts", "count"),
-    "prior_shift": ("Macro F1 and errors of class shares under prior shift", "share"),
+    "prior_shift": ("Macro F1 and error ratios of class shares", "share"),
     "map": ("Share of a term's nearest neighbors that have its class", "share"),
 }
 # numbers of prior shift on another scale or about a single draw; they are in the results only

@@ -18,7 +18,7 @@ def records_of(plan):
     return [run for run in runs if is_record(run.learner, run.variant, run.options)], runs
 
 
-def test_the_records_of_the_plans_are_what_cannot_be_repeated():
+def test_the_records_of_plans_are_the_runs_that_cannot_be_repeated():
     records, _ = records_of("binary")
     assert {(run.learner, run.variant) for run in records} == {
         ("svm", "tfidf"),

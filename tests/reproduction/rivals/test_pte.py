@@ -239,7 +239,7 @@ def test_by_default_edges_are_drawn_in_proportion_to_the_words_of_the_corpus():
     assert ("training vectors", n_samples, n_samples) in reports
 
 
-def test_documents_without_labels_are_learned_from_too():
+def test_documents_without_labels_contribute_to_the_vectors():
     texts, labels = multilabel_corpus()
     extra = ["nova star moon orbit", "nova rocket star lunar"] * 10
     more = wc.pte([*texts, *extra], [*labels, *[[]] * 20], 10, min_docs=2, n_samples=150_000)

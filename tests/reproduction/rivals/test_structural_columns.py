@@ -37,7 +37,7 @@ def test_embeddings_of_the_extended_matrix_are_those_of_version_0_1():
     np.testing.assert_array_equal(wce.vectors_, np.float32(expected["vectors"]))
 
 
-def test_svm_reads_them_as_in_version_0_1():
+def test_svm_reads_structural_columns_as_in_version_0_1():
     texts, labels = corpus_0_1()
     wce = StructuralEmbeddings(structural_problems=3, min_docs=2)
     options = {"features": "vectors+wce", "vectors": vectors_0_1(), "min_docs": 2, "C": 1.0}
@@ -46,7 +46,7 @@ def test_svm_reads_them_as_in_version_0_1():
     np.testing.assert_allclose(model.decision_function(TEXTS), expected, atol=1e-6)
 
 
-def test_a_network_reads_them_as_in_version_0_1():
+def test_a_network_reads_structural_columns_as_in_version_0_1():
     pytest.importorskip("torch")
     tiny = {"max_epochs": 2, "batch_size": 20, "max_length": 12, "channels": 2, "windows": (2,)}
     wce = StructuralEmbeddings(structural_problems=3, min_docs=2)
@@ -58,7 +58,7 @@ def test_a_network_reads_them_as_in_version_0_1():
     np.testing.assert_allclose(model.decision_function(TEXTS), expected, atol=0.05)
 
 
-def test_cross_fitted_features_have_these_columns_too():
+def test_cross_fitted_features_have_structural_columns():
     texts, labels = binary()
     wce = StructuralEmbeddings(structural_problems=4)
     assert wce.fit_transform(texts, labels).shape == (len(texts), 6)
@@ -72,13 +72,13 @@ def test_the_most_discriminative_terms_are_chosen():
     assert find_discriminative_terms(X, Y, 2) == [1, 2]
 
 
-def test_a_column_says_whether_a_document_has_the_term():
+def test_a_column_is_one_if_a_document_has_the_term():
     X = to_sparse([[0.5, 0.0], [0.0, 2.0]])
     Y = to_sparse([[1.0], [0.0]])
     assert append_presence(X, Y, [1]).toarray().tolist() == [[1, 0], [0, 1]]
 
 
-def test_a_term_goes_with_the_terms_it_occurs_with():
+def test_a_term_correlates_with_terms_of_the_same_documents():
     texts = ["aa bb", "aa bb", "cc dd", "cc dd", "aa bb", "cc dd"]
     wce = StructuralEmbeddings(min_docs=1, structural_problems=4)
     wce.fit(texts, ["x", "x", "y", "y", "x", "y"])
@@ -87,6 +87,6 @@ def test_a_term_goes_with_the_terms_it_occurs_with():
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "many", True])
-def test_a_number_that_makes_no_sense_is_refused(wrong):
+def test_an_invalid_number_of_columns_is_refused(wrong):
     with pytest.raises(wc.InputError, match="n_columns is"):
         with_structural_columns(*binary(), wrong)

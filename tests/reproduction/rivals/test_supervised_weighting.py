@@ -42,7 +42,7 @@ def vectorizer(name="tf_ig", over_classes="max", min_docs=2):
 @pytest.mark.parametrize("over_classes", ["max", "sum"])
 @pytest.mark.parametrize("name", CORRELATIONS)
 @given(texts=SHORT, new=SHORT)
-def test_it_equals_slow_loops(name, over_classes, texts, new):
+def test_supervised_weights_equal_slow_loops(name, over_classes, texts, new):
     labels = [("x", "y", "z")[k % 3] for k in range(len(texts))]
     fitted = vectorizer(name, over_classes, min_docs=1).fit(texts, labels)
     Y = [[float(label == name) for name in sorted(set(labels))] for label in labels]
@@ -59,7 +59,7 @@ def test_it_equals_slow_loops(name, over_classes, texts, new):
 
 
 @pytest.mark.parametrize("name", CORRELATIONS)
-def test_training_documents_are_weighted_as_new_ones_are(name):
+def test_training_documents_are_weighted_like_new_ones(name):
     fitted = vectorizer(name)
     X = fitted.fit_transform(TEXTS, LABELS)
     np.testing.assert_array_equal(fitted.transform(TEXTS).toarray(), X.toarray())
@@ -67,7 +67,7 @@ def test_training_documents_are_weighted_as_new_ones_are(name):
     np.testing.assert_array_equal(again.transform(TEXTS).toarray(), X.toarray())
 
 
-def test_scikit_learn_is_told_that_labels_are_needed():
+def test_tags_say_that_labels_are_required():
     assert vectorizer().__sklearn_tags__().target_tags.required
     assert not wc.DocumentVectorizer().__sklearn_tags__().target_tags.required
     pipeline = make_pipeline(vectorizer(), LinearSVC()).fit(TEXTS, LABELS)
@@ -85,13 +85,13 @@ def test_linear_reads_leaky_weights_as_in_version_0_1():
 
 
 @pytest.mark.parametrize("classes", ["flat", "tree"])
-def test_linear_reads_them_in_a_flat_model_and_in_a_tree(classes):
+def test_linear_reads_supervised_weights_in_a_flat_model_and_in_a_tree(classes):
     options = {"weighting": SupervisedWeighting("tf_chi"), "classes": classes, "min_docs": 2}
     for texts, labels in ((TEXTS, LABELS), multilabel_corpus()):
         assert wc.classifier("linear", **options).fit(texts, labels).score(texts, labels) > 0.8
 
 
-def test_svm_is_a_machine_on_these_weights():
+def test_svm_equals_linear_svc_on_supervised_weights():
     weighting = SupervisedWeighting("tf_chi")
     options = {"C": 1.0, "probabilities": False, "min_docs": 2}
     model = wc.classifier("svm", weighting=weighting, **options).fit(TEXTS, LABELS)
@@ -103,7 +103,7 @@ def test_svm_is_a_machine_on_these_weights():
     np.testing.assert_allclose(model.decision_function(new), expected, atol=2e-3)
 
 
-def test_factors_do_not_depend_on_how_many_terms_are_read_at_once(monkeypatch):
+def test_factors_do_not_depend_on_the_block_size(monkeypatch):
     generator = np.random.default_rng(0)
     X = generator.random((30, 40)) < 0.2
     Y = generator.random((30, 3)) < 0.4
@@ -117,7 +117,7 @@ def test_factors_do_not_depend_on_how_many_terms_are_read_at_once(monkeypatch):
     ("name", "over_classes", "message"),
     [("tf_gi", "max", "weighting is 'tf_gi'"), ("tf_ig", "mean", "over_classes is 'mean'")],
 )
-def test_names_that_do_not_exist_are_refused(name, over_classes, message):
+def test_unknown_names_are_refused(name, over_classes, message):
     with pytest.raises(wc.InputError, match=message):
         vectorizer(name, over_classes).fit(TEXTS, LABELS)
 
