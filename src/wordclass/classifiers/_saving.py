@@ -29,6 +29,8 @@ _LAYOUT = {
     _SHARES: "float64? classes >=0 <=1",
 }
 _THRESHOLDS_LAYOUT = "infinite:float64 classes"  # infinite if a class is never assigned
+_UNLABELLED = "unlabelled"  # how unlabelled texts were learned from
+_ORIGINAL = "original"  # the prefix of the state before that
 _KEEPS_HIGHEST = "keeps_highest"  # whether the predicted class is the most probable one
 
 
@@ -46,6 +48,8 @@ class SavedClassifier(WithOptions, BaseEstimator):
     share_calibration_: Calibration | None = None
     scores_: Mapping[str, object]
     scorer_: Any  # a Scorer; the docstring of each classifier names its types
+    original_: Any = None  # the classifier before it learned from unlabelled texts
+    unlabelled_: dict[str, Any] | None = None
 
     def save(
         self, path: str | PathLike[str], *, scores: Mapping[str, object] | None = None
@@ -85,15 +89,9 @@ class SavedClassifier(WithOptions, BaseEstimator):
         check_is_fitted(self)
         codeframe = self.codeframe_
         training = self.training_
-        calibration = self.calibration_
-        share_calibration = self.share_calibration_
-        state = self._to_state() | ModelState.of(
-            {_KEEPS_HIGHEST: calibration is not None and calibration.keeps_highest},
-            thresholds=self.thresholds_,
-            calibration=None if calibration is None else calibration.parameters,
-            share_calibration=None if share_calibration is None else share_calibration.parameters,
-            **{_FINGERPRINTS: training.fingerprints, _SHARES: training.shares},
-        )
+        state = self._to_whole_state()
+        if self.original_ is not None:
+            state |= self.original_._to_whole_state().add_prefix(_ORIGINAL)
         manifest = {
             "classifier": self.name,
             "classifier_version": self.version,
@@ -106,6 +104,24 @@ class SavedClassifier(WithOptions, BaseEstimator):
             "fields": getattr(self, "fields_", {}),
         }
         models.write(Path(path), manifest, state, self.packages)
+
+    def _to_whole_state(self) -> ModelState:
+        """Return the state with thresholds, calibrations and hashes of the training texts."""
+        training = self.training_
+        calibration = self.calibration_
+        share_calibration = self.share_calibration_
+        metadata: dict[str, Any] = {
+            _KEEPS_HIGHEST: calibration is not None and calibration.keeps_highest
+        }
+        if self.unlabelled_ is not None:
+            metadata[_UNLABELLED] = self.unlabelled_
+        return self._to_state() | ModelState.of(
+            metadata,
+            thresholds=self.thresholds_,
+            calibration=None if calibration is None else calibration.parameters,
+            share_calibration=None if share_calibration is None else share_calibration.parameters,
+            **{_FINGERPRINTS: training.fingerprints, _SHARES: training.shares},
+        )
 
     @classmethod
     def restore(cls, options: dict[str, Any], codeframe: Codeframe, state: ModelState) -> Self:
@@ -170,6 +186,10 @@ class SavedClassifier(WithOptions, BaseEstimator):
         if classifier.calibration_ is not None and state.metadata.get(_KEEPS_HIGHEST) is True:
             classifier.calibration_ = replace(classifier.calibration_, keeps_highest=True)
         classifier.training_ = TrainingData(arrays[_FINGERPRINTS], arrays[_SHARES])
+        classifier.unlabelled_ = state.metadata.get(_UNLABELLED)
+        original = state.strip_prefix(_ORIGINAL)
+        if original.metadata:
+            classifier.original_ = cls.restore(options, codeframe, original)
         return classifier
 
     def _to_state(self) -> ModelState:

@@ -5,6 +5,8 @@ A kind of classifier defines `_learn`, which sets `scorer_`, and `_restore_state
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from tempfile import gettempdir
@@ -16,7 +18,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from wordclass.arrays import Floats, Floats32, Sparse
-from wordclass.classifiers._prediction import PredictingClassifier
+from wordclass.classifiers._adaptation import AdaptableClassifier
+from wordclass.classifiers._unlabelled import Learner, Pool, SelfTraining
 from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import Codeframe, EncodedLabels, check_class_count, read_labelled_texts
 from wordclass.corpus.shards import ShardedCorpus
@@ -28,13 +31,15 @@ from wordclass.corpus.splits import (
     reorder_texts,
 )
 from wordclass.decision.explanation import Explanation
+from wordclass.decision.fitted_model import FittedModel
 from wordclass.decision.measures import has_exact_labels
 from wordclass.decision.thresholds import fit_calibrations, without_absent_classes
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings
 from wordclass.engines.engine import open_engine
 from wordclass.engines.tasks import Engine
 from wordclass.errors import InputError
-from wordclass.options import check_scores
+from wordclass.linear.search import Documents
+from wordclass.options import check_scores, list_texts
 from wordclass.storage import files
 from wordclass.text.spool import spool_corpus
 from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
@@ -44,7 +49,7 @@ _BYTES_TO_CALIBRATE = 72
 _BYTES_OF_THRESHOLDS = 16
 
 
-class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseEstimator):
+class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEstimator):
     """Base class of the classifiers of texts.
 
     Attributes
@@ -75,8 +80,9 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
         *,
         class_names: Iterable[Label] | None = None,
         sample_weight: ArrayLike | None = None,
+        unlabelled: Iterable[str] | None = None,
     ) -> Self:
-        """Learn from labelled texts.
+        """Learn from labelled texts, and from texts without labels if there are any.
 
         A fit that fails or is interrupted leaves the classifier unchanged.
 
@@ -92,6 +98,9 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
             have no texts.
         sample_weight : array of shape (n,), optional
             The weight of each text. By default all are equal.
+        unlabelled : iterable of str, optional
+            More texts of the same kind, without labels. Held-out labelled texts decide how they are
+            used, or that they are not: see `unlabelled_`. Only "linear" and "nearest" accept them.
 
         Returns
         -------
@@ -118,7 +127,9 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
         """
         self.check_options()
         texts, labels = read_labelled_texts(X, y, class_names)
-        return self._fit(texts, labels, read_sample_weight(sample_weight, len(texts)))
+        weights = read_sample_weight(sample_weight, len(texts))
+        pool = None if unlabelled is None else list_texts(unlabelled)
+        return self._fit(texts, labels, weights, pool)
 
     def fit_parts(
         self,
@@ -192,7 +203,11 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
         return self
 
     def _fit(
-        self, texts: Sequence[str], labels: EncodedLabels, sample_weight: Floats | None
+        self,
+        texts: Sequence[str],
+        labels: EncodedLabels,
+        sample_weight: Floats | None,
+        unlabelled: list[str] | None = None,
     ) -> Self:
         check_class_count(labels.codeframe)
         fingerprints = fingerprint_texts(texts)
@@ -205,22 +220,68 @@ class TextClassifier(PredictingClassifier, TextEstimator, ClassifierMixin, BaseE
             sample_weight = None if sample_weight is None else sample_weight[order]
         attributes_before = {**vars(self)}
         try:
-            self._learn(texts, labels, sample_weight)  # type: ignore[arg-type]
-            self._set_codeframe(labels.codeframe)
-            weights = np.ones(labels.Y.shape[0]) if sample_weight is None else sample_weight
-            shares = np.asarray(weights @ labels.Y) / weights.sum()
-            if self.thresholds_ is not None:
-                self.thresholds_ = without_absent_classes(self.thresholds_, shares)
-            self.training_ = TrainingData(np.sort(fingerprints), shares)
+            documents = Documents(texts, labels, sample_weight)  # type: ignore[arg-type]
+            self.learn_documents(documents)
+            self.training_ = replace(self.training_, fingerprints=np.sort(fingerprints))
             self.scores_ = {}
+            self.original_ = self.unlabelled_ = None
+            if unlabelled is not None:
+                self._learn_unlabelled(documents, unlabelled)
         except BaseException:  # also Ctrl-C: never mix the attributes of two fits
             self.__dict__ = attributes_before
             raise
         return self
 
+    def learn_documents(self, documents: Documents) -> FittedModel:
+        """Learn from weighted documents, and return the fitted model.
+
+        Parameters
+        ----------
+        documents : Documents
+            Valid documents in an order that does not depend on the user's.
+
+        Returns
+        -------
+        FittedModel
+            What was learned.
+        """
+        labels = documents.labels
+        self._learn_documents(documents)
+        self._set_codeframe(labels.codeframe)
+        weights = documents.weights
+        if weights is None:
+            weights = np.ones(labels.Y.shape[0])
+        shares = np.asarray(weights @ labels.Y) / weights.sum()
+        if self.thresholds_ is not None:
+            self.thresholds_ = without_absent_classes(self.thresholds_, shares)
+        self.training_ = TrainingData(np.zeros(0, np.uint64), shares)
+        return self._fitted_model
+
+    def make_teacher(self) -> Self:
+        """Return an unfitted copy with the settings that this classifier chose."""
+        return clone(self).set_params(**getattr(self, "settings_", {}))
+
+    def _learn_unlabelled(self, documents: Documents, unlabelled: list[str]) -> None:
+        """Learn again, from labelled documents and unlabelled texts, if that is better."""
+        if not isinstance(self, Learner) or getattr(self, "has_tree_", False):
+            problem = f"the classifier {self.name!r} cannot learn from unlabelled texts"
+            raise InputError(problem, hint="use 'linear' without a tree of classes, or 'nearest'")
+        training = SelfTraining(self, documents, Pool.of(unlabelled, documents.texts))
+        choice, student = training.run(self._fitted_model)
+        if student is not None:
+            self.original_ = copy(self)
+            learned = vars(student).items()
+            fitted = {name: value for name, value in learned if name.endswith("_")}
+            vars(self).update(fitted | {"training_": self.training_})
+        self.unlabelled_ = choice.to_dict()
+
     def _set_codeframe(self, codeframe: Codeframe) -> None:
         self.codeframe_ = codeframe
         self.classes_ = np.array(codeframe.classes)
+
+    def _learn_documents(self, documents: Documents) -> None:
+        """Set the scorer, the thresholds and the calibrations from valid documents."""
+        self._learn(documents.texts, documents.labels, documents.weights)
 
     @abstractmethod
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:

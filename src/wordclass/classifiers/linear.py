@@ -6,8 +6,9 @@ from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
-from wordclass.arrays import Floats, Ints
+from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.classifiers.base import TextClassifier
 from wordclass.classifiers.factory import classifier
 from wordclass.corpus.documents import Label
@@ -62,6 +63,9 @@ _FEW_SHOT_CHOICES = LinearChoices(
     loss=("softmax",),
 )
 _FEW_DOCS_PER_CLASS = 16
+# of a student whose teacher has the loss "softmax": many fractional documents need another loss
+_STUDENT_SETTINGS = {"loss": "squared_hinge", "C": 0.3, "ngrams": (1, 2)}
+_NEIGHBOR_NGRAMS = (1, 2)
 _CHARACTERS_WITHOUT_SPACES = (1, 3)  # in scripts without spaces between words
 _MAX_MEAN_CHARS = 300  # of a text: in longer ones words are as good, and characters cost too much
 _MAX_TOTAL_CHARS_FREE = 300_000  # of all texts, which cost nothing
@@ -199,13 +203,17 @@ class LinearClassifier(TextClassifier):
     name = "linear"
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
+        self._learn_documents(Documents(texts, labels, sample_weight))
+
+    def _learn_documents(self, documents: Documents) -> None:
+        texts = documents.texts
+        labels = documents.labels
         self.has_tree_ = self._takes_tree(labels.codeframe)
         if self.has_tree_:
-            self._learn_tree(texts, labels, sample_weight)
+            self._learn_tree(documents)
             return
         choices = self._choices(texts, self._chosen_loss(texts, labels))
         encoder = None if self.encoder is None else SentenceEncoder.of(self.encoder)
-        documents = Documents(texts, labels, sample_weight)
         folds = stratified_folds(texts, labels.Y, N_FOLDS, self.seed)
         corpus = self._corpus(documents, folds, encoder)
         settings = replace(choices.first, characters=choices.characters[-1])
@@ -231,11 +239,46 @@ class LinearClassifier(TextClassifier):
             # no class has documents inside and outside of what is held out, such as copies of one
             # text: what is known is how frequent the classes are
             scores = self.scorer_.scores(texts)
-            offsets = Calibration.fit_offsets(scores, labels.Y, sample_weight)
+            offsets = Calibration.fit_offsets(scores, labels.Y, documents.weights)
             self.calibration_ = replace(offsets, keeps_highest=True)
             self.share_calibration_ = offsets
         self.settings_ = settings.to_dict()
         self.trials_ = [trial.to_dict() for trial in trials]
+
+    # --- unlabelled texts ---------------------------------------------------------------------
+
+    def make_student(self) -> "LinearClassifier":
+        """Return an unfitted copy with the settings for learning from fractional labels."""
+        student = self.make_teacher()
+        if self.settings_["loss"] == "softmax":
+            student.set_params(**_STUDENT_SETTINGS)
+        return student
+
+    def neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
+        """Return the features that decide which texts are similar.
+
+        Parameters
+        ----------
+        texts : list of str
+            The texts.
+
+        Returns
+        -------
+        X : sparse matrix of shape (n, v)
+            Weights of words and pairs of words, and of n-grams of characters if they were chosen.
+        vectors : array of shape (n, d) or None
+            Weighted vectors of the encoder, if any.
+        """
+        settings = replace(LinearSettings.from_dict(self.settings_), ngrams=_NEIGHBOR_NGRAMS)
+        vectorizers = [self._vectorizer(settings)]
+        if settings.characters is not None:
+            vectorizers.append(self._vectorizer(settings, of_words=False))
+        blocks = [vectorizer.fit_transform(texts) for vectorizer in vectorizers]
+        vectors = None
+        if settings.encoder_weight and self.encoder is not None:
+            encoder = SentenceEncoder.of(self.encoder)
+            vectors = encoder.vectors(texts, self.n_jobs) * np.float32(settings.encoder_weight)
+        return sparse.hstack(blocks, format="csr"), vectors
 
     # --- a tree of classes --------------------------------------------------------------------
 
@@ -254,12 +297,10 @@ class LinearClassifier(TextClassifier):
             raise InputError(f"a tree of classes reads words alone; leave out {' and '.join(more)}")
         return self.classes != "flat"
 
-    def _learn_tree(
-        self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None
-    ) -> None:
+    def _learn_tree(self, documents: Documents) -> None:
         """Let the classifier "tree" learn, and take over what it learned."""
         settings = replace(
-            self._choices(texts).first,
+            self._choices(documents.texts).first,
             vector_weight=0.0,
             other_weight=0.0,
             encoder_weight=0.0,
@@ -267,7 +308,7 @@ class LinearClassifier(TextClassifier):
             characters=None,
         )
         tree = self._tree_classifier(settings)
-        tree._learn(texts, labels, sample_weight)
+        tree._learn(documents.texts, documents.labels, documents.weights)
         self.thresholds_ = tree.thresholds_
         self.calibration_ = self.share_calibration_ = None
         self.scorer_ = tree.scorer_

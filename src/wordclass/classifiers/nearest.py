@@ -25,12 +25,13 @@ from wordclass.decision.thresholds import best_thresholds, score_decisions
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.vectors import Correlate
 from wordclass.errors import InputError
+from wordclass.linear.search import Documents
 from wordclass.options import Option, is_auto, number
 from wordclass.sentence.encoder import Encode, SentenceEncoder
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import TEXT_OPTIONS, shared_options
+from wordclass.text.vectorizer import TEXT_OPTIONS, DocumentVectorizer, shared_options
 
 # the values that `tune` chooses from, the most important option first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
@@ -41,6 +42,8 @@ GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
         "correlation": ("dot", "relevance_frequency", "ppmi"),
     }
 )
+_NEIGHBOR_NGRAMS = (1, 2)
+_NEIGHBOR_MIN_DOCS = 2
 _ENCODER_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 
@@ -133,6 +136,65 @@ class NearestClassifier(TextClassifier):
         else:
             self.scorer_ = self._build_scorer(embeddings.fit(texts, labels), None)
         self.embeddings_ = embeddings
+
+    # --- unlabelled texts ---------------------------------------------------------------------
+
+    def make_student(self) -> "NearestClassifier":
+        """Return an unfitted copy, which can learn from fractional labels."""
+        return self.make_teacher()
+
+    def neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
+        """Return the weighted words and pairs of words (n, v) that decide which texts are similar.
+
+        Parameters
+        ----------
+        texts : list of str
+            The texts.
+
+        Returns
+        -------
+        X : sparse matrix of shape (n, v)
+            Weights of words and pairs of words.
+        vectors : None
+            There are no dense vectors.
+        """
+        options = shared_options(self, DocumentVectorizer)
+        if self.analyzer is None:
+            options["ngrams"] = _NEIGHBOR_NGRAMS
+        options["min_docs"] = _NEIGHBOR_MIN_DOCS
+        return DocumentVectorizer(**options).fit_transform(texts), None
+
+    def _learn_documents(self, documents: Documents) -> None:
+        distinct, places = documents.distinct()
+        weights = documents.weights
+        if weights is None or places is None:
+            super()._learn_documents(documents)
+            return
+        if self.encoder is not None:
+            problem = "'nearest' with an encoder cannot learn from unlabelled texts"
+            raise InputError(problem, hint="use 'linear' with this encoder")
+        labels = documents.labels
+        is_multilabel = labels.codeframe.is_multilabel
+        embeddings = self._embeddings()
+        scores = embeddings.fit_fractional(distinct.texts, labels, weights, places)
+        labelled = slice(documents.n_labelled)
+        Y = labels.Y[labelled]
+        self.thresholds_ = best_thresholds(scores[labelled], Y) if is_multilabel else None
+        self._calibrate(
+            scores[labelled],
+            Y,
+            weights[labelled],
+            is_single_label=not is_multilabel,
+            keeps_highest=False,
+        )
+        self.scorer_ = self._build_scorer(embeddings, None)
+        self.embeddings_ = embeddings
+
+    def _add_documents(self, documents: Documents) -> None:
+        self.embeddings_ = self.embeddings_.with_fractional(
+            documents.texts, documents.labels, documents.weights
+        )
+        self.scorer_ = self._build_scorer(self.embeddings_, None)
 
     def _compare_with_classes(
         self, texts: list[str], labels: EncodedLabels, scores: Floats32

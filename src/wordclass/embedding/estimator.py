@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -244,6 +245,60 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         embed = self._adopt(learned)
         folds = fold_numbers(listed, self.folds, self.seed)
         return cross_fit_features(weights, encoded.Y, folds, learner.recipe.count, embed)
+
+    def fit_fractional(
+        self, texts: list[str], labels: EncodedLabels, weights: Floats, places: Ints
+    ) -> Floats32:
+        """Learn from weighted documents, and return their cross-fitted features.
+
+        Parameters
+        ----------
+        texts : list of str
+            Distinct texts.
+        labels : EncodedLabels
+            The labels of the documents, several of which may share a text.
+        weights : array of shape (n,)
+            The weight of each document, above 0.
+        places : array of shape (n,)
+            The place of each document's text.
+
+        Returns
+        -------
+        array of shape (n, r)
+            Features made with embeddings that never saw the labels of the text's fold.
+        """
+        builder = self._learner()
+        state, X = builder.learn_fractional(texts, labels, weights, places)
+        embed = self._adopt(state)
+        folds = fold_numbers(texts, self.folds, self.seed)[places]
+        weighted = sparse.diags(weights, format="csr") @ X
+        features = cross_fit_features(weighted, labels.Y, folds, builder.recipe.count, embed)
+        return (features / weights[:, None]).astype(np.float32)
+
+    def with_fractional(
+        self, texts: list[str], labels: EncodedLabels, weights: Floats
+    ) -> "WordClassEmbeddings":
+        """Return embeddings with more documents, each of which has a weight; terms stay the same.
+
+        Parameters
+        ----------
+        texts : list of str
+            The text of each document.
+        labels : EncodedLabels
+            The labels of the documents, over the classes of these embeddings.
+        weights : array of shape (n,)
+            The weight of each document.
+
+        Returns
+        -------
+        WordClassEmbeddings
+            New embeddings; these do not change.
+        """
+        X = sparse.diags(weights, format="csr") @ self.vectorizer_.transform(texts)
+        counts = self._learner().recipe.count(X, labels.Y)
+        larger = copy(self)
+        larger._adopt(self.learned_.plus(counts, labels.codeframe))
+        return larger
 
     def fit_folds(self, texts: Iterable[str], labels: Labels, folds: Ints) -> Floats32:
         """Learn the embeddings, and return those without each fold (folds, v, r).

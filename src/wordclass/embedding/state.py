@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordclass.arrays import Sparse, to_sparse
+from wordclass.arrays import Floats, Ints, Sparse, to_sparse
 from wordclass.corpus.labels import Codeframe, EncodedLabels
 from wordclass.corpus.splits import fingerprint_texts
 from wordclass.embedding.counts import WordClassCounts
@@ -216,6 +216,39 @@ class StateBuilder:
         if self.keep_documents:
             return self._learn_again(self._documents(texts, labels))
         return self._learn(self.vectorizer.fit_transform(texts), labels)
+
+    def learn_fractional(
+        self, texts: list[str], labels: EncodedLabels, weights: Floats, places: Ints | None
+    ) -> tuple[EmbeddingState, Sparse]:
+        """Learn from weighted documents, several of which may share a text.
+
+        Parameters
+        ----------
+        texts : list of str
+            The distinct texts.
+        labels : EncodedLabels
+            The labels of the documents.
+        weights : array of shape (n,)
+            The weight of each document: what its terms weigh is multiplied by it.
+        places : array of shape (n,) or None
+            The place of each document's text. None: each document has a text of its own.
+
+        Returns
+        -------
+        state : EmbeddingState
+            What was learned.
+        X : sparse matrix of shape (n, v)
+            The weighted terms of the documents, not multiplied by the weights of the documents.
+        """
+        if self.keep_documents or self.recipe.needs - {"joint_weight"}:
+            raise InputError(
+                "fractional labels need correlation='dot' and keep_documents=False",
+                hint="leave out the unlabelled texts or these options",
+            )
+        X = self.vectorizer.fit_transform(texts)
+        X = X if places is None else X[places]
+        counts = self.recipe.count(sparse.diags(weights, format="csr") @ X, labels.Y)
+        return EmbeddingState(self.vectorizer.vocabulary_, labels.codeframe, counts), X
 
     def add(
         self, learned: EmbeddingState, texts: list[str], labels: EncodedLabels

@@ -83,12 +83,13 @@ class LinearCorpus:
 
         Rare words may be missing if there are characters or an encoder.
         """
-        texts = self.documents.texts
+        distinct, places = self.documents.distinct()
+        texts = distinct.texts
         blocks: list[Sparse] = []
         no_term_error = None
         for vectorizer in vectorizers:
             try:
-                blocks.append(vectorizer.fit_transform(texts, self.documents.labels))
+                blocks.append(vectorizer.fit_transform(texts, distinct.labels))
             except NoTermError as error:
                 no_term_error = error
                 vectorizer.vocabulary_ = Vocabulary.empty(len(texts))
@@ -96,7 +97,7 @@ class LinearCorpus:
         has_terms = any(block.shape[1] for block in blocks)
         if no_term_error and self.encoder is None and not has_terms:
             raise no_term_error
-        return blocks
+        return blocks if places is None else [block[places] for block in blocks]
 
     def keep(self, settings: LinearSettings) -> None:
         """Forget all features and held-out scores but those for some settings: they are large."""
@@ -114,7 +115,9 @@ class LinearCorpus:
         """The vectors (n, d) that the encoder makes of the documents."""
         if self.encoder is None:
             return np.zeros((len(self.folds), 0), np.float32)
-        return self.encoder.vectors(self.documents.texts, self.n_jobs)
+        distinct, places = self.documents.distinct()
+        vectors = self.encoder.vectors(distinct.texts, self.n_jobs)
+        return vectors if places is None else vectors[places]
 
 
 class LinearFeatures:

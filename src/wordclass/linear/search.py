@@ -43,17 +43,42 @@ _CHARACTER_TOLERANCE = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Texts, their labels, and maybe how much each of them counts (n,)."""
+    """Texts with labels and weights.
+
+    Parameters
+    ----------
+    texts : list of str
+        The text of each document.
+    labels : EncodedLabels
+        The labels (n, m).
+    weights : array of shape (n,), optional
+        The weight of each document. By default all are equal.
+    sources : array of shape (n,), optional
+        A number per document; documents with equal numbers are one text, which counts once in the
+        vocabulary. By default every document is a text of its own.
+    """
 
     texts: list[str]
     labels: EncodedLabels
     weights: Floats | None = None
+    sources: Ints | None = None
 
     def part(self, rows: Ints) -> "Documents":
         """Return some of them, over the same codeframe."""
         weights = None if self.weights is None else self.weights[rows]
         labels = EncodedLabels(self.labels.codeframe, self.labels.Y[rows])
-        return Documents([self.texts[k] for k in rows], labels, weights)
+        sources = None if self.sources is None else self.sources[rows]
+        return Documents([self.texts[k] for k in rows], labels, weights, sources)
+
+    def distinct(self) -> tuple["Documents", Ints | None]:
+        """Return one document per text, and the place of each document's text among them.
+
+        The places are None if every document is a text of its own.
+        """
+        if self.sources is None:
+            return self, None
+        _, first, places = np.unique(self.sources, return_index=True, return_inverse=True)
+        return replace(self.part(first), sources=None), places
 
     def of_classes(self, one_of: int) -> "Documents":
         """Return all of them with one of so many classes, from the largest to the smallest."""
