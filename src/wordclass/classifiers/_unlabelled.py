@@ -39,6 +39,7 @@ _QUANTILES = (0.125, 0.375, 0.625, 0.875)  # a multilabel text has the classes a
 _MAX_GRAPH_DOCS = 20_000  # the time of a graph grows with their square
 _MIN_FAMILIARITY = 0.01
 _FEW_DOCS_PER_CLASS = 16  # too few to hold some out
+_TOLERATED_DOCS = 6  # held-out documents that decide by chance: their share is tolerated
 _N_JUDGING_FOLDS = 3
 _MAX_JUDGING_DOCS = 3_000
 
@@ -222,7 +223,8 @@ def mix_with_neighbors(
         total = graph.spread(np.ones((len(start), 1)), _NEIGHBOR_SHARE)[Y.shape[0] :]
         return np.minimum(mixed / np.maximum(total, 1e-12), 1)
     sharp = (mixed / np.maximum(mixed.max(axis=1, keepdims=True), 1e-300)) ** _SHARPNESS
-    return sharp / sharp.sum(axis=1, keepdims=True)
+    normalized: Floats = sharp / sharp.sum(axis=1, keepdims=True)
+    return normalized
 
 
 # --- teacher and student ----------------------------------------------------------------------
@@ -306,14 +308,9 @@ class SelfTraining:
         student : Learner or None
             The classifier that learned from all documents; None if the teacher is better.
         """
-        gains = self._judge() if self._can_judge else {}
-        if gains:
-            method = max((NO_METHOD, *gains), key=lambda name: gains.get(name, 0.0))
-        else:
-            method = self.methods[-1]
         pool = self.pool
-        if not pool.texts:
-            method = NO_METHOD
+        gains = self._judge() if self._can_judge else {}
+        method = self._choose(gains) if pool.texts else NO_METHOD
         choice = Choice(
             method=method,
             gains=gains,
@@ -329,6 +326,16 @@ class SelfTraining:
         student = self.learner.make_student()
         student.learn_documents(self._label(teacher, rows, method))
         return choice, student
+
+    def _choose(self, gains: Mapping[str, float]) -> str:
+        """Return the boldest method whose gain is the highest, or differs from it by chance."""
+        if not gains:
+            return self.methods[-1]
+        tolerance = _TOLERATED_DOCS / len(self.documents.texts)
+        enough = max(0.0, *gains.values()) - tolerance
+        return next(
+            name for name in (*self.methods[::-1], NO_METHOD) if gains.get(name, 0) >= enough
+        )
 
     @property
     def _can_judge(self) -> bool:
@@ -375,6 +382,7 @@ class SelfTraining:
             labels=EncodedLabels(labelled.labels.codeframe, all_Y),
             weights=np.concatenate([ones, weights]),
             sources=np.concatenate([np.arange(n_labelled), n_labelled + sources]),
+            n_labelled=n_labelled,
         )
 
     def _mix(self, rows: Ints, probabilities: Floats) -> Floats:

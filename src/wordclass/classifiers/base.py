@@ -259,7 +259,9 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
 
     def make_teacher(self) -> Self:
         """Return an unfitted copy with the settings that this classifier chose."""
-        return clone(self).set_params(**getattr(self, "settings_", {}))
+        teacher: Self = clone(self)
+        teacher.set_params(**getattr(self, "settings_", {}))
+        return teacher
 
     def _learn_unlabelled(self, documents: Documents, unlabelled: list[str]) -> None:
         """Learn again, from labelled documents and unlabelled texts, if that is better."""
@@ -270,9 +272,9 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         choice, student = training.run(self._fitted_model)
         if student is not None:
             self.original_ = copy(self)
-            learned = vars(student).items()
-            fitted = {name: value for name, value in learned if name.endswith("_")}
-            vars(self).update(fitted | {"training_": self.training_})
+            learned = {name: value for name, value in vars(student).items() if name.endswith("_")}
+            for name, value in (learned | {"training_": self.training_}).items():
+                setattr(self, name, value)
         self.unlabelled_ = choice.to_dict()
 
     def _set_codeframe(self, codeframe: Codeframe) -> None:

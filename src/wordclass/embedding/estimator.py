@@ -276,7 +276,7 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
         return (features / weights[:, None]).astype(np.float32)
 
     def with_fractional(
-        self, texts: list[str], labels: EncodedLabels, weights: Floats
+        self, texts: list[str], labels: EncodedLabels, weights: Floats | None
     ) -> "WordClassEmbeddings":
         """Return embeddings with more documents, each of which has a weight; terms stay the same.
 
@@ -286,15 +286,17 @@ class WordClassEmbeddings(TextEstimator, TransformerMixin, BaseEstimator):
             The text of each document.
         labels : EncodedLabels
             The labels of the documents, over the classes of these embeddings.
-        weights : array of shape (n,)
-            The weight of each document.
+        weights : array of shape (n,) or None
+            The weight of each document. None: all are 1.
 
         Returns
         -------
         WordClassEmbeddings
             New embeddings; these do not change.
         """
-        X = sparse.diags(weights, format="csr") @ self.vectorizer_.transform(texts)
+        X = self.vectorizer_.transform(texts)
+        if weights is not None:
+            X = sparse.diags(weights, format="csr") @ X
         counts = self._learner().recipe.count(X, labels.Y)
         larger = copy(self)
         larger._adopt(self.learned_.plus(counts, labels.codeframe))

@@ -56,12 +56,16 @@ class Documents:
     sources : array of shape (n,), optional
         A number per document; documents with equal numbers are one text, which counts once in the
         vocabulary. By default every document is a text of its own.
+    n_labelled : int, optional
+        The number of documents whose labels are given; they come first. The labels of the others
+        are estimates. By default all are given.
     """
 
     texts: list[str]
     labels: EncodedLabels
     weights: Floats | None = None
     sources: Ints | None = None
+    n_labelled: int | None = None
 
     def part(self, rows: Ints) -> "Documents":
         """Return some of them, over the same codeframe."""
