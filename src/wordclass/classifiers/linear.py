@@ -417,6 +417,8 @@ class LinearClassifier(TextClassifier):
             is_useful = weights[rows] > 0
         else:
             is_useful = np.ones(len(rows), np.bool_)
+        if features.documents.n_labelled is not None and is_multilabel:
+            is_useful &= rows < features.documents.n_labelled
         if not is_useful.all():
             rows = rows[is_useful]
             scores = scores[is_useful]

@@ -175,7 +175,7 @@ class NearestClassifier(TextClassifier):
             raise InputError(problem, hint="use 'linear' with this encoder")
         labels = documents.labels
         is_multilabel = labels.codeframe.is_multilabel
-        embeddings = self._embeddings()
+        embeddings = self._new_embeddings()
         scores = embeddings.fit_fractional(distinct.texts, labels, weights, places)
         labelled = slice(documents.n_labelled)
         Y = labels.Y[labelled]
