@@ -57,8 +57,12 @@ class Learner(Protocol):
     def make_student(self) -> Self:
         """Return an unfitted copy with the settings for learning from fractional labels."""
 
-    def learn_documents(self, documents: Documents) -> FittedModel:
-        """Learn from weighted documents, and return the fitted model."""
+    def learn_documents(self, documents: Documents) -> None:
+        """Learn from weighted documents."""
+
+    @property
+    def _fitted_model(self) -> FittedModel:
+        """The model that was learned."""
 
     def neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
         """Return the weighted terms (n, v) of texts, and dense vectors (n, d) if there are any."""
@@ -352,11 +356,11 @@ class SelfTraining:
         decisions: dict[str, list[Flags]] = {name: [] for name in (NO_METHOD, *self.methods)}
         for split in progress.track(splits, "judging"):
             held_out = [texts[row] for row in split.held_out.tolist()]
-            teacher = self.learner.make_teacher().learn_documents(self.documents.part(split.train))
+            teacher = _learn(self.learner.make_teacher(), self.documents.part(split.train))
             decisions[NO_METHOD].append(teacher.decide(teacher.scores(held_out)))
             for method in self.methods:
                 documents = self._label(teacher, split.train, method)
-                student = self.learner.make_student().learn_documents(documents)
+                student = _learn(self.learner.make_student(), documents)
                 decisions[method].append(student.decide(student.scores(held_out)))
         Y = labels.Y[np.concatenate([split.held_out for split in splits])]
         quality = {
@@ -397,3 +401,8 @@ class SelfTraining:
             is_multilabel=self.is_multilabel,
         )
         return np.vstack([mixed, probabilities[n_mixed:]])
+
+
+def _learn(learner: Learner, documents: Documents) -> FittedModel:
+    learner.learn_documents(documents)
+    return learner._fitted_model

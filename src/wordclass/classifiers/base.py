@@ -232,18 +232,13 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
             raise
         return self
 
-    def learn_documents(self, documents: Documents) -> FittedModel:
-        """Learn from weighted documents, and return the fitted model.
+    def learn_documents(self, documents: Documents) -> None:
+        """Learn from weighted documents, and set the codeframe and the shares of the classes.
 
         Parameters
         ----------
         documents : Documents
             Valid documents in an order that does not depend on the user's.
-
-        Returns
-        -------
-        FittedModel
-            What was learned.
         """
         labels = documents.labels
         self._learn_documents(documents)
@@ -255,7 +250,6 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         if self.thresholds_ is not None:
             self.thresholds_ = without_absent_classes(self.thresholds_, shares)
         self.training_ = TrainingData(np.zeros(0, np.uint64), shares)
-        return self._fitted_model
 
     def make_teacher(self) -> Self:
         """Return an unfitted copy with the settings that this classifier chose."""
