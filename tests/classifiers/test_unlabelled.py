@@ -18,9 +18,9 @@ from wordclass.classifiers._unlabelled import (
 from wordclass.linear.neighbors import NeighborGraph
 
 TOPICS = {
-    "air": "plane wing cloud pilot runway jet glider airport".split(),
-    "sea": "boat wave sail anchor harbor tide reef island".split(),
-    "soil": "seed plough worm root crop field barn harvest".split(),
+    "air": ["plane", "wing", "cloud", "pilot", "runway", "jet", "glider", "airport"],
+    "sea": ["boat", "wave", "sail", "anchor", "harbor", "tide", "reef", "island"],
+    "soil": ["seed", "plough", "worm", "root", "crop", "field", "barn", "harvest"],
 }
 COMMON_WORDS = [f"word{k}" for k in range(40)]
 KINDS = ["single", "multilabel", "matrix"]
@@ -125,7 +125,7 @@ def test_held_out_documents_refuse_texts_that_mislead(name):
     # words of all topics in equal numbers: whatever the teacher says of these texts is noise
     texts, topics = draw_documents(240, seed=11, n_topic_words=4)
     draw = random.Random(12)
-    topic_words = sum(TOPICS.values(), [])
+    topic_words = [word for words in TOPICS.values() for word in words]
     noise = [" ".join(draw.choices(topic_words, k=8)) for _ in range(400)]
     model = wc.classifier(name, min_docs=1).fit(texts, topics, unlabelled=noise)
     assert set(model.unlabelled_["gains"]) == {"probabilities", "neighbors"}

@@ -31,7 +31,6 @@ from wordclass.corpus.splits import (
     reorder_texts,
 )
 from wordclass.decision.explanation import Explanation
-from wordclass.decision.fitted_model import FittedModel
 from wordclass.decision.measures import has_exact_labels
 from wordclass.decision.thresholds import fit_calibrations, without_absent_classes
 from wordclass.embedding.estimator import Labels, WordClassEmbeddings

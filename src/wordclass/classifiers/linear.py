@@ -411,14 +411,7 @@ class LinearClassifier(TextClassifier):
             max_docs = min(max(max_docs, _MIN_CALIBRATION_DOCS), _MAX_CALIBRATION_DOCS)
         rows, (scores,) = features.held_out_scores(settings, [settings.C], max_docs)
         weights = features.documents.weights
-        if not is_multilabel:
-            is_useful = features.has_class_in_training(rows)
-        elif weights is not None:
-            is_useful = weights[rows] > 0
-        else:
-            is_useful = np.ones(len(rows), np.bool_)
-        if features.documents.n_labelled is not None and is_multilabel:
-            is_useful &= rows < features.documents.n_labelled
+        is_useful = features.has_useful_score(rows)
         if not is_useful.all():
             rows = rows[is_useful]
             scores = scores[is_useful]

@@ -249,6 +249,21 @@ class LinearFeatures:
         mask: Flags = (weight_outside[fifths, Y.indices] > 0) & (weights > 0)
         return mask[rows]
 
+    def has_useful_score(self, rows: Ints) -> Flags:
+        """Mask the held-out documents whose scores thresholds and probabilities are learned from.
+
+        Documents of weight 0 are masked out. So are, in a multilabel task, documents whose labels
+        are estimates, and otherwise those whose class was never learned.
+        """
+        if not self.documents.labels.codeframe.is_multilabel:
+            return self.has_class_in_training(rows)
+        mask: Flags = np.ones(len(rows), np.bool_)
+        if self.documents.weights is not None:
+            mask &= self.documents.weights[rows] > 0
+        if self.documents.n_labelled is not None:
+            mask &= rows < self.documents.n_labelled
+        return mask
+
     def n_rotations(self, max_docs: int) -> int:
         """Return how many fifths to hold out in turn, to score about so many documents."""
         return min(max(-(-max_docs // max(len(self.folds), 1)), 1), _N_FIFTHS)
