@@ -234,7 +234,7 @@ def test_in_the_papers_protocol_a_fifth_of_the_texts_validates_but_word_class_ve
     model = make(wce=wce, seed=3, protocol="paper", lr=1e-9, epochs=1).fit(TEXTS, LABELS)
     trained, validated = paper_split(len(TEXTS), 3)
     assert (len(trained), len(validated)) == (48, 12)
-    assert [each.tolist() for each in cnn._parts(TEXTS, None)] == [
+    assert [each.tolist() for each in cnn._split(TEXTS, None)] == [
         trained.tolist(),
         validated.tolist(),
     ]

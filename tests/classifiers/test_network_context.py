@@ -97,8 +97,8 @@ def test_context_tells_apart_what_words_alone_do_not(make, name):
 
 def test_the_vectors_that_are_read_are_those_of_the_encoder(make, folder):
     classifier = make(vectors=VECTORS)
-    data = classifier._data(TEXTS, encode_labels(LABELS), None)
-    own = [row for row in range(len(TEXTS)) if row not in data.validated]
+    data = classifier._prepare(TEXTS, encode_labels(LABELS), None)
+    own = [row for row in range(len(TEXTS)) if row not in data.validation_rows]
     batch = data.training.batch(np.array([3, 1]))
     assert batch.shift.keys() == {"context", "word_class"}
     encoder = SentenceEncoder.of(folder)
@@ -161,7 +161,7 @@ def test_the_words_that_made_a_label_are_shown(make):
     E = learned.embedding_
     ids = np.full(7, E.unknown)
     ids[1] = E.padding
-    shift = torch.from_numpy(learned._context_of([text], learned.context_, E)[0])
+    shift = torch.from_numpy(learned._encode_tokens([text], learned.context_, E)[0])
     with torch.inference_mode():
         lengths = torch.tensor([7])
         blotted = learned.network_(torch.from_numpy(ids[None]), lengths, {"context": shift})

@@ -20,7 +20,7 @@ from wordclass.network.training import Schedule
 def data_of(texts, labels, **options):
     """What the classifier trains on."""
     classifier = wc.classifier("cnn", min_docs=2, **options)
-    return classifier._data(texts, encode_labels(labels), None)
+    return classifier._prepare(texts, encode_labels(labels), None)
 
 
 def rows_read(data, number):
@@ -44,8 +44,8 @@ def reference_rows(texts, labels, seen, classes):
 def test_a_text_is_read_with_rows_of_texts_outside_its_fold_and_outside_validation():
     texts, labels = corpus(40)
     data = data_of(texts, labels)
-    trained_on = [k for k in range(40) if k not in data.validated]
-    assert len(data.validated) == 8
+    trained_on = [k for k in range(40) if k not in data.validation_rows]
+    assert len(data.validation_rows) == 8
     folds = data.training.fold_vectors.folds
     assert len(np.unique(folds)) == 10
     for number in (0, 7, 31):
@@ -73,14 +73,17 @@ def with_one_label_changed(labels, k, name):
 def test_a_label_of_a_training_text_leaves_the_rows_that_it_is_read_with():
     texts, labels = multilabel_corpus(40)
     before = data_of(texts, labels)
-    trained_on = [k for k in range(40) if k not in before.validated]
+    trained_on = [k for k in range(40) if k not in before.validation_rows]
     n_found = n_others = 0
     for number, k in enumerate(trained_on):
         for name in ("space", "garden", "music"):
             after = data_of(texts, with_one_label_changed(labels, k, name))
             # folds have the same share of every class, so that some changes deal them anew
             folds = [each.training.fold_vectors.folds.tolist() for each in (before, after)]
-            if after.validated.tolist() != before.validated.tolist() or folds[0] != folds[1]:
+            if (
+                after.validation_rows.tolist() != before.validation_rows.tolist()
+                or folds[0] != folds[1]
+            ):
                 continue
             n_found += 1
             np.testing.assert_allclose(
@@ -105,7 +108,7 @@ def test_labels_of_validation_texts_are_in_no_row_and_in_no_fold(monkeypatch):
     embeddings = wc.WordClassEmbeddings(min_docs=2, seed=7)
     before = data_of(texts, labels, wce=embeddings)
     n_found = n_telling = 0
-    for k, other in combinations(before.validated.tolist(), 2):
+    for k, other in combinations(before.validation_rows.tolist(), 2):
         swapped = list(labels)
         swapped[k], swapped[other] = swapped[other], swapped[k]
         after = data_of(texts, swapped, wce=embeddings)
@@ -140,13 +143,13 @@ def test_the_papers_protocol_lets_all_texts_into_the_rows():
     np.testing.assert_array_equal(data.E.matrix[: len(expected), block], expected)
     assert data.training.fold_vectors is None
     assert (data.training.pad, data_of(texts, labels).training.pad) == ("left", "right")
-    assert len(data.validated) == 8
+    assert len(data.validation_rows) == 8
     changed = list(labels)
-    changed[int(data.validated[0])] = next(
-        name for name in ("space", "garden") if name != changed[int(data.validated[0])]
+    changed[int(data.validation_rows[0])] = next(
+        name for name in ("space", "garden") if name != changed[int(data.validation_rows[0])]
     )
     again = data_of(texts, changed, protocol="paper")
-    assert again.validated.tolist() == data.validated.tolist()
+    assert again.validation_rows.tolist() == data.validation_rows.tolist()
     assert np.abs(again.E.matrix - data.E.matrix).max() > 1e-3
 
 
@@ -163,6 +166,6 @@ def test_texts_without_any_label_make_a_key_too():
     keys = set()
     for name in ("cnn", "lstm"):
         classifier = wc.classifier(name, min_docs=1, checkpoint="state")
-        data = classifier._data(texts, encode_labels(Y, ["a", "b"]), None)
-        keys.add(classifier._checkpoint(data, Schedule()).key)
+        data = classifier._prepare(texts, encode_labels(Y, ["a", "b"]), None)
+        keys.add(classifier._open_checkpoint(data, Schedule()).key)
     assert len(keys) == 2

@@ -83,7 +83,7 @@ def test_a_saved_model_knows_nothing_of_the_watcher(tmp_path):
 
 
 def test_a_watcher_must_be_a_function():
-    with pytest.raises(wc.InputError, match="on_epoch is 'print'; expected a function, or None"):
+    with pytest.raises(wc.InputError, match="on_epoch is 'print'; expected a function or None"):
         make(on_epoch="print").fit(*SINGLE)
 
 

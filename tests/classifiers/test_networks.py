@@ -112,7 +112,7 @@ def test_only_vectors_that_are_trainable_are_trained():
         "vectors+random": [],
     }.items():
         classifier = make(**VARIANTS[variant])
-        first = classifier._data(TEXTS, encode_labels(LABELS), None).everything
+        first = classifier._prepare(TEXTS, encode_labels(LABELS), None).full_matrix
         E = classifier.fit(TEXTS, LABELS).embedding_
         assert E.terms == first.terms
         assert E.unseen_terms == first.unseen_terms
@@ -129,7 +129,7 @@ def test_words_of_the_training_texts_that_are_rare_are_trained_in_their_own_rows
     rare = "comet rose moon"
     texts, labels = [*TEXTS, rare], [*LABELS, "space"]
     classifier = make("lstm", vectors=VECTORS, trainable=True)
-    first = classifier._data(texts, encode_labels(labels), None).everything
+    first = classifier._prepare(texts, encode_labels(labels), None).full_matrix
     E = classifier.fit(texts, labels).embedding_
     assert (E.matrix[E.row("comet")] != first.matrix[first.row("comet")]).any()
     assert (E.matrix[E.row("tulip")] == first.matrix[first.row("tulip")]).all()
@@ -432,8 +432,8 @@ def test_a_text_without_labels_and_a_class_without_texts_are_fine():
     ],
 )
 def test_epochs_of_huge_corpora_end_early_unless_asked_otherwise(monkeypatch, options, n_batches):
-    monkeypatch.setattr(network, "_HUGE", 31)
-    monkeypatch.setattr(network, "_HUGE_BATCHES", 2)
+    monkeypatch.setattr(network, "_MANY_TEXTS", 31)
+    monkeypatch.setattr(network, "_BATCHES_PER_EPOCH", 2)
     told = {}
     with progress.on_progress(lambda step, _, total: told.update({step: total})):
         make(batch_size=8, max_epochs=1, **options).fit(TEXTS, LABELS)
@@ -474,10 +474,13 @@ def test_epochs_of_huge_corpora_end_early_unless_asked_otherwise(monkeypatch, op
         ({"windows": 3}, "windows is 3; expected several widths"),
         ({"windows": ()}, "windows is"),
         ({"windows": (3, 0)}, "window is 0"),
-        ({"vectors": [[1.0]]}, "vectors is a list"),
-        ({"vectors": "glove.txt"}, "vectors is a str"),
+        ({"vectors": [[1.0]]}, "vectors is .*; expected WordVectors"),
+        ({"vectors": "glove.txt"}, "vectors is 'glove.txt'; expected WordVectors"),
         ({"wce": "yes"}, "wce is 'yes'"),
-        ({"wce": wc.WordClassEmbeddings(ngrams=(1, 2))}, "read single words; wce has ngrams"),
+        (
+            {"wce": wc.WordClassEmbeddings(ngrams=(1, 2))},
+            r"wce has ngrams=\(1, 2\); expected \(1, 1\): single words",
+        ),
         ({"unseen": "ridge"}, "needs both pretrained and word-class"),
         ({"unseen": "ridge", "vectors": VECTORS, "wce": False}, "needs both pretrained"),
         ({"unseen": "ridge", "vectors": VECTORS, "keep_unseen": False}, "keep_unseen=False leaves"),

@@ -222,9 +222,9 @@ def test_words_that_only_another_task_knows_keep_their_vectors_unless_told_other
 def test_supervised_dropout_is_that_of_the_own_block_unless_told_otherwise():
     pytest.importorskip("torch")
     E = wc.EmbeddingMatrix.of(VECTORS, NEWS, other={"shop": SHOP})
-    assert make("cnn")._block_dropout(E) == {"word_class": 0.5}
+    assert make("cnn")._choose_dropout(E) == {"word_class": 0.5}
     given = {"word_class": 0.3, "shop": 0.2}
-    assert make("cnn", supervised_dropout=given)._block_dropout(E) == given
+    assert make("cnn", supervised_dropout=given)._choose_dropout(E) == given
     plain = make("cnn", other={"shop": SHOP}).fit(TEXTS, LABELS)
     rates = {"word_class": 0.5, "shop": 0.9}
     dropped = make("cnn", other={"shop": SHOP}, supervised_dropout=rates).fit(TEXTS, LABELS)
@@ -284,8 +284,12 @@ def test_what_is_no_other_task_is_refused(name, other, message):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("svm", {"features": "tfidf"}, "sums up no word vectors, so other is of no use; it is"),
-        ("svm", {"features": "encoder", "encoder": len}, "so other is of no use"),
+        (
+            "svm",
+            {"features": "tfidf"},
+            "does not sum word vectors, so other has no effect; use features='vectors'",
+        ),
+        ("svm", {"features": "encoder", "encoder": len}, "so other has no effect"),
         ("linear", {"classes": "tree"}, "a tree of classes reads words alone; leave out other"),
         ("linear", {"other_weight": -1}, "other_weight is -1"),
         ("linear", {"other_weight": "much"}, "other_weight is 'much'"),

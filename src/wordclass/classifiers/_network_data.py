@@ -1,4 +1,4 @@
-"""Data types of the training of networks: its texts, and what a finished epoch reports."""
+"""The training texts of networks, and the report of a finished epoch."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,77 +10,77 @@ from wordclass.arrays import Ints
 from wordclass.corpus.labels import EncodedLabels
 from wordclass.embedding.matrix import EmbeddingMatrix
 from wordclass.network.checkpoint import Epoch
-from wordclass.network.embedding_layer import (
-    EmbeddingLayer,
-)
+from wordclass.network.embedding_layer import EmbeddingLayer
 from wordclass.network.training import LabelledSequences
 from wordclass.sentence.encoder import SentenceEncoder
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingTexts:
-    """All that a network is trained on.
+    """The texts that a network is trained on, and the vectors of their words.
 
     Parameters
     ----------
-    everything : EmbeddingMatrix
+    full_matrix : EmbeddingMatrix
         All rows that the model will have.
     E : EmbeddingMatrix
-        Those that training needs.
-    places : array of shape (rows of everything,)
-        Where each row is in E.
-    texts, labels : list of str, EncodedLabels
-        Of all texts.
+        The rows that training needs.
+    row_numbers : array of shape (rows of full_matrix,)
+        The position of each row of the full matrix in E.
+    texts : list of str
+        All texts.
+    labels : EncodedLabels
+        Their labels.
     documents : LabelledSequences
-        The same, as rows of E.
+        All texts as rows of E.
     training, validation : LabelledSequences
-        Its two parts; the second is None where texts are too few.
-    validated : array of shape (n_validated,)
-        Which texts the second has.
+        The two parts of the documents. The second is None if there are too few texts.
+    validation_rows : array of shape (n_validation,)
+        The documents of the second part.
     encoder : SentenceEncoder or None
-        What made the vectors of their tokens in context, if there are any.
+        The encoder of tokens in context, if there is one.
     """
 
-    everything: EmbeddingMatrix
+    full_matrix: EmbeddingMatrix
     E: EmbeddingMatrix
-    places: Ints
+    row_numbers: Ints
     texts: list[str]
     labels: EncodedLabels
     documents: LabelledSequences
     training: LabelledSequences
     validation: LabelledSequences | None
-    validated: Ints
+    validation_rows: Ints
     encoder: SentenceEncoder | None = None
 
     def with_trained_rows(self, layer: EmbeddingLayer) -> EmbeddingMatrix:
-        """Return all rows, those that training changed with their new vectors."""
-        changed = layer.trained_vectors()
-        if not changed:
-            return self.everything
+        """Return the full matrix with the vectors that training changed."""
+        trained_blocks = layer.trained_vectors()
+        if not trained_blocks:
+            return self.full_matrix
         vectors = self.E.matrix.copy()
-        for name, block in changed.items():
+        for name, block in trained_blocks.items():
             vectors[:, self.E.blocks[name]] = block
         n_fixed = len(self.E.terms) + 2
-        kept = np.flatnonzero(self.places >= n_fixed)
-        rows = np.concatenate([np.arange(n_fixed), kept])
-        return self.everything.with_vectors(rows, vectors)
+        used_rows = np.flatnonzero(self.row_numbers >= n_fixed)
+        rows = np.concatenate([np.arange(n_fixed), used_rows])
+        return self.full_matrix.with_vectors(rows, vectors)
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedEpoch:
-    """An epoch of a training that goes on, and the network as it is now: see `on_epoch`.
+    """A finished epoch of a training that continues, for the option `on_epoch` of networks.
 
     Parameters
     ----------
     epoch : int
-        Its number; the first is 1.
+        The number of the epoch; the first is 1.
     loss : float
-        The mean over the training texts, while they were learned from.
+        The mean loss of the training texts during the epoch.
     macro_f1, micro_f1 : float or None
-        On the validation texts; None where there are none.
+        The scores on the validation texts, or None if there are none.
     predict : callable
-        Returns the labels of texts, as the method of a fitted classifier does; thresholds of a
-        multilabel task are one for all classes, the best for the validation texts.
+        Returns the labels of texts by the network as it is now. In a multilabel task, all classes
+        have the same threshold: the best one for the validation texts.
     """
 
     epoch: int
@@ -90,18 +90,18 @@ class FinishedEpoch:
     predict: Callable[[Iterable[str]], Any]
 
 
-def n_dims_of(encoder: SentenceEncoder | None) -> int:
-    """Return how many columns vectors in context have."""
+def count_context_dims(encoder: SentenceEncoder | None) -> int:
+    """Return the number of dimensions of vectors in context."""
     return 0 if encoder is None else int(encoder.n_dims or 0)
 
 
-def layer_for_use(E: EmbeddingMatrix, encoder: SentenceEncoder | None) -> EmbeddingLayer:
+def build_fixed_layer(E: EmbeddingMatrix, encoder: SentenceEncoder | None) -> EmbeddingLayer:
     """Return the layer of a network that is not trained any more."""
-    return EmbeddingLayer(E, trainable=False, dropout=None, context=n_dims_of(encoder))
+    return EmbeddingLayer(E, trainable=False, dropout=None, context=count_context_dims(encoder))
 
 
-def epoch_facts(epoch: Epoch) -> dict[str, Any]:
-    """Return an epoch as `history_` has it."""
-    facts: dict[str, Any] = {**vars(epoch)}
-    noted: dict[str, float] = facts.pop("noted")
-    return noted | facts  # what was measured here cannot be overwritten
+def epoch_to_dict(epoch: Epoch) -> dict[str, Any]:
+    """Return an epoch as an entry of `history_`."""
+    entry: dict[str, Any] = {**vars(epoch)}
+    user_numbers: dict[str, float] = entry.pop("noted")
+    return user_numbers | entry  # the user's numbers never replace ours

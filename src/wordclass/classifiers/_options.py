@@ -86,7 +86,7 @@ CORRELATION = Option(
 FOLDS = Option("Number of folds for cross-fitting.", integer(2, 10_000))
 VECTORS = Option(
     "Pretrained word vectors.",
-    instance_of(WordVectors, "WordVectors, such as WordVectors.load(path)"),
+    instance_of(WordVectors, "WordVectors (see WordVectors.load)"),
     also=(None,),
 )
 OTHER = Option(

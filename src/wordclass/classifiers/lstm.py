@@ -1,4 +1,4 @@
-"""A recurrent network: the state in which it ends."""
+"""The recurrent network of the paper."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,15 +10,21 @@ GRID = RECURRENT_GRID
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LstmClassifier(RecurrentClassifier):
-    """The last state of an LSTM, then a linear layer.
+    """Recurrent network: the last state of an LSTM, then a linear layer.
 
-    Parameters
-    ----------
-    hidden : int, default=256
-        The size of the state.
+    See Also
+    --------
+    AttentionClassifier : Uses all states of the LSTM instead of the last one.
+    CnnClassifier : A convolutional network, which is faster.
 
-    All other parameters, and the attributes, are those of every network: see
-    `wordclass.classifiers.network.NetworkClassifier`.
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> texts = ["red apple", "green apple", "blue sky", "dark sky"] * 5
+    >>> model = wc.LstmClassifier(hidden=8, max_length=5, max_epochs=20, min_docs=1, lr=0.05)
+    >>> model = model.fit(texts, ["food", "food", "air", "air"] * 5)
+    >>> model.predict(["an apple", "the sky"]).tolist()
+    ['food', 'air']
     """
 
     name: ClassVar[str] = "lstm"
