@@ -157,8 +157,8 @@ class CacheKind(Kind):
     def read(self, path):
         from wordclass.vectors import cache
 
-        content = path.with_name(path.name + ".wcache").read_bytes()[: -cache._CHECKSUM]
-        end = len(content) - cache._SIZE
+        content = path.with_name(path.name + ".wcache").read_bytes()[: -cache._CHECKSUM_BYTES]
+        end = len(content) - cache._SIZE_BYTES
         start = end - int.from_bytes(content[end:], "little")
         header_values = json.loads(content[start:end])
         return Content(header_values, {"rows": np.frombuffer(content[:start], "<f4")})
@@ -168,7 +168,9 @@ class CacheKind(Kind):
 
         header = as_json(content.metadata).encode()
         numbers = b"".join(array.tobytes() for array in content.arrays.values())
-        data = tampered(content, numbers + header + len(header).to_bytes(cache._SIZE, "little"))
+        data = tampered(
+            content, numbers + header + len(header).to_bytes(cache._SIZE_BYTES, "little")
+        )
         data += cache._checksum(np.frombuffer(data, np.uint8))
         path.with_name(path.name + ".wcache").write_bytes(data)
 
@@ -276,7 +278,7 @@ def serve(folder, jobs):
     """Write and use variants one after the other, and print one line of JSON per variant."""
     from wordclass.vectors import cache
 
-    cache._WORTH_IT = 0
+    cache._MIN_FILE_BYTES = 0
     os.environ["WORDCLASS_HOME"] = str(folder / "home")
     for name in dict.fromkeys(name for name, _ in jobs):
         kind = KINDS[name]

@@ -137,7 +137,7 @@ def test_the_network_is_another_regressor_and_gets_the_seed(run, embeddings, vec
         (["-o", "unseen.xyz"], "unseen.xyz: its ending names no vector format"),
         (
             ["-o", "unseen.wce"],
-            "unseen.wce: word vectors cannot be saved as wce; known: .txt (glove",
+            "unseen.wce: word vectors cannot be saved as wce; expected .txt (glove",
         ),
     ],
 )

@@ -17,14 +17,15 @@ from wordclass.vectors.formats import glove_text, word2vec_binary, word2vec_text
 from wordclass.vectors.subwords import Subwords
 from wordclass.vectors.word_vectors import WordVectors
 
-N_TERMS, N_DIMS = 300, 7
+N_TERMS = 300
+N_DIMS = 7
 TERMS = [f"t{k}" for k in range(N_TERMS - 3)] + ["new york", "a\u0085b", "\u2028"]
 MATRIX = np.random.default_rng(0).normal(size=(N_TERMS, N_DIMS)).astype(np.float32)
 
 
 @pytest.fixture(autouse=True)
-def everything_is_worth_a_cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(vector_cache, "_WORTH_IT", 0)
+def _cache_files_of_any_size(monkeypatch, tmp_path):
+    monkeypatch.setattr(vector_cache, "_MIN_FILE_BYTES", 0)
     monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path / "home"))
 
 
@@ -38,15 +39,16 @@ def path(tmp_path):
 
 @pytest.fixture
 def reads(monkeypatch):
-    """Which terms were asked for, each time the file itself was read."""
-    heard, read = [], glove_text.read
+    """Record the requested terms of each call that reads the file itself."""
+    requests = []
+    read = glove_text.read
 
-    def listening(path, terms=None):
-        heard.append(terms)
+    def record_and_read(path, terms=None):
+        requests.append(terms)
         return read(path, terms)
 
-    monkeypatch.setattr(glove_text, "read", listening)
-    return heard
+    monkeypatch.setattr(glove_text, "read", record_and_read)
+    return requests
 
 
 def cache_of(path):
@@ -59,17 +61,18 @@ def is_mapped(array):
     return isinstance(array, mmap.mmap)
 
 
-def assert_same(found, expected):
-    assert list(found.terms) == list(expected.terms)
-    assert found.matrix.dtype == np.float32
-    assert found.matrix.tobytes() == expected.matrix.tobytes()
-    assert found.dimension_names == expected.dimension_names
+def assert_equal(vectors, expected):
+    assert list(vectors.terms) == list(expected.terms)
+    assert vectors.matrix.dtype == np.float32
+    assert vectors.matrix.tobytes() == expected.matrix.tobytes()
+    assert vectors.dimension_names == expected.dimension_names
 
 
 def test_the_second_load_maps_the_same_bits(path, reads):
-    first, second = WordVectors.load(path), WordVectors.load(path)
+    first = WordVectors.load(path)
+    second = WordVectors.load(path)
     assert reads == [None]
-    assert_same(second, first)
+    assert_equal(second, first)
     assert second.matrix.tobytes() == MATRIX.tobytes()
     assert is_mapped(second.matrix)
     assert not is_mapped(first.matrix)
@@ -79,7 +82,7 @@ def test_the_second_load_maps_the_same_bits(path, reads):
     assert second.nearest("t5") == first.nearest("t5")
 
 
-def test_what_is_mapped_cannot_be_changed(path):
+def test_a_mapped_matrix_cannot_be_changed(path):
     WordVectors.load(path)
     vectors = WordVectors.load(path)
     with pytest.raises(ValueError, match="read-only"):
@@ -88,7 +91,7 @@ def test_what_is_mapped_cannot_be_changed(path):
         vectors.matrix.flags.writeable = True
 
 
-def test_checked_vectors_of_a_map_are_the_map_itself(path):
+def test_word_vectors_share_the_memory_of_a_mapped_matrix(path):
     WordVectors.load(path)
     mapped = WordVectors.load(path)
     again = WordVectors.of(mapped.terms, mapped.matrix)
@@ -96,17 +99,17 @@ def test_checked_vectors_of_a_map_are_the_map_itself(path):
     assert not again.matrix.flags.writeable
 
 
-def test_wanted_terms_are_taken_from_the_cache(path, reads):
+def test_requested_terms_are_read_from_the_cache(path, reads):
     WordVectors.load(path)
-    found = WordVectors.load(path, terms=["new york", "t7", "unknown"])
+    vectors = WordVectors.load(path, terms=["new york", "t7", "unknown"])
     assert reads == [None]
-    assert found.terms == ["t7", "new york"]
-    assert found.matrix.tobytes() == MATRIX[[7, N_TERMS - 3]].tobytes()
-    assert not found.matrix.flags.writeable
-    assert not is_mapped(found.matrix)
+    assert vectors.terms == ["t7", "new york"]
+    assert vectors.matrix.tobytes() == MATRIX[[7, N_TERMS - 3]].tobytes()
+    assert not vectors.matrix.flags.writeable
+    assert not is_mapped(vectors.matrix)
 
 
-def test_wanted_terms_alone_make_no_cache(path, reads):
+def test_reading_some_terms_writes_no_cache(path, reads):
     assert WordVectors.load(path, terms=["t7"]).terms == ["t7"]
     assert reads == [{"t7"}]
     assert not cache_of(path).exists()
@@ -121,51 +124,51 @@ def test_the_cache_can_be_switched_off(path, reads):
 
 
 def test_small_files_have_no_cache(path, monkeypatch):
-    monkeypatch.setattr(vector_cache, "_WORTH_IT", path.stat().st_size + 1)
+    monkeypatch.setattr(vector_cache, "_MIN_FILE_BYTES", path.stat().st_size + 1)
     WordVectors.load(path)
     assert not cache_of(path).exists()
-    monkeypatch.setattr(vector_cache, "_WORTH_IT", path.stat().st_size)
+    monkeypatch.setattr(vector_cache, "_MIN_FILE_BYTES", path.stat().st_size)
     WordVectors.load(path)
     assert cache_of(path).exists()
 
 
-def test_a_format_that_is_quick_to_read_has_no_cache(tmp_path):
+def test_formats_that_are_quick_to_read_have_no_cache(tmp_path):
     WordVectors.of(["a"], [[1.0]]).save(tmp_path / "out.npz")
     WordVectors.load(tmp_path / "out.npz")
     assert [file.name for file in tmp_path.iterdir()] == ["out.npz"]
 
 
 @pytest.mark.parametrize("ending", ["vec", "bin", "txt"])
-def test_names_of_dimensions_are_kept_and_watched(tmp_path, ending):
+def test_dimension_names_are_cached_and_their_changes_detected(tmp_path, ending):
     vectors = WordVectors.of(["a", "b"], [[1.0, 2.0], [3.0, 4.0]], ["x", 3])
     vectors.save(tmp_path / f"out.{ending}")
     for _ in range(2):
-        assert_same(WordVectors.load(tmp_path / f"out.{ending}"), vectors)
-    side = tmp_path / f"out.{ending}.classes.json"
-    side.write_text('["y", 4]')
+        assert_equal(WordVectors.load(tmp_path / f"out.{ending}"), vectors)
+    names_file = tmp_path / f"out.{ending}.classes.json"
+    names_file.write_text('["y", 4]')
     assert WordVectors.load(tmp_path / f"out.{ending}").dimension_names == ("y", 4)
-    side.unlink()
+    names_file.unlink()
     assert WordVectors.load(tmp_path / f"out.{ending}").dimension_names is None
 
 
-def rewritten(path, old, new, keep_time):
-    """Change some bytes in place, and perhaps pretend that nothing happened."""
+def replace_bytes(path, old, new, keep_time):
+    """Change some bytes of a file in place, and keep its modification time if requested."""
     status = path.stat()
     content = path.read_bytes()
     assert content.count(old) == 1
     assert len(old) == len(new)
     path.write_bytes(content.replace(old, new))
-    later = status.st_mtime_ns + (0 if keep_time else 1_000_000)
-    os.utime(path, ns=(status.st_atime_ns, later))
+    time_ns = status.st_mtime_ns + (0 if keep_time else 1_000_000)
+    os.utime(path, ns=(status.st_atime_ns, time_ns))
 
 
 @pytest.mark.parametrize("keep_time", [False, True])
 @pytest.mark.parametrize("term", ["t0", "t9", "\u2028"])
-def test_a_change_of_the_same_size_makes_the_cache_anew(path, reads, term, keep_time):
+def test_a_change_of_the_same_size_replaces_the_cache(path, reads, term, keep_time):
     WordVectors.load(path)
     old = term.encode() + b" "
     new = b"x".rjust(len(old) - 1, b"x") + b" "
-    rewritten(path, old, new, keep_time)
+    replace_bytes(path, old, new, keep_time)
     for _ in range(2):
         vectors = WordVectors.load(path)
         assert new.decode().strip() in vectors
@@ -173,7 +176,7 @@ def test_a_change_of_the_same_size_makes_the_cache_anew(path, reads, term, keep_
     assert reads == [None, None]
 
 
-def test_a_new_time_alone_makes_the_cache_anew(path, reads):
+def test_a_new_modification_time_replaces_the_cache(path, reads):
     WordVectors.load(path)
     os.utime(path, ns=(1, 1))
     WordVectors.load(path)
@@ -181,21 +184,21 @@ def test_a_new_time_alone_makes_the_cache_anew(path, reads):
     assert reads == [None, None]
 
 
-def test_blocks_of_the_middle_are_looked_at_in_large_files(tmp_path):
+def test_the_key_of_a_large_file_depends_on_samples_from_its_middle(tmp_path):
     path = tmp_path / "large"
-    content = bytearray(20 * vector_cache._SAMPLE * vector_cache._N_SAMPLES)
+    content = bytearray(20 * vector_cache._SAMPLE_BYTES * vector_cache._N_SAMPLES)
     n_bytes = len(content)
     keys = set()
-    for place in [0, n_bytes - 1, (n_bytes - vector_cache._SAMPLE) * 7 // 15 + 5]:
+    for position in [0, n_bytes - 1, (n_bytes - vector_cache._SAMPLE_BYTES) * 7 // 15 + 5]:
         changed = content.copy()
-        changed[place] = 1
+        changed[position] = 1
         path.write_bytes(changed)
         os.utime(path, ns=(5, 5))
-        keys.add(vector_cache.key_of("glove_text", [path]))
+        keys.add(vector_cache.make_key("glove_text", [path]))
     assert len(keys) == 3
 
 
-def test_the_same_file_read_as_another_format_has_another_cache(tmp_path):
+def test_the_cache_depends_on_the_format(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("2 1\n5 3\n6 4\n")
     assert WordVectors.load(path, format="word2vec_text").terms == ["5", "6"]
@@ -203,46 +206,46 @@ def test_the_same_file_read_as_another_format_has_another_cache(tmp_path):
     assert WordVectors.load(path, format="word2vec_text").terms == ["5", "6"]
 
 
-def test_a_cache_cut_short_anywhere_is_made_anew(path, reads):
+def test_a_truncated_cache_is_replaced(path, reads):
     expected = WordVectors.load(path)
     content = cache_of(path).read_bytes()
     cuts = [*range(0, 700, 13), *range(700, len(content), 501), len(content) - 1]
     for cut in cuts:
         cache_of(path).write_bytes(content[:cut])
-        assert_same(WordVectors.load(path), expected)
+        assert_equal(WordVectors.load(path), expected)
         assert cache_of(path).read_bytes() == content
     assert len(reads) == 1 + len(cuts)
 
 
-def test_no_byte_of_a_cache_changes_unnoticed(path, reads):
+def test_a_changed_byte_of_a_cache_is_detected(path, reads):
     expected = WordVectors.load(path)
     content = cache_of(path).read_bytes()
-    places = [*range(0, len(content), 37), *range(len(content) - 30, len(content))]
-    for place in places:
+    positions = [*range(0, len(content), 37), *range(len(content) - 30, len(content))]
+    for position in positions:
         damaged = bytearray(content)
-        damaged[place] ^= 0x10
+        damaged[position] ^= 0x10
         cache_of(path).write_bytes(damaged)
-        assert_same(WordVectors.load(path), expected)
+        assert_equal(WordVectors.load(path), expected)
         assert cache_of(path).read_bytes() == content
     cache_of(path).write_bytes(content + b"\0\0\0\0")
-    assert_same(WordVectors.load(path), expected)
-    assert len(reads) == 2 + len(places)
+    assert_equal(WordVectors.load(path), expected)
+    assert len(reads) == 2 + len(positions)
 
 
 @pytest.mark.parametrize("n_bytes", [1, 4095, 4096, 4097, 3 * 4096, 10_000])
-def test_the_checksum_knows_every_byte_and_the_order_of_pages(n_bytes):
+def test_the_checksum_depends_on_every_byte_and_the_order_of_pages(n_bytes):
     content = np.random.default_rng(0).integers(0, 256, n_bytes, dtype=np.uint8)
     expected = vector_cache._checksum(content)
-    for place in {*range(0, n_bytes, 101), n_bytes - 1}:
+    for position in {*range(0, n_bytes, 101), n_bytes - 1}:
         changed = content.copy()
-        changed[place] ^= 1
+        changed[position] ^= 1
         assert vector_cache._checksum(changed) != expected
     assert vector_cache._checksum(content[:-1]) != expected
     if n_bytes > 4096:
         assert vector_cache._checksum(np.roll(content, 4096)) != expected
 
 
-def test_the_checksum_knows_the_order_of_words_in_a_page():
+def test_the_checksum_depends_on_the_order_of_words_in_a_page():
     content = np.random.default_rng(0).integers(0, 2**64, 1024, dtype=np.uint64)
     expected = vector_cache._checksum(content.view(np.uint8))
     for one, other in [(0, 1), (0, 511), (510, 511), (600, 700)]:
@@ -251,108 +254,105 @@ def test_the_checksum_knows_the_order_of_words_in_a_page():
         assert vector_cache._checksum(swapped.view(np.uint8)) != expected
 
 
-def test_an_edit_that_neither_size_nor_time_nor_samples_tell_makes_the_cache_anew(
-    path, reads, monkeypatch
-):
-    monkeypatch.setattr(vector_cache, "_SAMPLE", 8)
+def test_a_change_is_detected_without_a_new_size_time_or_sample(path, reads, monkeypatch):
+    monkeypatch.setattr(vector_cache, "_SAMPLE_BYTES", 8)
     WordVectors.load(path)
-    key = vector_cache.key_of("glove_text", [path])
+    key = vector_cache.make_key("glove_text", [path])
     time.sleep(0.05)  # longer than a tick of the file system's clock
-    rewritten(path, b"\nt151 ", b"\nxxxx ", keep_time=True)
-    assert vector_cache.key_of("glove_text", [path]) == key
+    replace_bytes(path, b"\nt151 ", b"\nxxxx ", keep_time=True)
+    assert vector_cache.make_key("glove_text", [path]) == key
     assert "xxxx" in WordVectors.load(path)
     assert "xxxx" in WordVectors.load(path)
     assert reads == [None, None]
 
 
 @pytest.mark.parametrize("is_last", [True, False])
-def test_a_cache_that_is_copied_after_its_source_is_used_there(path, reads, tmp_path, is_last):
+def test_a_cache_is_used_if_it_is_copied_after_its_source(path, reads, tmp_path, is_last):
     expected = WordVectors.load(path)
     copied = tmp_path / "copied"
     copied.mkdir()
-    for each in (path, cache_of(path)) if is_last else (cache_of(path), path):
-        shutil.copy2(each, copied)
+    for file in (path, cache_of(path)) if is_last else (cache_of(path), path):
+        shutil.copy2(file, copied)
         time.sleep(0.05)
     for _ in range(2):
-        assert_same(WordVectors.load(copied / path.name), expected)
+        assert_equal(WordVectors.load(copied / path.name), expected)
     assert reads == ([None] if is_last else [None, None])
 
 
 def test_a_cache_of_version_0_1_0_is_replaced(path, reads):
     header = b'{"key": "[1]", "shape": [1, 1], "dimension_names": null, "subwords": null}'
     digest = blake2b(header + b"a", digest_size=16).digest()
-    old = struct.pack("<8sQQ16s", b"wcache\n\0", len(header), 1, digest) + header + b"a"
-    cache_of(path).write_bytes(old + bytes(-len(old) % 64) + struct.pack("<f", 1))
+    old_cache = struct.pack("<8sQQ16s", b"wcache\n\0", len(header), 1, digest) + header + b"a"
+    padding = bytes(-len(old_cache) % 64)
+    cache_of(path).write_bytes(old_cache + padding + struct.pack("<f", 1))
     for _ in range(2):
-        assert_same(WordVectors.load(path), WordVectors.of(TERMS, MATRIX))
+        assert_equal(WordVectors.load(path), WordVectors.of(TERMS, MATRIX))
     assert reads == [None]
 
 
-def test_a_cache_of_a_later_version_is_not_read(path, reads, monkeypatch):
+def test_a_cache_of_another_version_is_not_read(path, reads, monkeypatch):
     WordVectors.load(path)
     monkeypatch.setattr(vector_cache, "_VERSION", vector_cache._VERSION + 1)
     WordVectors.load(path)
     assert reads == [None, None]
 
 
-def read_only(folder, monkeypatch):
-    """Make writing fail as in a read-only folder (which stops everybody but root)."""
-    replacing = vector_cache.replace_atomically
+def forbid_writing(folder, monkeypatch):
+    """Make writing fail as in a read-only folder, which does not restrict root."""
+    replace_atomically = vector_cache.replace_atomically
 
     @contextmanager
-    def refusing(path):
+    def refuse_or_replace(path):
         if path.parent == folder:
             raise StorageError(f"{path}: cannot be written: Read-only file system")
-        with replacing(path) as temporary:
+        with replace_atomically(path) as temporary:
             yield temporary
 
-    monkeypatch.setattr(vector_cache, "replace_atomically", refusing)
+    monkeypatch.setattr(vector_cache, "replace_atomically", refuse_or_replace)
 
 
-def test_beside_a_file_in_a_read_only_folder_there_is_no_cache_but_in_the_home(
+def test_the_cache_of_a_file_in_a_read_only_folder_is_in_the_home_folder(
     path, reads, monkeypatch, tmp_path
 ):
-    read_only(path.parent, monkeypatch)
+    forbid_writing(path.parent, monkeypatch)
     expected = WordVectors.load(path)
-    assert_same(WordVectors.load(path), expected)
+    assert_equal(WordVectors.load(path), expected)
     assert reads == [None]
     assert [file.name for file in path.parent.iterdir()] == ["glove.txt"]
-    (kept,) = (tmp_path / "home" / "vector-cache").iterdir()
-    assert kept.suffix == ".wcache"
+    (cache_file,) = (tmp_path / "home" / "vector-cache").iterdir()
+    assert cache_file.suffix == ".wcache"
     monkeypatch.chdir(path.parent)
-    assert_same(WordVectors.load("glove.txt"), expected)  # the same file by another name
+    assert_equal(WordVectors.load("glove.txt"), expected)  # the same file by another name
     assert reads == [None]
 
 
-def test_a_stale_cache_that_cannot_be_replaced_does_not_hide_the_one_in_the_home(
+def test_a_stale_cache_in_a_read_only_folder_does_not_hide_the_one_in_the_home_folder(
     path, reads, monkeypatch
 ):
     WordVectors.load(path)
-    rewritten(path, b"t0 ", b"tX ", keep_time=False)
-    read_only(path.parent, monkeypatch)
+    replace_bytes(path, b"t0 ", b"tX ", keep_time=False)
+    forbid_writing(path.parent, monkeypatch)
     for _ in range(2):
         assert "tX" in WordVectors.load(path)
     assert reads == [None, None]
 
 
-def test_where_nothing_can_be_written_vectors_are_read_each_time(
-    path, reads, monkeypatch, tmp_path
-):
-    read_only(path.parent, monkeypatch)
+def test_vectors_are_read_each_time_if_no_cache_can_be_written(path, reads, monkeypatch, tmp_path):
+    forbid_writing(path.parent, monkeypatch)
     (tmp_path / "home").write_text("a file where the folder should be")
     for _ in range(2):
-        assert_same(WordVectors.load(path), WordVectors.of(TERMS, MATRIX))
+        assert_equal(WordVectors.load(path), WordVectors.of(TERMS, MATRIX))
     assert reads == [None, None]
 
 
-def test_terms_of_any_kind_and_none_at_all_are_kept(tmp_path, monkeypatch):
+def test_unusual_terms_and_empty_vectors_are_cached(tmp_path, monkeypatch):
     (tmp_path / "out.bin").write_bytes(b"1 1\na\nb " + struct.pack("<f", 2))
     (tmp_path / "none.vec").write_text("0 3\n")
     for name, module in [("out.bin", word2vec_binary), ("none.vec", word2vec_text)]:
         first = WordVectors.load(tmp_path / name)
         with monkeypatch.context() as context:
             context.setattr(module, "read", None)
-            assert_same(WordVectors.load(tmp_path / name), first)
+            assert_equal(WordVectors.load(tmp_path / name), first)
     assert WordVectors.load(tmp_path / "out.bin").terms == ["a\nb"]
     assert WordVectors.load(tmp_path / "none.vec").matrix.shape == (0, 3)
 
@@ -365,40 +365,41 @@ def test_a_damaged_file_leaves_no_cache(path):
 
 
 @pytest.mark.parametrize("cache", [True, False])
-@pytest.mark.parametrize("how", ["grows", "shrinks", "is touched", "vanishes"])
-def test_a_file_that_changes_while_it_is_read_is_an_error(path, monkeypatch, how, cache):
+@pytest.mark.parametrize("change", ["grow", "shrink", "touch", "remove"])
+def test_a_file_that_changes_while_it_is_read_is_refused(path, monkeypatch, change, cache):
     read = glove_text.read
 
-    def meddled(place, terms=None):
-        vectors = read(place, terms)
-        if how == "grows":
-            place.write_bytes(place.read_bytes() + b"late 1 2 3 4 5 6 7\n")
-        elif how == "shrinks":
-            place.write_bytes(place.read_bytes()[:-30])
-            read(place, terms)  # stumbles over the last line
-        elif how == "is touched":
-            os.utime(place, ns=(1, 1))
+    def read_and_change(file, terms=None):
+        vectors = read(file, terms)
+        if change == "grow":
+            file.write_bytes(file.read_bytes() + b"late 1 2 3 4 5 6 7\n")
+        elif change == "shrink":
+            file.write_bytes(file.read_bytes()[:-30])
+            read(file, terms)  # fails at the last line
+        elif change == "touch":
+            os.utime(file, ns=(1, 1))
         else:
-            place.unlink()
+            file.unlink()
         return vectors
 
-    monkeypatch.setattr(glove_text, "read", meddled)
+    monkeypatch.setattr(glove_text, "read", read_and_change)
     with pytest.raises(StorageError, match=r"glove\.txt: changed while it was read"):
         WordVectors.load(path, cache=cache)
     assert not cache_of(path).exists()
 
 
-def test_subwords_are_kept_with_the_vectors(tmp_path):
-    pieces = np.arange(12, dtype=np.float32).reshape(4, 3)
+def test_subwords_are_cached_with_the_vectors(tmp_path):
+    subword_rows = np.arange(12, dtype=np.float32).reshape(4, 3)
     path = tmp_path / "model.bin"
     path.touch()
-    key = vector_cache.key_of("fasttext_binary", [path])
+    key = vector_cache.make_key("fasttext_binary", [path])
     matrix = np.eye(2, 3, dtype=np.float32)
-    vector_cache.keep(path, key, (["a", "\ud800"], matrix, None, Subwords(pieces, 2, 5)))
-    terms, found, names, subwords = vector_cache.find(path, key)
+    content = (["a", "\ud800"], matrix, None, Subwords(subword_rows, 2, 5))
+    vector_cache.write(path, key, content)
+    terms, rows, names, subwords = vector_cache.find(path, key)
     assert (terms, names) == (["a", "\ud800"], None)
-    assert found.tolist() == matrix.tolist()
-    assert subwords.matrix.tolist() == pieces.tolist()
+    assert rows.tolist() == matrix.tolist()
+    assert subwords.matrix.tolist() == subword_rows.tolist()
     assert (subwords.shortest, subwords.longest) == (2, 5)
     assert is_mapped(subwords.matrix)
 
@@ -409,26 +410,27 @@ from pathlib import Path
 from wordclass.vectors import cache
 from wordclass.vectors.word_vectors import WordVectors
 
-cache._WORTH_IT = 0
+cache._MIN_FILE_BYTES = 0
 path = Path(sys.argv[1])
 sizes = set()
 while not path.with_name("start").exists():
     time.sleep(0.001)
 for _ in range(25):
-    one, other = WordVectors.load(path), WordVectors.load(path)
+    one = WordVectors.load(path)
+    other = WordVectors.load(path)
     sizes.add((len(one.terms), one.matrix.tobytes() == other.matrix.tobytes()))
-    path.with_name(path.name + ".wcache").unlink(missing_ok=True)  # for all to make it anew
+    path.with_name(path.name + ".wcache").unlink(missing_ok=True)  # to be written again
 print(sizes)
 """
 
 
-def test_processes_that_make_the_cache_at_once_do_not_disturb_each_other(path):
+def test_several_processes_can_write_the_cache_at_the_same_time(path):
     command = [sys.executable, "-c", WORKER, str(path)]
     workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     path.with_name("start").touch()
-    shown = [worker.communicate(timeout=60)[0] for worker in workers]
-    assert shown == [f"{{({N_TERMS}, True)}}\n"] * 3
-    assert_same(WordVectors.load(path), WordVectors.of(TERMS, MATRIX))
+    outputs = [worker.communicate(timeout=60)[0] for worker in workers]
+    assert outputs == [f"{{({N_TERMS}, True)}}\n"] * 3
+    assert_equal(WordVectors.load(path), WordVectors.of(TERMS, MATRIX))
     assert {file.name for file in path.parent.iterdir()} == {
         "glove.txt",
         "glove.txt.wcache",

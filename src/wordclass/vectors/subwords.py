@@ -1,4 +1,4 @@
-"""Vectors of terms nobody has seen, made of the pieces they are written with, as in fastText."""
+"""Vectors of unknown words, computed from the vectors of their character n-grams as in fastText."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,21 +9,23 @@ from scipy import sparse
 
 from wordclass.arrays import Floats32, Ints
 
-_END_OF_SENTENCE = b"</s>"  # fastText's own mark for it, which has no pieces
-_FNV_BASIS, _FNV_PRIME = 2166136261, np.uint32(16777619)
-_BLOCK = 10_000  # words whose pieces are held at a time
+_END_OF_SENTENCE = b"</s>"  # fastText's token for it, which has no subwords
+_FNV_BASIS = 2166136261
+_FNV_PRIME = np.uint32(16777619)
+_BLOCK_WORDS = 10_000  # processed at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Subwords:
-    """The vectors of pieces of words: n-grams of characters, found by their hash.
+    """Vectors of character n-grams, which are found by their hash.
 
     Parameters
     ----------
     matrix : float32 array of shape (n_buckets, n_dims)
-        At least one bucket; pieces whose hashes fall into the same bucket share its row.
+        The vectors. N-grams whose hashes belong to the same bucket share a row. There is at least
+        one bucket.
     shortest, longest : int
-        How many characters a piece has.
+        Minimum and maximum number of characters of an n-gram.
 
     Examples
     --------
@@ -36,60 +38,72 @@ class Subwords:
     longest: int
 
     def vector(self, term: str) -> Floats32 | None:
-        """Return the mean of the pieces' vectors, or None where a term is too short to have any."""
-        sums, n_pieces = self.sums([term.encode("utf-8", "surrogatepass")])
-        if not n_pieces[0]:
+        """Return the mean vector of the n-grams of a term, or None if the term has no n-grams."""
+        sums, n_ngrams = self.sums([term.encode("utf-8", "surrogatepass")])
+        if not n_ngrams[0]:
             return None
-        mean: Floats32 = sums[0] / np.float32(n_pieces[0])
+        mean: Floats32 = sums[0] / np.float32(n_ngrams[0])
         mean.flags.writeable = False
         return mean
 
     def sums(self, words: Sequence[bytes]) -> tuple[Floats32, Ints]:
-        """Add up the vectors of the pieces of each word.
+        """Add up the vectors of the n-grams of each word.
+
+        Parameters
+        ----------
+        words : sequence of bytes
+            Words in UTF-8.
 
         Returns
         -------
         sums : float32 array of shape (n_words, n_dims)
-        n_pieces : int64 array of shape (n_words,)
+            Sum of the vectors for each word.
+        n_ngrams : int64 array of shape (n_words,)
+            Number of n-grams of each word.
         """
         sums = np.zeros((len(words), self.matrix.shape[1]), dtype=np.float32)
-        n_pieces = np.zeros(len(words), dtype=np.int64)
-        for start in range(0, len(words), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            of_word, hashes = map(np.concatenate, zip(*self._pieces(words[block]), strict=True))
+        n_ngrams = np.zeros(len(words), dtype=np.int64)
+        for start in range(0, len(words), _BLOCK_WORDS):
+            block = slice(start, start + _BLOCK_WORDS)
+            word_numbers, hashes = map(np.concatenate, zip(*self._hash(words[block]), strict=True))
             buckets = (hashes % np.uint32(len(self.matrix))).astype(np.int64)
             counts: sparse.csr_matrix[np.float32] = sparse.csr_matrix(
-                (np.ones(len(buckets), dtype=np.float32), (of_word, buckets)),
+                (np.ones(len(buckets), dtype=np.float32), (word_numbers, buckets)),
                 shape=(len(words[block]), len(self.matrix)),
             )
             sums[block] = counts @ self.matrix
-            n_pieces[block] = np.bincount(of_word, minlength=len(words[block]))
-        return sums, n_pieces
+            n_ngrams[block] = np.bincount(word_numbers, minlength=len(words[block]))
+        return sums, n_ngrams
 
-    def _pieces(self, words: Sequence[bytes]) -> Iterator[tuple[Ints, NDArray[np.uint32]]]:
-        """Give the pieces of every length: the number of their word, and their hash (FNV-1a)."""
-        # marks around a word, so that the pieces at its start and end differ from those inside
+    def _hash(self, words: Sequence[bytes]) -> Iterator[tuple[Ints, NDArray[np.uint32]]]:
+        """Yield word numbers and FNV-1a hashes of all n-grams, one length after the other."""
+        # marks around a word make n-grams at its start and end differ from those inside
         marked = [b"" if word == _END_OF_SENTENCE else b"<%s>" % word for word in words]
-        # signed, as fastText takes bytes: those from 128 on set the upper bits of a hash as well
+        # fastText uses signed bytes, so that bytes from 128 up set the upper bits of a hash, too
         units = np.frombuffer(b"".join(marked), dtype=np.int8).astype(np.int32).view(np.uint32)
-        # bytes 10xxxxxx go on with a character, all others start one
-        firsts = np.flatnonzero((units & 0xC0) != 0x80)
-        n_bytes = np.diff(firsts, append=len(units))
-        of_word = np.repeat(np.arange(len(words)), [len(word) for word in marked])[firsts]
-        ends = np.cumsum(np.bincount(of_word, minlength=len(words)))
-        is_inside = (np.diff(of_word, prepend=-1) == 0) & (np.diff(of_word, append=-1) == 0)
-        starts = np.arange(len(firsts))  # the characters that pieces start at
+        # bytes of the form 10xxxxxx continue a character, and all others start one
+        character_starts = np.flatnonzero((units & 0xC0) != 0x80)
+        n_bytes = np.diff(character_starts, append=len(units))
+        word_of_byte = np.repeat(np.arange(len(words)), [len(word) for word in marked])
+        word_numbers = word_of_byte[character_starts]
+        word_ends = np.cumsum(np.bincount(word_numbers, minlength=len(words)))
+        is_first = np.diff(word_numbers, prepend=-1) != 0
+        is_last = np.diff(word_numbers, append=-1) != 0
+        is_mark = is_first | is_last
+        starts = np.arange(len(character_starts))  # first characters of the n-grams
         hashes = np.full(len(starts), _FNV_BASIS, dtype=np.uint32)
-        yield of_word[:0], hashes[:0]  # there may be no pieces at all
+        yield word_numbers[:0], hashes[:0]  # at least one pair, even without n-grams
         for length in range(1, self.longest + 1):
-            fits = starts + length <= ends[of_word[starts]]
-            starts, hashes = starts[fits], hashes[fits]
+            fits = starts + length <= word_ends[word_numbers[starts]]
+            starts = starts[fits]
+            hashes = hashes[fits]
             if not len(starts):
                 return
-            last = starts + length - 1
-            for k in range(int(n_bytes[last].max())):  # one more character
-                more = np.flatnonzero(n_bytes[last] > k)
-                hashes[more] = (hashes[more] ^ units[firsts[last[more]] + k]) * _FNV_PRIME
+            ends = starts + length - 1  # the character by which the n-grams grow
+            for k in range(int(n_bytes[ends].max())):
+                grown = np.flatnonzero(n_bytes[ends] > k)
+                unit = units[character_starts[ends[grown]] + k]
+                hashes[grown] = (hashes[grown] ^ unit) * _FNV_PRIME
             if length >= self.shortest:
-                is_piece = is_inside[last] | (length > 1)  # a mark alone is none
-                yield of_word[starts[is_piece]], hashes[is_piece]
+                is_ngram = ~is_mark[ends] | (length > 1)  # a single mark is not an n-gram
+                yield word_numbers[starts[is_ngram]], hashes[is_ngram]

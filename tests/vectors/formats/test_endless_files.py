@@ -1,4 +1,4 @@
-"""Small compressed files that would fill any memory are refused once they show it."""
+"""Small compressed files with endless content are refused before they fill the memory."""
 
 import gzip
 import struct
@@ -23,7 +23,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_a_word_or_line_without_an_end_is_refused_after_a_few_megabytes(tmp_path, name):
+def test_an_endless_word_or_line_is_refused_after_a_few_megabytes(tmp_path, name):
     path = tmp_path / name
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(STARTS[name])

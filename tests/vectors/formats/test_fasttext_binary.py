@@ -1,7 +1,7 @@
-"""Models of fastText, made by fastText itself and read by us.
+"""Models that fastText wrote are read with the same vectors.
 
-The vector of a word is compared with the mean of the rows that fastText names (`get_subwords`) and
-hands out (`get_input_vector`), and with gensim's reader. Not with `get_word_vector` as it is: by
+The vector of a word is compared with the mean of fastText's own rows (`get_subwords` and
+`get_input_vector`), and with gensim's reader. `get_word_vector` is compared in direction only: in
 fastText's source it is that mean, but fasttext-community 0.11.9 scales it to length 1.
 """
 
@@ -25,8 +25,9 @@ SIZES = [(3, 6), (1, 3), (2, 2), (0, 4), (0, 0)]
 
 @pytest.fixture(scope="module")
 def model_of(tmp_path_factory):
-    """Train each model once: model_of(kind, (minn, maxn)) -> model, path."""
-    folder, made = tmp_path_factory.mktemp("fasttext"), {}
+    """Return a function from kind and lengths of subwords to a model and its path."""
+    folder = tmp_path_factory.mktemp("fasttext")
+    models = {}
     draw = random.Random(0)
     texts = [" ".join(draw.choices(WORDS, k=10)) for _ in range(300)]
     (folder / "unsupervised.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
@@ -34,7 +35,7 @@ def model_of(tmp_path_factory):
     (folder / "supervised.txt").write_text("\n".join(labelled) + "\n", encoding="utf-8")
 
     def train(kind, sizes):
-        if (kind, sizes) not in made:
+        if (kind, sizes) not in models:
             options = {"dim": 6, "minCount": 1, "epoch": 2, "thread": 1, "verbose": 0}
             options |= {"minn": sizes[0], "maxn": sizes[1], "bucket": 300}
             if kind == "supervised":
@@ -42,8 +43,8 @@ def model_of(tmp_path_factory):
             path = folder / f"{kind}-{sizes[0]}-{sizes[1]}.bin"
             model = getattr(fasttext, f"train_{kind}")(str(folder / f"{kind}.txt"), **options)
             model.save_model(str(path))
-            made[kind, sizes] = model, path
-        return made[kind, sizes]
+            models[kind, sizes] = (model, path)
+        return models[kind, sizes]
 
     return train
 
@@ -55,7 +56,7 @@ def mean_of_rows(model, word):
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("kind", ["unsupervised", "supervised"])
-def test_known_words_have_the_vectors_fasttext_gives_them(model_of, kind, sizes):
+def test_known_words_have_the_vectors_of_fasttext(model_of, kind, sizes):
     model, path = model_of(kind, sizes)
     vectors = WordVectors.load(path)
     assert vectors.terms == model.get_words()
@@ -66,7 +67,7 @@ def test_known_words_have_the_vectors_fasttext_gives_them(model_of, kind, sizes)
 
 @pytest.mark.parametrize("sizes", SIZES[:-1])
 @pytest.mark.parametrize("kind", ["unsupervised", "supervised"])
-def test_unseen_words_have_the_vectors_fasttext_gives_them(model_of, kind, sizes):
+def test_unseen_words_have_the_vectors_of_fasttext(model_of, kind, sizes):
     model, path = model_of(kind, sizes)
     vectors = WordVectors.load(path)
     for word in UNSEEN:
@@ -81,16 +82,17 @@ def test_unseen_words_have_the_vectors_fasttext_gives_them(model_of, kind, sizes
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("kind", ["unsupervised", "supervised"])
-def test_vectors_point_where_those_of_fasttexts_own_interface_point(model_of, kind, sizes):
+def test_vectors_have_the_direction_of_get_word_vector(model_of, kind, sizes):
     model, path = model_of(kind, sizes)
     vectors = WordVectors.load(path)
     for word in [*vectors.terms, *(UNSEEN if sizes[1] else [])]:
-        theirs, ours = model.get_word_vector(word), vectors.get(word)
+        theirs = model.get_word_vector(word)
+        ours = vectors.get(word)
         if ours is None:
             assert not theirs.any()
         else:
-            ours, theirs = (each / np.linalg.norm(each) for each in (ours, theirs))
-            np.testing.assert_allclose(ours, theirs, atol=1e-6)
+            direction = ours / np.linalg.norm(ours)
+            np.testing.assert_allclose(direction, theirs / np.linalg.norm(theirs), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["unsupervised", "supervised"])
@@ -106,37 +108,39 @@ def test_without_subwords_unseen_words_have_no_vector(model_of, kind):
 def test_gensim_reads_the_same_vectors(model_of, sizes):
     facebook = pytest.importorskip("gensim.models.fasttext")
     _, path = model_of("unsupervised", sizes)
-    theirs, ours = facebook.load_facebook_vectors(str(path)), WordVectors.load(path)
-    # gensim adds pieces to the mark of the end of a sentence, fastText does not
+    theirs = facebook.load_facebook_vectors(str(path))
+    ours = WordVectors.load(path)
+    # unlike fastText, gensim gives subwords to the token for the end of a sentence
     for word in {*ours.terms, *UNSEEN} - {"</s>"}:
         if word in ours or ours.get(word) is not None:
             np.testing.assert_allclose(ours[word], theirs[word], atol=1e-6)
 
 
-def test_only_wanted_words_are_kept_and_others_count_as_unseen(model_of):
+def test_words_that_are_not_requested_count_as_unseen(model_of):
     model, path = model_of("unsupervised", (3, 6))
-    everything, some = WordVectors.load(path), WordVectors.load(path, terms=["tax", "moon", "no"])
-    assert sorted(some.terms) == ["moon", "tax"]
-    assert some["tax"].tolist() == everything["tax"].tolist()
-    assert some["moons"].tolist() == everything["moons"].tolist()
-    assert "orbit" not in some
+    complete = WordVectors.load(path)
+    partial = WordVectors.load(path, terms=["tax", "moon", "no"])
+    assert sorted(partial.terms) == ["moon", "tax"]
+    assert partial["tax"].tolist() == complete["tax"].tolist()
+    assert partial["moons"].tolist() == complete["moons"].tolist()
+    assert "orbit" not in partial
     _, rows = model.get_subwords("orbit")
-    pieces = [model.get_input_vector(int(row)) for row in rows[1:]]  # the first is its own
-    np.testing.assert_allclose(some["orbit"], np.mean(pieces, axis=0), atol=1e-6)
+    subwords = [model.get_input_vector(int(row)) for row in rows[1:]]  # row 0 is the word's own
+    np.testing.assert_allclose(partial["orbit"], np.mean(subwords, axis=0), atol=1e-6)
 
 
-def test_labels_are_no_terms(model_of):
+def test_labels_are_not_terms(model_of):
     model, path = model_of("supervised", (3, 6))
     assert len(model.get_labels()) == 2
     assert not any(term.startswith("__label__") for term in WordVectors.load(path))
 
 
-def test_the_neighbors_of_an_unseen_word_are_those_of_its_vector(model_of):
+def test_an_unseen_word_has_the_neighbors_of_its_vector(model_of):
     vectors = WordVectors.load(model_of("unsupervised", (3, 6))[1])
     assert vectors.nearest("moons") == vectors.nearest(vectors["moons"])
 
 
-def test_first_bytes_tell_a_model_from_vectors_of_word2vec(model_of, tmp_path):
+def test_the_first_bytes_distinguish_models_from_word2vec_files(model_of, tmp_path):
     _, path = model_of("unsupervised", (3, 6))
     (tmp_path / "model").write_bytes(path.read_bytes())
     (tmp_path / "model.bin.gz").write_bytes(gzip.compress(path.read_bytes()))
@@ -144,7 +148,7 @@ def test_first_bytes_tell_a_model_from_vectors_of_word2vec(model_of, tmp_path):
     assert WordVectors.load(tmp_path / "model").terms == WordVectors.load(path).terms
     assert WordVectors.load(tmp_path / "model.bin.gz").terms == WordVectors.load(path).terms
     assert WordVectors.load(tmp_path / "vectors.bin").terms == ["a"]
-    with pytest.raises(FormatError, match="no model of fastText's"):
+    with pytest.raises(FormatError, match="not a fastText model"):
         WordVectors.load(tmp_path / "vectors.bin", format="fasttext_binary")
     with pytest.raises(FormatError, match="n_vectors"):
         WordVectors.load(path, format="word2vec_binary")
@@ -153,16 +157,17 @@ def test_first_bytes_tell_a_model_from_vectors_of_word2vec(model_of, tmp_path):
 def test_text_that_fasttext_exports_has_the_same_vectors(model_of, tmp_path):
     model, path = model_of("unsupervised", (3, 6))
     words = model.get_words()
-    # as fastText's saveVectors writes them: few digits, and a space behind the last
+    # like fastText's saveVectors: few digits, and a space after the last number
     lines = [f"{len(words)} {model.get_dimension()}"]
     lines += [f"{w} " + " ".join(f"{x:.5g}" for x in mean_of_rows(model, w)) + " " for w in words]
     (tmp_path / "model.vec").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    ours, text = WordVectors.load(path), WordVectors.load(tmp_path / "model.vec")
-    assert text.terms == ours.terms
-    np.testing.assert_allclose(text.matrix, ours.matrix, rtol=1e-4, atol=1e-7)
+    binary = WordVectors.load(path)
+    text = WordVectors.load(tmp_path / "model.vec")
+    assert text.terms == binary.terms
+    np.testing.assert_allclose(text.matrix, binary.matrix, rtol=1e-4, atol=1e-7)
 
 
-def test_models_are_not_written(tmp_path):
+def test_models_cannot_be_written(tmp_path):
     with pytest.raises(InputError, match="cannot be saved as fasttext_binary"):
         WordVectors.of(["a"], [[1.0]]).save(tmp_path / "out.bin", format="fasttext_binary")
 
@@ -175,8 +180,8 @@ def test_a_quantized_model_is_refused(model_of, tmp_path):
         WordVectors.load(tmp_path / "model.ftz")
 
 
-def test_a_cached_model_still_knows_subwords(model_of, tmp_path, monkeypatch):
-    monkeypatch.setattr("wordclass.vectors.cache._WORTH_IT", 0)
+def test_a_cached_model_has_subwords(model_of, tmp_path, monkeypatch):
+    monkeypatch.setattr("wordclass.vectors.cache._MIN_FILE_BYTES", 0)
     path = tmp_path / "model.bin"
     path.write_bytes(model_of("unsupervised", (3, 6))[1].read_bytes())
     first = WordVectors.load(path)
@@ -187,10 +192,10 @@ def test_a_cached_model_still_knows_subwords(model_of, tmp_path, monkeypatch):
     assert second["moons"].tobytes() == first["moons"].tobytes()
 
 
-# models made by hand ---------------------------------------------------------------------------
+# models that are built byte by byte -------------------------------------------------------------
 
 
-def packed(
+def build_model(
     words=((b"a", 0), (b"b", 0)),
     version=12,
     kind=2,
@@ -223,63 +228,66 @@ def file_of(folder, content):
     return folder / "model.bin"
 
 
-def test_a_model_made_by_hand_is_read(tmp_path):
-    vectors = WordVectors.load(file_of(tmp_path, packed(sizes=(0, 0))))
+def test_a_minimal_model_is_read(tmp_path):
+    vectors = WordVectors.load(file_of(tmp_path, build_model(sizes=(0, 0))))
     assert vectors.terms == ["a", "b"]
     assert vectors.matrix.tolist() == [[0, 1], [2, 3]]
 
 
-def test_old_classifiers_have_no_subwords_whatever_their_settings(tmp_path):
-    old = WordVectors.load(file_of(tmp_path, packed(version=11, kind=3)))
+def test_old_classifiers_have_no_subwords(tmp_path):
+    old = WordVectors.load(file_of(tmp_path, build_model(version=11, kind=3)))
     assert old.subwords is None
     assert old.matrix.tolist() == [[0, 1], [2, 3]]
-    assert WordVectors.load(file_of(tmp_path, packed(version=11, kind=2))).subwords is not None
-    assert WordVectors.load(file_of(tmp_path, packed(version=12, kind=3))).subwords is not None
+    assert WordVectors.load(file_of(tmp_path, build_model(version=11, kind=2))).subwords is not None
+    assert WordVectors.load(file_of(tmp_path, build_model(version=12, kind=3))).subwords is not None
 
 
 def test_words_that_are_not_utf8_are_escaped(tmp_path):
-    path = file_of(tmp_path, packed(words=((b"a\xed", 0), (b"\xc3\xa9", 0), (b"a\\xed", 0))))
+    path = file_of(tmp_path, build_model(words=((b"a\xed", 0), (b"\xc3\xa9", 0), (b"a\\xed", 0))))
     vectors = WordVectors.load(path)
-    assert vectors.terms == ["a\\xed", "\u00e9"]  # the third is taken for the first
+    assert vectors.terms == ["a\\xed", "\u00e9"]  # the third word becomes equal to the first
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (packed(version=10), "version 10"),
-        (packed(version=13), "version 13"),
-        (packed(n_dims=0), "0 dimensions"),
-        (packed(n_rows=4), r"a matrix of \[4, 2\], expected \[5, 2\]"),
-        (packed(quantized=1), "quantized"),
-        (packed(pruned=0), "quantized"),
-        (packed(words=((b"a", 1), (b"b", 0))), "entry 1 of the dictionary"),
-        (packed(values=[np.nan, *range(9)]), "'a' holds a NaN"),
-        (packed(values=[*range(9), np.inf]), "subword holds a NaN"),
-        (packed() + b"\0", "more bytes follow"),
-        (packed()[:8] + b"\xff" * 56 + packed()[64:], "damaged: -1 dimensions"),
-        (packed()[:64] + b"\xff" * 12 + packed()[76:], "damaged: -1 entries"),
-        (packed()[:64] + struct.pack("<iii", 2**30, 2**30, 0) + packed()[76:], "cut short|kind"),
+        (build_model(version=10), "version 10"),
+        (build_model(version=13), "version 13"),
+        (build_model(n_dims=0), "0 dimensions"),
+        (build_model(n_rows=4), r"a matrix of \[4, 2\]; expected \[5, 2\]"),
+        (build_model(quantized=1), "quantized"),
+        (build_model(pruned=0), "quantized"),
+        (build_model(words=((b"a", 1), (b"b", 0))), "entry 1 of the dictionary"),
+        (build_model(values=[np.nan, *range(9)]), "'a' holds a NaN"),
+        (build_model(values=[*range(9), np.inf]), "subword holds a NaN"),
+        (build_model() + b"\0", "more bytes follow"),
+        (build_model()[:8] + b"\xff" * 56 + build_model()[64:], "damaged: -1 dimensions"),
+        (build_model()[:64] + b"\xff" * 12 + build_model()[76:], "damaged: -1 entries"),
+        (
+            build_model()[:64] + struct.pack("<iii", 2**30, 2**30, 0) + build_model()[76:],
+            "cut short|kind",
+        ),
     ],
 )
-def test_what_does_not_fit_is_said(tmp_path, content, reason):
+def test_the_error_of_an_invalid_model_names_the_problem(tmp_path, content, reason):
     with pytest.raises(FormatError, match=reason):
         WordVectors.load(file_of(tmp_path, content))
 
 
 def test_a_model_cut_short_anywhere_is_an_error(tmp_path):
-    content = packed(words=((b"a", 0), (b"b", 0), (b"c", 1)))
+    content = build_model(words=((b"a", 0), (b"b", 0), (b"c", 1)))
     WordVectors.load(file_of(tmp_path, content))
     for cut in range(4, len(content)):
         with pytest.raises(FormatError, match="cut short"):
             WordVectors.load(file_of(tmp_path, content[:cut]))
 
 
-def test_no_changed_byte_is_a_crash(tmp_path):
-    content = packed()
-    for place in range(4, len(content)):
+def test_a_changed_byte_does_not_crash(tmp_path):
+    content = build_model()
+    for position in range(4, len(content)):
         for bit in (0x01, 0x80):
             damaged = bytearray(content)
-            damaged[place] ^= bit
+            damaged[position] ^= bit
             try:
                 vectors = WordVectors.load(file_of(tmp_path, bytes(damaged)))
             except InputError:

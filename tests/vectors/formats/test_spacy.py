@@ -25,8 +25,9 @@ MATRIX = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
 
 
 def murmur(data, seed=1):
-    """MurmurHash64A, byte by byte, as its author wrote it."""
-    m, mask = 0xC6A4A7935BD1E995, 2**64 - 1
+    """Return MurmurHash64A, computed byte by byte as in its definition."""
+    m = 0xC6A4A7935BD1E995
+    mask = 2**64 - 1
     h = seed ^ (len(data) * m & mask)
     for start in range(0, len(data) - len(data) % 8, 8):
         k = int.from_bytes(data[start : start + 8], "little") * m & mask
@@ -38,65 +39,65 @@ def murmur(data, seed=1):
     return h ^ h >> 47
 
 
-def packed_map(entries):
-    """A MessagePack map with numbers of several widths."""
-    parts = [b"\xdf" + struct.pack(">I", len(entries))]
+def build_map(entries):
+    """Return a MessagePack map with integers of several widths."""
+    fields = [b"\xdf" + struct.pack(">I", len(entries))]
     for number, (key, row) in enumerate(entries.items()):
-        parts.append(b"\xcf" + struct.pack(">Q", key))
-        parts.append([bytes([row & 0xFF]), b"\xcc" + bytes([row & 0x7F])][number % 2])
-    return b"".join(parts)
+        fields.append(b"\xcf" + struct.pack(">Q", key))
+        fields.append([bytes([row & 0xFF]), b"\xcc" + bytes([row & 0x7F])][number % 2])
+    return b"".join(fields)
 
 
 @pytest.fixture
 def vectors(tmp_path):
-    """The folder `vocab` of a pipeline; returns the file of the vectors."""
+    """Write the folder `vocab` of a pipeline and return the file of vectors."""
     with (tmp_path / "vectors").open("wb") as file:
         np.save(file, MATRIX)
     keys = [murmur(word.encode()) for word in WORDS]
-    (tmp_path / "key2row").write_bytes(packed_map(dict(zip(keys, ROWS, strict=True))))
+    (tmp_path / "key2row").write_bytes(build_map(dict(zip(keys, ROWS, strict=True))))
     (tmp_path / "strings.json").write_text(json.dumps([*WORDS, "without a vector"]))
     return tmp_path / "vectors"
 
 
-def test_hashes_are_those_of_spacy():
+def test_hashes_equal_those_of_spacy():
     assert hash_words(["coffee"]).tolist() == [3197928453018144401]  # from spaCy's documentation
     assert hash_words(WORDS).tolist() == [murmur(word.encode()) for word in WORDS]
     assert hash_words([]).tolist() == []
 
 
 def test_all_listed_words_with_a_vector_are_read_and_may_share_rows(vectors):
-    read = WordVectors.load(vectors)
-    assert read.terms == WORDS
-    assert read.matrix.tobytes() == MATRIX[ROWS].tobytes()
+    loaded = WordVectors.load(vectors)
+    assert loaded.terms == WORDS
+    assert loaded.matrix.tobytes() == MATRIX[ROWS].tobytes()
     assert not vectors.with_name("vectors.wcache").exists()
 
 
-def test_some_words_are_found_by_their_hash_listed_or_not(vectors):
-    wanted = ["tax", "moon", "without a vector", "unknown"]
-    assert WordVectors.load(vectors, wanted).terms == ["moon", "tax"]
+def test_requested_words_are_found_by_their_hash_even_if_not_listed(vectors):
+    requested = ["tax", "moon", "without a vector", "unknown"]
+    assert WordVectors.load(vectors, requested).terms == ["moon", "tax"]
     vectors.with_name("strings.json").write_text("[]")
-    assert WordVectors.load(vectors, wanted).terms == ["moon", "tax"]
+    assert WordVectors.load(vectors, requested).terms == ["moon", "tax"]
     vectors.with_name("strings.json").unlink()
-    assert WordVectors.load(vectors, wanted).terms == ["moon", "tax"]
-    with pytest.raises(FormatError, match=r"no strings.json beside it; name the words"):
+    assert WordVectors.load(vectors, requested).terms == ["moon", "tax"]
+    with pytest.raises(FormatError, match=r"no strings.json in its folder; name the words"):
         WordVectors.load(vectors)
 
 
-def test_a_negative_row_is_no_vector(vectors):
+def test_a_negative_row_means_no_vector(vectors):
     keys = [murmur(word.encode()) for word in ("moon", "tax")]
-    vectors.with_name("key2row").write_bytes(packed_map({keys[0]: -1, keys[1]: 2}))
+    vectors.with_name("key2row").write_bytes(build_map({keys[0]: -1, keys[1]: 2}))
     assert WordVectors.load(vectors).terms == ["tax"]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("key2row", b"", "no MessagePack map"),
-        ("key2row", b"\xc0", "no MessagePack map"),
-        ("key2row", b"\xdf\xff\xff\xff\xff\x01\x02", "no MessagePack map"),
-        ("key2row", b"\x81\xc0\x01", "no MessagePack map"),
-        ("key2row", b"\x81\xcf\x01", "no MessagePack map"),
-        ("key2row", packed_map({murmur(b"moon"): 7}), "points outside the 7 rows"),
+        ("key2row", b"", "not a MessagePack map"),
+        ("key2row", b"\xc0", "not a MessagePack map"),
+        ("key2row", b"\xdf\xff\xff\xff\xff\x01\x02", "not a MessagePack map"),
+        ("key2row", b"\x81\xc0\x01", "not a MessagePack map"),
+        ("key2row", b"\x81\xcf\x01", "not a MessagePack map"),
+        ("key2row", build_map({murmur(b"moon"): 7}), "points outside the 7 rows"),
         ("strings.json", b"{}", "not a JSON list of words"),
         ("strings.json", b"[1]", "not a JSON list of words"),
         ("vectors", b"\x93NUMPY", "damaged"),
@@ -112,11 +113,11 @@ def test_damaged_files_are_refused(vectors, name, content, problem):
 def test_other_arrays_are_refused(vectors, array):
     with vectors.open("wb") as file:
         np.save(file, array)
-    with pytest.raises(FormatError, match="expected a matrix of floats"):
+    with pytest.raises(FormatError, match="not a matrix of floats; expected"):
         WordVectors.load(vectors)
 
 
-def test_without_key2row_there_are_no_vectors(vectors):
+def test_key2row_is_required(vectors):
     vectors.with_name("key2row").unlink()
     with pytest.raises(MissingDataError, match="key2row"):
         WordVectors.load(vectors)

@@ -11,60 +11,60 @@ from wordclass.vectors.formats import _text
 
 
 def nearest_float32(text):
-    """Round to nearest, ties to even, in exact arithmetic."""
+    """Return the nearest float32, with ties to even, computed in exact arithmetic."""
     exact = Fraction(text)
     with np.errstate(over="ignore"):
         guess = np.float32(float(text))
-        around = [np.nextafter(guess, np.float32(end)) for end in (-np.inf, np.inf)]
+        neighbors = [np.nextafter(guess, np.float32(end)) for end in (-np.inf, np.inf)]
 
     def distance(candidate):
         value = float(candidate)
-        # an infinity stands for what would be the next number, were there one
+        # infinity stands for the number after the largest one
         near = Fraction(2**128 if value > 0 else -(2**128)) if np.isinf(value) else Fraction(value)
         return abs(near - exact), int(candidate.view(np.uint32)) & 1
 
-    best = min([guess, *around], key=distance)
-    # the sign of a zero is that of the text
+    best = min([guess, *neighbors], key=distance)
+    # a zero has the sign of the text
     return np.copysign(best, np.float32(-1 if text.startswith("-") else 1))
 
 
 def to_float32(text):
-    (number,) = _text.to_numbers([text.encode()])
+    (number,) = _text.parse_numbers([text.encode()])
     return np.float32(number)
 
 
-def read_by(kind, text):
-    """What a reader makes of a number; None where it leaves it to `to_numbers`."""
+def read_number(reader_class, text):
+    """Return the number that a reader parses, or None if it leaves it to `parse_numbers`."""
     block = b"a " + text.encode()
-    terms, lines, values, unread, n_lines, has_bad_line = kind(1, None).read(block)
-    assert (terms, list(lines), n_lines, has_bad_line) == (b"a\n", [0], 1, False)
-    if unread:
-        ((place, line, start, end),) = unread
-        assert (place, line, block[start:end]) == (0, 0, text.encode().rstrip())
-    return None if unread else values[0]
+    terms, lines, numbers, unparsed, n_lines, has_invalid_line = reader_class(1, None).read(block)
+    assert (terms, list(lines), n_lines, has_invalid_line) == (b"a\n", [0], 1, False)
+    if unparsed:
+        ((position, line, start, end),) = unparsed
+        assert (position, line, block[start:end]) == (0, 0, text.encode().rstrip())
+    return None if unparsed else numbers[0]
 
 
 def read_natively(text):
-    return read_by(extension.text_reader.TextReader, text)
+    return read_number(extension.text_reader.TextReader, text)
 
 
-def read_plainly(text):
-    return read_by(_text.PlainReader, text)
+def read_in_python(text):
+    return read_number(_text.PythonReader, text)
 
 
 def digits_of(value):
-    """All digits of a double: those of its exact decimal expansion."""
+    """Return all digits of the exact decimal expansion of a double."""
     return f"{value:.1100f}".rstrip("0") if abs(value) < 1 else f"{value:.200f}".rstrip("0")
 
 
 @st.composite
 def near_the_middle(draw):
-    """A number exactly between two float32, or a little beside, with all its digits."""
+    """Draw a number in the middle between two float32 numbers, or close to it."""
     bits = draw(st.integers(0, 0x7F7FFFFF))
     low, high = np.array([bits, min(bits + 1, 0x7F7FFFFF)], dtype=np.uint32).view(np.float32)
     middle = (float(low) + float(high)) / 2
     sign = draw(st.sampled_from(["", "-", "+"]))
-    if draw(st.booleans()):  # as many digits as the compiled reader takes on
+    if draw(st.booleans()):  # as many digits as the native reader handles
         return f"{sign}{middle:.{draw(st.integers(14, 17))}e}"
     shift = draw(st.sampled_from(["", "0", "1", "001", "0" * 30 + "1"]))
     return sign + digits_of(middle) + shift
@@ -81,11 +81,11 @@ TEXTS = st.one_of(
 
 
 @example("1e-45")
-@example("7.006492321624085e-46")  # half the smallest
+@example("7.006492321624085e-46")  # half of the smallest number
 @example("7.006492321624086e-46")
 @example("1.1754943508222875e-38")
 @example("3.4028235e38")
-@example("3.4028235677973366e38")  # in the middle between the largest and what would be next
+@example("3.4028235677973366e38")  # in the middle between the largest number and the next one
 @example("340282356779733661637539395458142568447.9999")
 @example("-0.0")
 @example("-0")
@@ -104,76 +104,79 @@ TEXTS = st.one_of(
 def test_every_number_becomes_the_nearest_float32(text):
     expected = nearest_float32(text).tobytes()
     assert to_float32(text).tobytes() == expected
-    for read in (read_natively(text), read_plainly(text)):
-        assert read is None or read.tobytes() == expected
+    for number in (read_natively(text), read_in_python(text)):
+        assert number is None or number.tobytes() == expected
 
 
 @pytest.mark.parametrize(
     "text", ["-0.24487", "1", "+2.5", "1.", ".5", "1e-7", "3E+5", "0.0", "0.12345678901234567"]
 )
-def test_usual_numbers_are_not_left_to_python(text):
-    assert read_natively(text) == read_plainly(text) == np.float32(text)
+def test_common_numbers_are_parsed_by_the_readers(text):
+    assert read_natively(text) == read_in_python(text) == np.float32(text)
 
 
 @pytest.mark.parametrize("text", ["16777217", "16777216.99999999", "1e-42", "1e-45", "3e38"])
-def test_numbers_in_doubt_are_left_to_python(text):
+def test_ambiguous_numbers_are_not_parsed_by_the_native_reader(text):
     assert read_natively(text) is None
-    assert read_plainly(text) in (None, nearest_float32(text))
+    assert read_in_python(text) in (None, nearest_float32(text))
     assert to_float32(text) == nearest_float32(text)
 
 
-def test_doubles_next_to_the_middle_between_two_float32_go_the_right_way():
+def test_doubles_close_to_the_middle_of_two_float32_are_rounded_correctly():
     lower = np.abs(np.random.default_rng(0).normal(size=1000).astype(np.float32))
     higher = np.nextafter(lower, np.float32(np.inf))
     middles = (lower.astype(np.float64) + higher) / 2
     for middle, digits in product(middles, [15, 16]):
         for shift in (0, 1, -2):
             text = f"{middle + shift * np.spacing(middle):.{digits}e}"
-            read = read_natively(text)
-            assert read is None or read == nearest_float32(text)
+            number = read_natively(text)
+            assert number is None or number == nearest_float32(text)
 
 
-def test_numbers_of_every_size_and_length_are_read_natively_as_python_reads_them():
+def test_the_native_reader_rounds_numbers_of_all_sizes_correctly():
     rng = np.random.default_rng(0)
     texts = [
         f"{value:.{digits}{kind}}"
         for value in rng.normal(size=40) * 10.0 ** rng.integers(-30, 30, size=40)
         for digits, kind in product(range(18), "ge")
     ]
-    read = [read_natively(text) for text in texts]
-    assert [r for r in read if r is not None] == [
-        np.float32(nearest_float32(t)) for t, r in zip(texts, read, strict=True) if r is not None
-    ]
-    assert sum(r is None for r in read) < len(read) / 20
+    numbers = [read_natively(text) for text in texts]
+    n_unparsed = 0
+    for text, number in zip(texts, numbers, strict=True):
+        if number is None:
+            n_unparsed += 1
+        else:
+            assert number == np.float32(nearest_float32(text))
+    assert n_unparsed < len(numbers) / 20
 
 
-NO_NUMBERS = [
+INVALID_NUMBERS = [
     "", "x", "1_0", "_1", "0x10", "1e", "e5", ".", "+", "-", "--1", "+-1", "1.2.3", "1,5", "1e5.0",
     "\u0665", "1d5", "nanx", "infinit", "1\0", "\x001", "1e+", "1e-", "\ufffd", "1f", "1\x80",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NO_NUMBERS)
-def test_what_is_no_number_is_none_for_all(text):
-    assert _text.to_numbers([b"1", text.encode(), b"2"]) == [1, None, 2]
+@pytest.mark.parametrize("text", INVALID_NUMBERS)
+def test_invalid_numbers_are_not_parsed(text):
+    assert _text.parse_numbers([b"1", text.encode(), b"2"]) == [1, None, 2]
     if text:
         assert read_natively(text + " ") is None
-        assert read_plainly(text + " ") is None
+        assert read_in_python(text + " ") is None
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "+NaN", "1e39", "-1e400"])
-def test_what_is_not_finite_is_left_for_the_error_that_names_the_term(text):
+def test_numbers_that_are_not_finite_are_not_parsed_by_the_readers(text):
     assert not np.isfinite(to_float32(text))
     assert read_natively(text) is None
-    assert read_plainly(text) is None
+    assert read_in_python(text) is None
 
 
-def test_plain_python_reads_many_numbers_and_says_where_those_in_doubt_stand():
+def test_the_python_reader_reports_the_positions_of_unparsed_fields():
     block = b"a 1 2 nan\nb \t3 4 x\nc 5 6 7\n"
-    _, lines, values, unread, _, _ = _text.PlainReader(3, None).read(block)
+    _, lines, numbers, unparsed, _, _ = _text.PythonReader(3, None).read(block)
     assert lines == [0, 1, 2]
-    found = [(place, line, block[start:end]) for place, line, start, end in unread]
-    assert found == [(2, 0, b"nan"), (3, 1, b"\t3"), (5, 1, b"x")]
-    assert values[[0, 1, 4, 6, 7, 8]].tolist() == [1, 2, 4, 5, 6, 7]
-    assert _text.to_numbers(field for *_, field in found[1:]) == [3, None]
-    assert len(_text.PlainReader(3, None).read(b"")[2]) == 0
+    fields = [(position, line, block[start:end]) for position, line, start, end in unparsed]
+    assert fields == [(2, 0, b"nan"), (3, 1, b"\t3"), (5, 1, b"x")]
+    assert numbers[[0, 1, 4, 6, 7, 8]].tolist() == [1, 2, 4, 5, 6, 7]
+    assert _text.parse_numbers(field for *_, field in fields[1:]) == [3, None]
+    assert len(_text.PythonReader(3, None).read(b"")[2]) == 0

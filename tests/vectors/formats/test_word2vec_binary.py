@@ -11,7 +11,7 @@ from wordclass.vectors.word_vectors import WordVectors
 VECTORS = WordVectors.of(["moon", "caf\u00e9", "a\u0085b"], [[0.1, -2.5], [1e-30, 3], [7, 8]])
 
 
-def file_of(folder, header, rows, between=b""):
+def write_file(folder, header, rows, between=b""):
     path = folder / "vectors.bin"
     packed = [term + b" " + struct.pack(f"<{len(row)}f", *row) + between for term, row in rows]
     path.write_bytes(header + b"".join(packed))
@@ -20,30 +20,30 @@ def file_of(folder, header, rows, between=b""):
 
 @pytest.mark.parametrize("between", [b"", b"\n"])
 def test_files_with_and_without_newlines_are_read(tmp_path, between):
-    # the first vector ends in a byte that is itself a newline, the second starts with a space
+    # the first vector ends in a newline byte, and the second one starts with a space
     tricky = struct.unpack("<f", b"\x01\x02\x03\x0a")[0]
     spaces = struct.unpack("<f", b"   \x20")[0]
     rows = [(b"a", [1.0, tricky]), (b"b", [spaces, 2.0]), (b"c", [3.0, 4.0])]
-    vectors = word2vec_binary.read(file_of(tmp_path, b"3 2\n", rows, between))
+    vectors = word2vec_binary.read(write_file(tmp_path, b"3 2\n", rows, between))
     assert vectors.terms == ["a", "b", "c"]
     assert vectors.matrix.tolist() == [row for _, row in rows]
 
 
 def test_files_larger_than_a_chunk_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(_file, "_CHUNK", 7)
+    monkeypatch.setattr(_file, "_CHUNK_BYTES", 7)
     word2vec_binary.write(tmp_path / "out.bin", VECTORS)
     again = word2vec_binary.read(tmp_path / "out.bin")
     assert again.terms == VECTORS.terms
     assert again.matrix.tobytes() == VECTORS.matrix.tobytes()
 
 
-def test_no_vectors_at_all_keep_their_length(tmp_path):
+def test_empty_vectors_keep_their_number_of_dimensions(tmp_path):
     word2vec_binary.write(tmp_path / "out.bin", WordVectors.of([], np.zeros((0, 3))))
     assert word2vec_binary.read(tmp_path / "out.bin").matrix.shape == (0, 3)
 
 
-def test_the_first_vector_of_a_term_counts(tmp_path):
-    vectors = word2vec_binary.read(file_of(tmp_path, b"2 1\n", [(b"a", [1.0]), (b"a", [2.0])]))
+def test_the_first_vector_of_a_repeated_term_is_used(tmp_path):
+    vectors = word2vec_binary.read(write_file(tmp_path, b"2 1\n", [(b"a", [1.0]), (b"a", [2.0])]))
     assert vectors.terms == ["a"]
     assert vectors.matrix.tolist() == [[1]]
 
@@ -61,9 +61,9 @@ def test_the_first_vector_of_a_term_counts(tmp_path):
         (b"1 999999999999999\n", [(b"a", [1.0])], "expected 1 to 100,000"),
     ],
 )
-def test_damage_is_noticed(tmp_path, header, rows, reason):
+def test_damaged_files_are_refused(tmp_path, header, rows, reason):
     with pytest.raises(FormatError, match=reason):
-        word2vec_binary.read(file_of(tmp_path, header, rows))
+        word2vec_binary.read(write_file(tmp_path, header, rows))
 
 
 def test_spaces_become_underscores_and_may_not_collide(tmp_path):
@@ -74,15 +74,15 @@ def test_spaces_become_underscores_and_may_not_collide(tmp_path):
 
 
 def test_progress_is_reported(tmp_path):
-    heard = []
-    path = file_of(tmp_path, b"10000 1\n", [(b"%d" % k, [1.0]) for k in range(10_000)])
-    with progress.on_progress(lambda *told: heard.append(told)):
+    reports = []
+    path = write_file(tmp_path, b"10000 1\n", [(b"%d" % k, [1.0]) for k in range(10_000)])
+    with progress.on_progress(lambda *report: reports.append(report)):
         word2vec_binary.read(path)
-    assert heard == [("reading vectors.bin", 10_000, 10_000)]
+    assert reports == [("reading vectors.bin", 10_000, 10_000)]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_gensim_reads_what_we_write_and_the_other_way_round(tmp_path):
+def test_files_can_be_exchanged_with_gensim(tmp_path):
     models = pytest.importorskip("gensim.models")
     word2vec_binary.write(tmp_path / "ours.bin", VECTORS)
     theirs = models.KeyedVectors.load_word2vec_format(tmp_path / "ours.bin", binary=True)

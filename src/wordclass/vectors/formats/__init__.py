@@ -1,5 +1,6 @@
-"""Vector formats, one file each: `read(path, terms)`, mostly `write(path, vectors)`, `ENDINGS`.
+"""Catalogue of vector formats, with one file per format.
 
-A format whose first bytes tell it apart has them in `MAGIC`. What was read from a large file is
-kept in a cache, unless the format says `IS_QUICK = True`.
+Each file defines `ENDINGS` (a tuple of file name endings), `read(path, terms)` and, if the format
+can be written, `write(path, vectors)`. A format whose first bytes identify it defines them as
+`MAGIC`. The content of a large file is cached unless the format defines `IS_QUICK = True`.
 """

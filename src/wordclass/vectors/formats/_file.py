@@ -1,4 +1,4 @@
-"""What files of vectors have in common: terms, names of dimensions, headers, ends too early."""
+"""Functions that vector formats share: terms, dimension names, headers and reading of bytes."""
 
 import json
 import re
@@ -18,33 +18,52 @@ from wordclass.storage.files import (
 )
 from wordclass.storage.state import parse_json
 from wordclass.vectors.subwords import Subwords
-from wordclass.vectors.word_vectors import WordVectors, checked_names, names_file
+from wordclass.vectors.word_vectors import WordVectors, list_dimension_names, names_file
 
 Names = tuple[str | int, ...] | None
 
-# far beyond real vectors: what is larger is damaged, or made to fill the memory
-MOST_DIMS = 100_000
-_LONGEST_LINE = 1 << 22  # bytes
-_LONGEST_TERM = 1 << 20
-_CHUNK = 1 << 20  # bytes read ahead
-_SIZES = re.compile(rb"\s*(\d{1,15})\s+(\d{1,15})\s*\n")  # they fit into every integer type
+# A file with more is damaged, or was made to exhaust the memory.
+MAX_DIMS = 100_000
+_MAX_LINE_BYTES = 1 << 22
+_MAX_TERM_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 20  # read ahead
+_SIZES = re.compile(rb"\s*(\d{1,15})\s+(\d{1,15})\s*\n")  # 15 digits fit into a 64-bit integer
 _UNWRITABLE = re.compile("\\A\\Z|[\n\ud800-\udfff]")
 
 
-def expect(path: Path, is_so: bool, otherwise: str) -> None:
-    """Refuse a file that does not hold what it should."""
-    if not is_so:
-        raise FormatError(path, None, otherwise)
+def require(path: Path, condition: bool, problem: str, expected: str | None = None) -> None:
+    """Raise a FormatError unless a condition is met.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    condition : bool
+        The condition.
+    problem : str
+        What is wrong if the condition is not met.
+    expected : str, optional
+        The accepted content.
+    """
+    if not condition:
+        raise FormatError(path, None, problem, expected=expected)
 
 
-def first_rows(terms: Iterable[str], wanted: frozenset[str] | None) -> dict[str, int]:
-    """Return the terms that are wanted, and the row where each stands first.
+def find_first_rows(terms: Iterable[str], requested: frozenset[str] | None) -> dict[str, int]:
+    """Return the requested terms with the rows of their first occurrences.
 
-    Of a term that occurs twice the first vector is kept: real files have such terms.
+    Some published files contain a term twice. Its first vector is used.
+
+    Parameters
+    ----------
+    terms : iterable of str
+        The terms of a file.
+    requested : frozenset of str, or None
+        The requested terms. None stands for all.
     """
     rows: dict[str, int] = {}
     for row, term in enumerate(terms):
-        if wanted is None or term in wanted:
+        if requested is None or term in requested:
             rows.setdefault(term, row)
     return rows
 
@@ -52,7 +71,7 @@ def first_rows(terms: Iterable[str], wanted: frozenset[str] | None) -> dict[str,
 def to_vectors(
     path: Path, terms: Iterable[str], rows: Floats32, names: Names, subwords: Subwords | None = None
 ) -> WordVectors:
-    """Put together what a file held; errors name the file."""
+    """Create word vectors from the content of a file. Errors name the file."""
     try:
         return WordVectors.of(terms, rows, names, subwords)
     except InputError as error:
@@ -60,138 +79,156 @@ def to_vectors(
 
 
 def write(path: Path, vectors: WordVectors, content: Iterable[bytes]) -> None:
-    """Write a file, and beside it the names of the dimensions; both or none.
+    """Write a file and the file of its dimension names. Either both are written or none.
 
-    Names that are left from other vectors are removed. Beside a pipe or a device is no place.
+    If the vectors have no dimension names, an existing file of names is removed. No names are
+    written beside a pipe or a device.
     """
-    side, has_place = names_file(path), not is_stream(path)
+    side_file = names_file(path)
+    has_folder = not is_stream(path)
     with ExitStack() as stack:
-        if has_place and vectors.dimension_names is not None:
-            temporary = stack.enter_context(replace_atomically(side))
-            # in ASCII: lone surrogates survive
+        if has_folder and vectors.dimension_names is not None:
+            temporary = stack.enter_context(replace_atomically(side_file))
+            # ASCII, because JSON then escapes lone surrogates
             temporary.write_text(json.dumps(vectors.dimension_names), encoding="ascii")
         with replace_atomically(path) as temporary, temporary.open("wb") as out:
             out.writelines(content)
-    if has_place and vectors.dimension_names is None:
-        with as_storage_error(side, "removed", "; it names other vectors"):
-            side.unlink(missing_ok=True)
+    if has_folder and vectors.dimension_names is None:
+        with as_storage_error(side_file, "removed", "; it names other vectors"):
+            side_file.unlink(missing_ok=True)
 
 
 def read_names(path: Path, n_dims: int) -> Names:
-    """Read the names of the dimensions that stand beside a file; None where there are none."""
-    side = names_file(path)
-    if not side.exists():
+    """Read the file of dimension names that belongs to a file, or return None if there is none."""
+    side_file = names_file(path)
+    if not side_file.exists():
         return None
-    return names_from_json(side, read_content(side), n_dims)
+    return parse_names(side_file, read_content(side_file), n_dims)
 
 
-def names_from_json(path: Path, text: str | bytes, n_dims: int) -> Names:
-    """Read names from a JSON list; there must be one per dimension."""
-    with as_format_error(path, "the dimension names are no JSON list of str and int"):
+def parse_names(path: Path, text: str | bytes, n_dims: int) -> Names:
+    """Parse a JSON list with one name per dimension."""
+    with as_format_error(path, "the dimension names are not a JSON list of str and int"):
         names = parse_json(text)
         if not isinstance(names, list):
             raise TypeError(f"a {type(names).__name__}")
-        return checked_names(names, n_dims)
+        return list_dimension_names(names, n_dims)
 
 
-def encoded(terms: Sequence[str]) -> list[bytes]:
-    """Encode terms for a file of text.
+def encode_terms(terms: Sequence[str]) -> list[bytes]:
+    """Encode terms for a text file.
 
     Raises
     ------
     InputError
-        A term is empty, holds a newline or a lone surrogate: no reader would get it back.
+        A term cannot be represented: it is empty or contains a newline or a lone surrogate.
     """
-    if (bad := next(filter(_UNWRITABLE.search, terms), None)) is not None:
+    unwritable = next(filter(_UNWRITABLE.search, terms), None)
+    if unwritable is not None:
         raise InputError(
-            f"the term {bad!r} cannot be written: it is empty, or holds a newline or a lone "
-            "surrogate, which UTF-8 lacks; the format npz takes any term"
+            f"the term {unwritable!r} cannot be written in this format",
+            expected="terms that are not empty, without newlines and lone surrogates",
+            hint="use the format npz, which accepts any term",
         )
     return [term.encode("utf-8") for term in terms]
 
 
-def without_spaces(terms: Sequence[str]) -> list[str]:
-    """Join the words of a term by underscores, word2vec's own way to write phrases.
+def replace_spaces(terms: Sequence[str]) -> list[str]:
+    """Replace spaces in terms by underscores, which is how word2vec writes phrases.
 
-    Other readers of its formats end a term at the first space.
+    Other programs that read word2vec's formats end a term at the first space.
 
     Raises
     ------
     InputError
-        Two terms become the same.
+        Two terms become equal.
 
     Examples
     --------
-    >>> without_spaces(["new york", "rome"])
+    >>> replace_spaces(["new york", "rome"])
     ['new_york', 'rome']
     """
-    term_of: dict[str, str] = {}
+    term_of_name: dict[str, str] = {}
     for term in terms:
         name = term.replace(" ", "_")
-        if (first := term_of.setdefault(name, term)) != term:
+        other_term = term_of_name.setdefault(name, term)
+        if other_term != term:
             raise InputError(
-                f"the terms {first!r} and {term!r} would both be written as {name!r}: "
-                "word2vec's formats have no spaces in terms; glove_text and npz do"
+                f"the terms {other_term!r} and {term!r} would both be written as {name!r}, because "
+                "word2vec's formats have no spaces in terms",
+                hint="use the format glove_text or npz",
             )
-    if len(term_of) < len(terms):  # as only a cache that somebody made up can have them
-        raise InputError("a term occurs more than once; expected distinct terms")
-    return list(term_of)
+    if len(term_of_name) < len(terms):  # possible only if a cache was forged
+        raise InputError("a term occurs more than once", expected="distinct terms")
+    return list(term_of_name)
 
 
 def read_sizes(path: Path, stream: BinaryIO) -> tuple[int, int]:
-    """Read the first line of word2vec's formats: the number of terms and that of dimensions."""
+    """Read the header of word2vec's formats: the number of terms and the number of dimensions."""
     line = stream.readline(100)
     sizes = _SIZES.fullmatch(line)
     if sizes is None:
-        shown = line[:40].decode("utf-8", errors="replace").rstrip()
-        raise FormatError(path, 1, f"expected a line `n_vectors n_dimensions`, found {shown!r}")
-    n_terms, n_dims = int(sizes[1]), int(sizes[2])
-    if not 0 < n_dims <= MOST_DIMS:
-        raise FormatError(path, 1, f"{n_dims} dimensions; expected 1 to {MOST_DIMS:,}")
+        start = line[:40].decode("utf-8", errors="replace").rstrip()
+        raise FormatError(
+            path, 1, f"the header is {start!r}", expected="a line `n_vectors n_dimensions`"
+        )
+    n_terms = int(sizes[1])
+    n_dims = int(sizes[2])
+    if not 0 < n_dims <= MAX_DIMS:
+        raise FormatError(path, 1, f"{n_dims} dimensions", expected=f"1 to {MAX_DIMS:,}")
     return n_terms, n_dims
 
 
-def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Give the lines of a stream; one without an end is an EOFError, as in `Bytes`."""
-    while line := stream.readline(_LONGEST_LINE):
-        if len(line) == _LONGEST_LINE:
-            raise EOFError(f"a line has more than {_LONGEST_LINE:,} bytes")
+def iterate_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a stream, and raise EOFError if a line is too long. See `ByteReader`."""
+    while line := stream.readline(_MAX_LINE_BYTES):
+        if len(line) == _MAX_LINE_BYTES:
+            raise EOFError(f"a line has more than {_MAX_LINE_BYTES:,} bytes")
         yield line
 
 
-class Bytes:
-    """A stream that has to hold all the bytes that are asked for.
+class ByteReader:
+    """Reader of a stream that must contain all bytes that are requested.
 
-    Raises EOFError at an early end, which `files.open_for_reading` turns into a FormatError.
+    It raises EOFError if the stream ends early. `files.open_for_reading` turns that into a
+    FormatError.
+
+    Parameters
+    ----------
+    stream : binary stream
+        The stream.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._ahead, self._at = b"", 0  # bytes read ahead, and the first not handed out
+        self._buffer = b""
+        self._position = 0  # of the first byte in the buffer that was not returned yet
 
     def read(self, n_bytes: int) -> bytearray:
-        """Read so many bytes, in chunks: a size that is too large asks for no memory."""
-        found = bytearray(self._ahead[self._at : self._at + n_bytes])
-        self._at += len(found)
-        while len(found) < n_bytes:
-            found += self._chunk(min(_CHUNK, n_bytes - len(found)))
-        return found
+        """Read a number of bytes. They come in chunks, so a wrong number allocates no memory."""
+        content = bytearray(self._buffer[self._position : self._position + n_bytes])
+        self._position += len(content)
+        while len(content) < n_bytes:
+            content += self._read_chunk(min(_CHUNK_BYTES, n_bytes - len(content)))
+        return content
 
     def read_until(self, mark: bytes) -> bytes:
-        """Read up to a byte, which is left out; a word without an end is an EOFError."""
-        while (end := self._ahead.find(mark, self._at)) < 0:
-            if len(self._ahead) - self._at > _LONGEST_TERM:
-                raise EOFError(f"a word has more than {_LONGEST_TERM:,} bytes")
-            self._ahead, self._at = self._ahead[self._at :] + self._chunk(_CHUNK), 0
-        found = self._ahead[self._at : end]
-        self._at = end + 1
-        return found
+        """Read up to a byte, which is skipped, and raise EOFError if it does not come soon."""
+        while (end := self._buffer.find(mark, self._position)) < 0:
+            if len(self._buffer) - self._position > _MAX_TERM_BYTES:
+                raise EOFError(f"a word has more than {_MAX_TERM_BYTES:,} bytes")
+            self._buffer = self._buffer[self._position :] + self._read_chunk(_CHUNK_BYTES)
+            self._position = 0
+        content = self._buffer[self._position : end]
+        self._position = end + 1
+        return content
 
-    def rest(self, n_bytes: int) -> bytes:
-        """Return what follows, at most so many bytes."""
-        return (self._ahead[self._at :] + self._stream.read(n_bytes))[:n_bytes]
+    def peek(self, n_bytes: int) -> bytes:
+        """Return at most this number of the following bytes. Nothing can be read afterwards."""
+        return (self._buffer[self._position :] + self._stream.read(n_bytes))[:n_bytes]
 
-    def _chunk(self, n_bytes: int) -> bytes:
-        if not (chunk := self._stream.read(n_bytes)):
+    def _read_chunk(self, n_bytes: int) -> bytes:
+        chunk = self._stream.read(n_bytes)
+        if not chunk:
             raise EOFError("the file ends before the vectors do")
         return chunk

@@ -1,7 +1,7 @@
-"""numpy's archive: `matrix`, and the terms under `terms` or as lines of STEM.words.txt beside it.
+"""NumPy's archive with `matrix`, and the terms under `terms` or in STEM.words.txt, one per line.
 
-The names of the dimensions, where there are any, are a JSON list under `classes`. Of a term that
-occurs twice the first vector counts.
+The names of the dimensions, if there are any, are a JSON list under `classes`. If a term occurs
+twice, its first vector is used.
 """
 
 import io
@@ -24,84 +24,94 @@ from wordclass.vectors.word_vectors import WordVectors
 ENDINGS = (".npz",)
 IS_QUICK = True
 
-_MOST_BYTES = 1 << 31  # of the array of terms, where each takes as much room as the longest
+_MAX_TERMS_BYTES = 1 << 31  # of the array of terms, in which each is as large as the longest
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
-    """Read the vectors of these terms, or of all, from a matrix of any float type.
+    """Read the vectors of some terms, or of all terms by default, from a matrix of numbers.
 
     Raises
     ------
     FormatError
-        The archive is damaged; it has no matrix, or not one term per row.
+        The archive is damaged, has no matrix, or does not have one term per row.
     """
     with files.open_for_reading(path) as stream:
         arrays = _read_arrays(path, stream)
-    matrix, stored, names = arrays.get("matrix", np.empty(0)), arrays.get("terms"), None
+    matrix = arrays.get("matrix", np.empty(0))
+    stored_terms = arrays.get("terms")
+    names = None
     is_matrix = matrix.ndim == 2 and matrix.shape[1] > 0 and matrix.dtype.kind in "fiu"
-    _file.expect(path, is_matrix, "expected a matrix of numbers under the key 'matrix'")
-    are_terms = stored is None or (stored.ndim == 1 and stored.dtype.kind == "U")
-    _file.expect(path, are_terms, "expected an array of str under the key 'terms'")
-    listed = _terms_beside(path) if stored is None else stored.tolist()
-    counts = f"{len(listed)} terms for {len(matrix)} rows of the matrix"
-    _file.expect(path, len(listed) == len(matrix), counts)
-    if (classes := arrays.get("classes")) is not None:
+    _file.require(path, is_matrix, "no matrix of numbers under the key 'matrix'")
+    are_terms = stored_terms is None or (stored_terms.ndim == 1 and stored_terms.dtype.kind == "U")
+    _file.require(path, are_terms, "no text under the key 'terms'", "an array of str")
+    all_terms = _read_term_file(path) if stored_terms is None else stored_terms.tolist()
+    counts = f"{len(all_terms)} terms for {len(matrix)} rows of the matrix"
+    _file.require(path, len(all_terms) == len(matrix), counts)
+    classes = arrays.get("classes")
+    if classes is not None:
         is_text = classes.size == 1 and classes.dtype.kind == "U"
-        _file.expect(path, is_text, "expected one JSON list under the key 'classes'")
-        names = _file.names_from_json(path, classes.item(), matrix.shape[1])
-    kept = _file.first_rows(listed, terms)
-    if len(kept) < len(matrix):
-        matrix = matrix[list(kept.values())]
-    return _file.to_vectors(path, kept, matrix, names)
+        _file.require(path, is_text, "no text under the key 'classes'", "one JSON list")
+        names = _file.parse_names(path, classes.item(), matrix.shape[1])
+    rows = _file.find_first_rows(all_terms, terms)
+    if len(rows) < len(matrix):
+        matrix = matrix[list(rows.values())]
+    return _file.to_vectors(path, rows, matrix, names)
 
 
 def write(path: Path, vectors: WordVectors) -> None:
-    """Write the vectors and their terms, whatever these hold, into one file.
+    """Write vectors and terms into one file. Terms may contain any characters.
 
     Raises
     ------
     InputError
         A term ends in NUL, or is so long that the array of terms would not fit into memory.
     """
-    arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _as_array(vectors.terms)}
+    arrays: dict[str, Any] = {"matrix": vectors.matrix, "terms": _to_array(vectors.terms)}
     if vectors.dimension_names is not None:
         arrays["classes"] = np.array([json.dumps(vectors.dimension_names)])
     with files.replace_atomically(path) as temporary, temporary.open("wb") as out:
         np.savez(out, **arrays)
 
 
-def _as_array(terms: Sequence[str]) -> NDArray[np.str_]:
-    if (bad := next((term for term in terms if term.endswith("\0")), None)) is not None:
-        raise InputError(f"the term {bad!r} ends in NUL, which arrays of str lose")
+def _to_array(terms: Sequence[str]) -> NDArray[np.str_]:
+    unwritable = next((term for term in terms if term.endswith("\0")), None)
+    if unwritable is not None:
+        raise InputError(
+            f"the term {unwritable!r} ends in NUL, which NumPy's arrays of str drop",
+            hint="use the format glove_text",
+        )
     longest = max((len(term) for term in terms), default=0)
-    if 4 * longest * len(terms) > _MOST_BYTES:
-        raise InputError(f"a term of {longest} characters is too long for npz; not for glove_text")
+    if 4 * longest * len(terms) > _MAX_TERMS_BYTES:
+        raise InputError(
+            f"a term of {longest} characters is too long for npz", hint="use the format glove_text"
+        )
     return np.array(terms, dtype=np.str_)
 
 
 def _read_arrays(path: Path, stream: BinaryIO) -> dict[str, NDArray[Any]]:
-    """Read the arrays this format knows, and no pickled ones."""
+    """Read the arrays of this format. Pickled arrays are refused."""
     if path.suffix.lower() in files.COMPRESSIONS:
-        stream = io.BytesIO(stream.read())  # archives are read from their end
-    with files.as_format_error(path, "damaged, or no archive of numpy's", *ARCHIVE_ERRORS):
+        stream = io.BytesIO(stream.read())  # an archive is read from its end
+    with files.as_format_error(path, "damaged, or not an archive of NumPy", *ARCHIVE_ERRORS):
         files.check_archive(path, stream)
         with zipfile.ZipFile(stream) as archive:
-            # numpy itself may miss a wrong checksum; and it writes no comments, but a comment of
-            # the wrong length hides the arrays that follow
+            # NumPy may miss a wrong checksum. It writes no comments, and a comment of the wrong
+            # length hides the arrays after it.
             if archive.testzip() or any(member.comment for member in archive.infolist()):
-                raise zipfile.BadZipFile("a checksum or the table of contents is bad")
+                raise zipfile.BadZipFile("a checksum or the table of contents is wrong")
         stream.seek(0)
-        arrays = np.load(stream, allow_pickle=False)
-        keys = {"matrix", "terms", "classes"}.intersection(arrays.files)
-        known = {key: np.asarray(arrays[key]) for key in keys}
-        for array in known.values():
+        stored_arrays = np.load(stream, allow_pickle=False)
+        keys = {"matrix", "terms", "classes"}.intersection(stored_arrays.files)
+        arrays = {key: np.asarray(stored_arrays[key]) for key in keys}
+        for array in arrays.values():
             check_code_points(array)
-        return known
+        return arrays
 
 
-def _terms_beside(path: Path) -> list[str]:
-    words = path.with_name(Path(files.uncompressed_name(path)).stem + ".words.txt")
-    _file.expect(path, words.exists(), f"no terms: no key 'terms' and no file {words.name}")
-    with files.as_format_error(words, "not UTF-8"):
-        text = files.read_content(words).decode("utf-8")
+def _read_term_file(path: Path) -> list[str]:
+    term_file = path.with_name(Path(files.uncompressed_name(path)).stem + ".words.txt")
+    problem = f"no terms: no key 'terms' and no file {term_file.name}"
+    _file.require(path, term_file.exists(), problem)
+    with files.as_format_error(term_file, "not UTF-8"):
+        text = files.read_content(term_file).decode("utf-8")
     return text.removesuffix("\n").split("\n") if text else []

@@ -1,8 +1,8 @@
-"""spaCy's vectors: the file `vectors` in the folder `vocab` of a pipeline, read without spaCy.
+"""spaCy's vectors: the file `vectors` in the folder `vocab` of a pipeline. spaCy is not needed.
 
-`vectors` is a matrix in numpy's format. `key2row` beside it maps the hashes of words to rows, and
-many words may share a row. The words themselves are listed in `strings.json`, if that is there; any
-other word is found by its hash when it is asked for (`terms`).
+`vectors` is a matrix in NumPy's format. The file `key2row` in the same folder maps the hashes of
+words to rows, and many words may share a row. The words themselves are listed in `strings.json`, if
+that exists. Other words are found by their hash if they are requested by `terms`.
 """
 
 import struct
@@ -22,13 +22,13 @@ from wordclass.vectors.word_vectors import WordVectors
 
 ENDINGS = ()
 MAGIC = b"\x93NUMPY"
-IS_QUICK = True  # and a cache would hold shared rows once per word
+IS_QUICK = True  # a cache would contain shared rows once per word
 
 _SEED = 1
 _MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
 _SHIFT = np.uint64(47)
-# MessagePack: the first byte of a whole number, and what follows it
-_NUMBERS = {
+# MessagePack: the first byte of an integer, and the layout of the bytes after it
+_INTEGERS = {
     0xCC: struct.Struct(">B"), 0xCD: struct.Struct(">H"),
     0xCE: struct.Struct(">I"), 0xCF: struct.Struct(">Q"),
     0xD0: struct.Struct(">b"), 0xD1: struct.Struct(">h"),
@@ -38,24 +38,25 @@ _MAP_SIZES = {0xDE: struct.Struct(">H"), 0xDF: struct.Struct(">I")}
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
-    """Read the vectors of these terms, or of all words in `strings.json`.
+    """Read the vectors of some terms, or by default of all words in `strings.json`.
 
     Raises
     ------
     FormatError
-        A file is damaged; `key2row` is missing or points outside the matrix; or all vectors are
-        asked for and there is no `strings.json`, without which nobody knows the words.
+        A file is damaged, `key2row` is missing or points outside the matrix, or all words are
+        requested and `strings.json` is missing.
     """
     matrix = _read_matrix(path)
-    row_of_key = _read_rows(path.with_name("key2row"))
-    words = _candidates(path, terms)
-    keys = hash_words(words).tolist()
-    rows = {
-        word: row_of_key[key] for word, key in zip(words, keys, strict=True) if key in row_of_key
+    row_of_hash = _read_rows(path.with_name("key2row"))
+    words = _list_words(path, terms)
+    row_of_word = {
+        word: row_of_hash[word_hash]
+        for word, word_hash in zip(words, hash_words(words).tolist(), strict=True)
+        if word_hash in row_of_hash
     }
-    rows = {word: row for word, row in rows.items() if row >= 0}  # -1: the word has no vector
+    rows = {word: row for word, row in row_of_word.items() if row >= 0}  # -1 means no vector
     is_inside = max(rows.values(), default=-1) < len(matrix)
-    _file.expect(path, is_inside, f"key2row points outside the {len(matrix)} rows of the matrix")
+    _file.require(path, is_inside, f"key2row points outside the {len(matrix)} rows of the matrix")
     return _file.to_vectors(path, rows, matrix[list(rows.values())], None)
 
 
@@ -66,40 +67,44 @@ def _read_matrix(path: Path) -> Floats32:
     ):
         matrix = np.lib.format.read_array(stream, allow_pickle=False)
     is_matrix = matrix.ndim == 2 and matrix.shape[1] > 0 and matrix.dtype.kind == "f"
-    _file.expect(path, is_matrix, "expected a matrix of floats, one row per vector")
+    _file.require(path, is_matrix, "not a matrix of floats", "one row per vector")
     return matrix.astype(np.float32, copy=False)
 
 
-def _candidates(path: Path, terms: frozenset[str] | None) -> list[str]:
-    """Return the words to look for: those that are listed, then others that are asked for."""
-    file = path.with_name("strings.json")
-    if not file.exists():
+def _list_words(path: Path, terms: frozenset[str] | None) -> list[str]:
+    """Return the words of `strings.json`, and then all other requested words."""
+    word_file = path.with_name("strings.json")
+    if not word_file.exists():
         if terms is None:
-            problem = "key2row holds hashes, not words, and there is no strings.json beside it"
-            raise FormatError(path, None, f"{problem}; name the words that you need (terms)")
+            raise FormatError(
+                path,
+                None,
+                "key2row contains hashes, not words, and there is no strings.json in its folder",
+                hint="name the words that you need (terms)",
+            )
         return sorted(terms)
-    with files.as_format_error(file, "not a JSON list of words"):
-        listed = parse_json(files.read_content(file))
-        if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+    with files.as_format_error(word_file, "not a JSON list of words"):
+        all_words = parse_json(files.read_content(word_file))
+        if not isinstance(all_words, list) or not all(isinstance(word, str) for word in all_words):
             raise TypeError("expected a list of str")
-    words = dict.fromkeys(word for word in listed if terms is None or word in terms)
+    words = dict.fromkeys(word for word in all_words if terms is None or word in terms)
     return [*words, *sorted((terms or frozenset()) - words.keys())]
 
 
 def _read_rows(path: Path) -> dict[int, int]:
     """Return the row of each hash."""
     content = files.read_content(path)
-    with files.as_format_error(path, "no MessagePack map of numbers", struct.error, IndexError):
-        n_entries, at = _map_size(content)
-        rows = {}
+    with files.as_format_error(path, "not a MessagePack map of integers", struct.error, IndexError):
+        n_entries, position = _parse_map_size(content)
+        row_of_hash = {}
         for _ in range(n_entries):
-            key, at = _number(content, at)
-            rows[key], at = _number(content, at)
-    return rows
+            word_hash, position = _parse_integer(content, position)
+            row_of_hash[word_hash], position = _parse_integer(content, position)
+    return row_of_hash
 
 
-def _map_size(content: bytes) -> tuple[int, int]:
-    """Return how many entries a map has, and where the first begins."""
+def _parse_map_size(content: bytes) -> tuple[int, int]:
+    """Return the number of entries of a map, and the position of the first one."""
     kind = content[0]
     if kind in _MAP_SIZES:
         size: int = _MAP_SIZES[kind].unpack_from(content, 1)[0]
@@ -109,21 +114,21 @@ def _map_size(content: bytes) -> tuple[int, int]:
     raise ValueError(f"it begins with byte {kind:#x}")
 
 
-def _number(content: bytes, at: int) -> tuple[int, int]:
-    """Return the whole number that begins at a byte, and where the next one does."""
-    kind = content[at]
+def _parse_integer(content: bytes, position: int) -> tuple[int, int]:
+    """Return the integer at a position, and the position after it."""
+    kind = content[position]
     if kind < 0x80:
-        return kind, at + 1
+        return kind, position + 1
     if kind >= 0xE0:
-        return kind - 0x100, at + 1
-    if kind not in _NUMBERS:
-        raise ValueError(f"byte {at} is {kind:#x}, which begins no whole number")
-    number: int = _NUMBERS[kind].unpack_from(content, at + 1)[0]
-    return number, at + 1 + _NUMBERS[kind].size
+        return kind - 0x100, position + 1
+    if kind not in _INTEGERS:
+        raise ValueError(f"byte {position} is {kind:#x}, which does not begin an integer")
+    integer: int = _INTEGERS[kind].unpack_from(content, position + 1)[0]
+    return integer, position + 1 + _INTEGERS[kind].size
 
 
 def hash_words(words: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the hashes that spaCy gives to words: MurmurHash64A of UTF-8, seed 1.
+    """Return spaCy's hashes of words: MurmurHash64A of UTF-8 with seed 1.
 
     Examples
     --------
@@ -132,35 +137,36 @@ def hash_words(words: Sequence[str]) -> NDArray[np.uint64]:
     """
     encoded = [word.encode("utf-8", "surrogatepass") for word in words]
     hashes = np.empty(len(words), np.uint64)
-    for length, numbers in _by_length(encoded).items():
-        same = b"".join(encoded[number] for number in numbers)
-        characters = np.frombuffer(same, np.uint8).reshape(len(numbers), length)
-        hashes[numbers] = _murmur(characters)
+    for length, numbers in _group_by_length(encoded).items():
+        concatenated = b"".join(encoded[number] for number in numbers)
+        characters = np.frombuffer(concatenated, np.uint8).reshape(len(numbers), length)
+        hashes[numbers] = _hash_rows(characters)
     return hashes
 
 
-def _by_length(encoded: Iterable[bytes]) -> dict[int, list[int]]:
+def _group_by_length(encoded: Iterable[bytes]) -> dict[int, list[int]]:
+    """Return the numbers of the words of each length."""
     numbers: dict[int, list[int]] = {}
     for number, word in enumerate(encoded):
         numbers.setdefault(len(word), []).append(number)
     return numbers
 
 
-def _murmur(characters: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def _hash_rows(characters: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return MurmurHash64A of each row of bytes."""
     n_words, length = characters.shape
-    n_whole = length // 8
-    with np.errstate(over="ignore"):  # it is arithmetic modulo 2**64
+    n_blocks = length // 8
+    with np.errstate(over="ignore"):  # the arithmetic is modulo 2**64
         start = np.uint64(_SEED) ^ (np.uint64(length) * _MULTIPLIER)
         hashes = np.full(n_words, start, np.uint64)
-        for block in range(n_whole):
-            part = np.ascontiguousarray(characters[:, 8 * block : 8 * block + 8])
-            values = part.view("<u8")[:, 0] * _MULTIPLIER
+        for block in range(n_blocks):
+            block_bytes = np.ascontiguousarray(characters[:, 8 * block : 8 * block + 8])
+            values = block_bytes.view("<u8")[:, 0] * _MULTIPLIER
             values = (values ^ (values >> _SHIFT)) * _MULTIPLIER
             hashes = (hashes ^ values) * _MULTIPLIER
         if length % 8:
             tail = np.zeros((n_words, 8), np.uint8)
-            tail[:, : length % 8] = characters[:, 8 * n_whole :]
+            tail[:, : length % 8] = characters[:, 8 * n_blocks :]
             hashes = (hashes ^ tail.view("<u8")[:, 0]) * _MULTIPLIER
         hashes = (hashes ^ (hashes >> _SHIFT)) * _MULTIPLIER
         return hashes ^ (hashes >> _SHIFT)

@@ -1,4 +1,4 @@
-"""Word-class embeddings as `WordClassEmbeddings.save` writes them, read as plain vectors."""
+"""Word-class embeddings that `WordClassEmbeddings.save` wrote, read as plain vectors."""
 
 from pathlib import Path
 
@@ -13,19 +13,19 @@ IS_QUICK = True
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
-    """Read terms and vectors; the dimensions have names unless they were projected.
+    """Read terms and vectors. The dimensions have names unless the vectors are projected.
 
-    There is no `write`: vectors alone do not hold the sums that embeddings are made of.
+    There is no `write`, because vectors alone do not contain the sums of word-class embeddings.
     """
-    parts = ModelState.read(path, "wce")
+    state = ModelState.read(path, "wce")
     with as_format_error(path, "not complete"):
-        all_terms, matrix, projected = parts.take(
+        all_terms, class_vectors, projected = state.take(
             terms="str terms",
             class_vectors="float32 terms columns",
             vectors="float32? terms dimensions",
         ).values()
-        extra_columns = migrations.extra_columns(parts.metadata, all_terms)
-        names = (*parts.metadata["classes"], *extra_columns) if projected is None else None
-    kept = _file.first_rows(all_terms, terms)
-    chosen = matrix if projected is None else projected
-    return _file.to_vectors(path, kept, chosen[list(kept.values())], names)
+        extra_columns = migrations.extra_columns(state.metadata, all_terms)
+        names = (*state.metadata["classes"], *extra_columns) if projected is None else None
+    rows = _file.find_first_rows(all_terms, terms)
+    matrix = class_vectors if projected is None else projected
+    return _file.to_vectors(path, rows, matrix[list(rows.values())], names)

@@ -1,6 +1,6 @@
-"""word2vec's text format, also fastText's .vec: a header `n q`, then lines `term v1 ... vq`.
+"""word2vec's text format, which fastText calls .vec: a header `n q`, then lines `term v1 ... vq`.
 
-Of a term that occurs twice the first vector counts.
+If a term occurs twice, its first vector is used.
 """
 
 from itertools import chain
@@ -14,21 +14,21 @@ ENDINGS = (".vec",)
 
 
 def read(path: Path, terms: frozenset[str] | None = None) -> WordVectors:
-    """Read the vectors of these terms, or of all.
+    """Read the vectors of some terms, or of all terms by default.
 
     Raises
     ------
     FormatError
-        There are not as many lines as the header says; or a line has too few fields, a field that
-        is no finite number, or a term that is not UTF-8.
+        The number of lines differs from the header, or a line has too few fields, a field that is
+        not a finite number, or a term that is not UTF-8.
     """
     with open_for_reading(path) as stream:
         n_terms, n_dims = _file.read_sizes(path, stream)
-        return _text.read(path, _text.blocks_of(stream), n_dims, terms, n_terms)
+        return _text.read(path, _text.read_blocks(stream), n_dims, terms, n_terms)
 
 
 def write(path: Path, vectors: WordVectors) -> None:
-    """Write the vectors; spaces in terms become underscores."""
-    terms = _file.encoded(_file.without_spaces(vectors.terms))
+    """Write vectors. Spaces in terms become underscores."""
+    terms = _file.encode_terms(_file.replace_spaces(vectors.terms))
     header = b"%d %d\n" % vectors.matrix.shape
-    _file.write(path, vectors, chain([header], _text.written(terms, vectors.matrix)))
+    _file.write(path, vectors, chain([header], _text.format_lines(terms, vectors.matrix)))
