@@ -45,7 +45,7 @@ def fit(
     start = time.perf_counter()
 
     from wordclass.embedding.estimator import WordClassEmbeddings
-    from wordclass.vectors.word_vectors import format_to_write
+    from wordclass.vectors.format_detection import format_to_write
 
     is_wce = output.suffix == "" or uncompressed_name(output).lower().endswith(".wce")
     if not is_wce:
@@ -173,7 +173,8 @@ def unseen(
     """
     from wordclass.embedding.unseen_terms import UnseenTerms
     from wordclass.tables import align_columns
-    from wordclass.vectors.word_vectors import WordVectors, format_to_write
+    from wordclass.vectors.format_detection import format_to_write
+    from wordclass.vectors.word_vectors import WordVectors
 
     catalogue.entry("regressors", regressor)
     settings.check_output(output)
@@ -232,7 +233,7 @@ def distill(
     from wordclass.sentence.distillation import distill
     from wordclass.sentence.encoder import SentenceEncoder
     from wordclass.text.vectorizer import DocumentVectorizer
-    from wordclass.vectors.word_vectors import format_to_write
+    from wordclass.vectors.format_detection import format_to_write
 
     format_to_write(output, None)
     SentenceEncoder.of(encoder)  # before the corpus is read
@@ -277,7 +278,7 @@ def pte(
     start = time.perf_counter()
 
     from wordclass.reproduction.rivals.pte import pte
-    from wordclass.vectors.word_vectors import format_to_write
+    from wordclass.vectors.format_detection import format_to_write
 
     format_to_write(output, None)
     documents = corpus.read("train", settings.encoding, multilabel)
