@@ -5,6 +5,7 @@ from made_up import corpus, multilabel_corpus
 from wordclass import progress
 from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.splits import (
+    ChosenHoldout,
     Holdout,
     Split,
     TrainingData,
@@ -171,3 +172,56 @@ def test_progress_is_reported_per_split_under_the_name_of_the_step():
         cross_fit(SPLITS, score)
         cross_fit(SPLITS, score, step="validating")
     assert reports == [("validating", done, 2) for done in range(3)]
+
+
+# --- stratified holdout -------------------------------------------------------------------------
+
+
+def held_out(texts, labels, share=0.2, seed=0):
+    return Holdout(share, seed).choose(texts, encode_labels(labels).Y).contains(texts)
+
+
+def test_a_holdout_of_few_documents_has_all_classes_on_both_sides():
+    texts = [f"text {k}" for k in range(30)]
+    labels = np.array(["a", "b", "c"] * 10)
+    for seed in range(20):
+        is_held_out = held_out(texts, labels, seed=seed)
+        assert sorted(labels[is_held_out]) == ["a", "a", "b", "b", "c", "c"]
+
+
+def test_a_holdout_has_the_same_share_of_large_and_small_classes():
+    texts = [f"text {k}" for k in range(1_000)]
+    labels = np.array(["a"] * 900 + ["b"] * 90 + ["c"] * 9 + ["d"])
+    names, counts = np.unique(labels[held_out(texts, labels, 0.3)], return_counts=True)
+    assert dict(zip(names, counts.tolist(), strict=True)) == {"a": 270, "b": 27, "c": 3}
+
+
+def test_a_holdout_depends_on_neither_order_nor_names_and_grows_with_the_corpus():
+    texts = [f"text {k}" for k in range(200)]
+    labels = np.array(["a", "b"] * 100)
+    is_held_out = held_out(texts, labels)
+    order = np.random.default_rng(0).permutation(200)
+    moved = held_out([texts[k] for k in order], np.where(labels == "a", "z", "y")[order])
+    np.testing.assert_array_equal(moved, is_held_out[order])
+    more = held_out([*texts, *(f"new {k}" for k in range(20))], [*labels, *"ab" * 10])
+    assert (more[:200] & is_held_out).sum() >= 0.85 * is_held_out.sum()
+
+
+def test_equal_texts_are_on_the_same_side_of_a_holdout():
+    texts = [f"text {k % 40}" for k in range(120)]
+    is_held_out = held_out(texts, ["a", "b", "c"] * 40).reshape(3, 40)
+    assert (is_held_out == is_held_out[0]).all()
+    assert 0 < is_held_out[0].sum() < 40
+
+
+def test_multilabel_and_unlabelled_documents_are_held_out_by_their_smallest_class():
+    texts = [f"text {k}" for k in range(100)]
+    labels = [["big", "small"]] * 10 + [["big"]] * 70 + [[]] * 20
+    is_held_out = held_out(texts, labels, 0.5)
+    assert [is_held_out[a:b].sum() for a, b in ((0, 10), (10, 80), (80, 100))] == [5, 35, 10]
+
+
+def test_documents_that_were_not_trained_on_are_held_out():
+    training = TrainingData.of(["a", "b"])
+    holdout = ChosenHoldout(0.2, 0, training.fingerprints, are_training=True)
+    assert holdout.contains(["a", "c", "b"]).tolist() == [False, True, False]

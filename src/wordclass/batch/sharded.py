@@ -8,13 +8,18 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from wordclass.arrays import Floats
 from wordclass.batch.evaluation import Evaluation, evaluate_block
 from wordclass.batch.predictions import merge_prediction, predict_rows
 from wordclass.batch.row_files import open_row_writer
-from wordclass.corpus.documents import LabelledCorpus, Record
+from wordclass.corpus.documents import Label, LabelledCorpus, Record
+from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.selection import ReadSummary
 from wordclass.corpus.shards import Shard, ShardedCorpus
-from wordclass.corpus.splits import Holdout
+from wordclass.corpus.splits import ChosenHoldout, Holdout, fingerprint_texts
 from wordclass.engines.engine import Job
 from wordclass.engines.tasks import Engine, tree_sum
 from wordclass.errors import InputError
@@ -52,6 +57,54 @@ class PredictionSummary:
             n_reused=self.n_reused + other.n_reused,
             files=self.files + other.files,
         )
+
+
+@dataclass
+class _HashedDocuments:
+    """Hashes and labels of documents, which add up."""
+
+    reading: ReadSummary
+    fingerprints: list[NDArray[np.uint64]]
+    hashes: list[Floats]
+    labels: list[list[Label]]
+
+    def __add__(self, other: "_HashedDocuments") -> "_HashedDocuments":
+        return _HashedDocuments(
+            self.reading + other.reading,
+            self.fingerprints + other.fingerprints,
+            self.hashes + other.hashes,
+            self.labels + other.labels,
+        )
+
+
+@dataclass
+class _DocumentHasher:
+    """Hashing of the documents of consecutive shards."""
+
+    corpus: ShardedCorpus
+    holdout: Holdout
+
+    def __call__(self, items: Iterable[tuple[int, Any]]) -> _HashedDocuments:
+        """Return the hashes and labels of some shards."""
+        documents = _HashedDocuments(ReadSummary(), [], [], [])
+        for number, item in items:
+            for block in self.corpus.records(number, item, documents.reading):
+                texts = [record.text for record in block]
+                documents.fingerprints.append(fingerprint_texts(texts))
+                documents.hashes.append(self.holdout.hash_texts(texts))
+                documents.labels += [record.labels for record in block]
+        return documents
+
+
+def choose_holdout(corpus: ShardedCorpus, engine: Engine, holdout: Holdout) -> ChosenHoldout:
+    """Choose the documents to hold out, with the same share of every class, in one pass."""
+    hasher = _DocumentHasher(corpus.without_items(), holdout)
+    job = Job(engine, corpus.items, "choosing documents to hold out", 1)
+    documents = job.run(hasher, f"{len(corpus):,} shards")
+    fingerprints = np.concatenate([np.zeros(0, np.uint64), *documents.fingerprints])
+    hashes = np.concatenate([np.zeros(0), *documents.hashes])
+    Y = encode_labels(documents.labels).Y
+    return holdout.choose_fingerprints(fingerprints, hashes, Y)
 
 
 @dataclass

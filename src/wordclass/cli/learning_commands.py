@@ -131,17 +131,20 @@ def _train_in_parts(
     aside: "Holdout | None",
 ) -> dict[str, Any]:
     """Fit a classifier by an engine; return its quality on the documents kept aside."""
-    from wordclass.batch.sharded import ShardEvaluator, evaluate_shards
+    from wordclass.batch.sharded import ShardEvaluator, choose_holdout, evaluate_shards
 
     folder = Path(os.path.abspath(output)).parent
     with in_parts.opened(settings) as engine:
+        if aside is not None:
+            aside = choose_holdout(parts, engine, aside)
         made.fit_parts(parts, engine=engine, folder=folder, aside=aside)
         tell_skipped(settings, made.seen_)
         if aside is None:
             return {}
         work = ShardEvaluator(parts.without_items(), made, holdout=aside)
         _, found = evaluate_shards(parts, engine, work)
-    return {"holdout": {"share": aside.share, "seed": aside.seed, **found.to_dict()}}
+    chosen = {"share": aside.share, "seed": aside.seed, "is_stratified": True}
+    return {"holdout": {**chosen, **found.to_dict()}}
 
 
 def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dict[str, Any]:  # noqa: ANN401
@@ -150,15 +153,17 @@ def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dic
         made.fit(corpus.texts, corpus.labels)
         return {}
     from wordclass.batch.evaluation import evaluate_model
+    from wordclass.corpus.labels import encode_labels
 
-    is_aside = aside.contains(corpus.texts)
+    is_aside = aside.choose(corpus.texts, encode_labels(corpus.labels).Y).contains(corpus.texts)
     if not is_aside.any() or is_aside.all():
         asked = f"--holdout {aside.share:g} of {len(corpus)} documents"
         raise InputError(f"{asked} leaves none on one side")
     rest = corpus.part(~is_aside)
     made.fit(rest.texts, rest.labels)
     found = evaluate_model(made, corpus.part(is_aside)).to_dict()
-    return {"holdout": {"share": aside.share, "seed": aside.seed, **found}}
+    chosen = {"share": aside.share, "seed": aside.seed, "is_stratified": True}
+    return {"holdout": {**chosen, **found}}
 
 
 def _kept(classifier: Any, settings: Settings, fit: Callable[[], Result]) -> Result:  # noqa: ANN401

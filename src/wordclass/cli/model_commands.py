@@ -71,8 +71,8 @@ def evaluate(
     from wordclass.batch.sharded import ShardEvaluator, evaluate_shards
 
     check_output(errors, escape_formulas=escape_formulas)
-    aside = _kept_aside(model) if holdout else None
     loaded = _loaded(model, encoder)
+    aside = _kept_aside(model, loaded) if holdout else None
     is_multilabel = loaded.codeframe_.is_multilabel
     if confusion is not None and is_multilabel:
         raise InputError("a multilabel model has no confusion picture: one label is not another")
@@ -128,9 +128,9 @@ def _show_evaluation(
     settings.show(found.to_dict(with_classes=per_class), found.to_text(n_shown))
 
 
-def _kept_aside(model: Path) -> "Holdout":
-    """Return which documents training with --holdout kept aside."""
-    from wordclass.corpus.splits import Holdout
+def _kept_aside(model: Path, loaded: Any) -> "Holdout":  # noqa: ANN401 - a classifier
+    """Return the rule for the documents that training with --holdout set aside."""
+    from wordclass.corpus.splits import ChosenHoldout, Holdout
     from wordclass.storage import files, models
 
     stored = models.read_manifest(model)["scores"].get("holdout")
@@ -138,7 +138,10 @@ def _kept_aside(model: Path) -> "Holdout":
         raise InputError(f"{model} was trained without --holdout: nothing was kept aside")
     # scores are whatever `save` was given, so this is no reason to refuse the model itself
     with files.as_format_error(model / models.MANIFEST, "the holdout among its scores"):
-        return Holdout(share=stored["share"], seed=stored["seed"])
+        if not stored.get("is_stratified", False):  # models of version 0.1
+            return Holdout(share=stored["share"], seed=stored["seed"])
+        fingerprints = loaded.training_.fingerprints
+        return ChosenHoldout(stored["share"], stored["seed"], fingerprints, are_training=True)
 
 
 def _loaded(model: Path, encoder: str | None) -> Any:  # noqa: ANN401 - by its name
@@ -205,8 +208,8 @@ def predict(
         return
     settings.check_output(output)
     check_output(output, escape_formulas=escape_formulas)
-    aside = _kept_aside(model) if holdout else None
     loaded = _loaded(model, encoder)
+    aside = _kept_aside(model, loaded) if holdout else None
     made: list[dict[str, Any]] = []
     n_docs = 0
     is_one_object = settings.as_json and output is None
@@ -290,9 +293,9 @@ def _predict_in_parts(
     check_output(
         output if output.suffix else output.with_suffix(ending), escape_formulas=escape_formulas
     )
-    aside = _kept_aside(model) if holdout else None
     identity = models.read_manifest(model)["digest"]
     loaded = _loaded(model, encoder)
+    aside = _kept_aside(model, loaded) if holdout else None
     split = "train" if holdout else None
     parts = corpus.parts(in_parts, split, settings.encoding, None, loaded)
     if parts is None:

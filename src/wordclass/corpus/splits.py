@@ -6,7 +6,7 @@ classes, nor on the machine, and equal texts are always on the same side.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import blake2b
 from typing import NamedTuple
@@ -274,9 +274,72 @@ class Holdout:
 
     def contains(self, texts: Iterable[str]) -> Flags:
         """Return for each text whether it is held out."""
-        limit = self.share * 2.0**64
+        return self.hash_texts(texts) < self.share * 2.0**64
+
+    def hash_texts(self, texts: Iterable[str]) -> Floats:
+        """Return the number (n,) that decides about each text, which is below 2**64."""
         key = f"holdout {self.seed}".encode()
-        return np.fromiter((hash_text(text, key) < limit for text in texts), np.bool_)
+        return np.fromiter((hash_text(text, key) for text in texts), np.float64)
+
+    def choose(self, texts: Sequence[str], Y: Sparse) -> "ChosenHoldout":
+        """Choose the documents to hold out, with the same share of every class.
+
+        Within a class the texts with the lowest hashes are held out, so a corpus that grows keeps
+        most of its held-out documents. A class with few documents stays on both sides if it has at
+        least two. Equal texts are on the same side.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            All documents.
+        Y : sparse matrix of shape (n, m)
+            Labels.
+        """
+        fingerprints = fingerprint_texts(texts)
+        return self.choose_fingerprints(fingerprints, self.hash_texts(texts), Y)
+
+    def choose_fingerprints(
+        self, fingerprints: NDArray[np.uint64], hashes: Floats, Y: Sparse
+    ) -> "ChosenHoldout":
+        """Choose the documents to hold out by their fingerprints (n,) and hashes (n,)."""
+        ranks = _rank_of_smallest_class(class_order(fingerprints, Y), Y)
+        distinct, first_rows, copies = np.unique(
+            fingerprints, return_index=True, return_inverse=True
+        )
+        groups = np.full(len(distinct), Y.shape[1])
+        np.minimum.at(groups, copies, ranks)
+        order = np.lexsort((hashes[first_rows], groups))
+        is_held_out = np.zeros(len(distinct), np.bool_)
+        for group in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+            n_expected = self.share * len(group)
+            n_held_out = round(n_expected)
+            if n_expected < 0.5:  # too few for a fixed number
+                n_held_out = int((hashes[first_rows[group]] < self.share * 2.0**64).sum())
+            elif n_held_out == 0:
+                n_held_out = 1
+            is_held_out[group[: min(n_held_out, len(group) - 1)]] = True
+        return ChosenHoldout(self.share, self.seed, distinct[is_held_out])
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenHoldout(Holdout):
+    """Documents that were set aside, recognized by hashes of their texts.
+
+    Parameters
+    ----------
+    fingerprints : array
+        Sorted hashes of texts.
+    are_training : bool, default=False
+        Whether these are the hashes of the training texts. All other texts are then held out.
+    """
+
+    fingerprints: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    are_training: bool = False
+
+    def contains(self, texts: Iterable[str]) -> Flags:
+        """Return for each text whether it is held out."""
+        is_known: Flags = np.isin(fingerprint_texts(texts), self.fingerprints)
+        return ~is_known if self.are_training else is_known
 
 
 # --- cross-fitting ----------------------------------------------------------------------------
