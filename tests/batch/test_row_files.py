@@ -85,9 +85,9 @@ def test_an_error_leaves_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["rows", "rows.txt", "rows.xlsx", "rows.json.gz", ".csv"])
+@pytest.mark.parametrize("name", ["rows", "rows.txt", "rows.xls", "rows.json.gz", ".csv"])
 def test_another_ending_is_refused(tmp_path, name):
-    with pytest.raises(InputError, match=r"expected \.csv, \.tsv, \.jsonl, \.parquet"):
+    with pytest.raises(InputError, match=r"expected \.csv, \.tsv, \.jsonl, \.parquet, \.xlsx"):
         check_ending(tmp_path / name)
 
 

@@ -77,7 +77,8 @@ def test_predictions_are_read_back_by_us_and_by_others(
     texts = [json.loads(line)["text"] for line in data.read_text().splitlines()]
     assert [row["text"] for row in rows_by_others(path)] == texts
     labels = [str(label) for label in wc.load(model).predict(texts)]
-    corpus_read = wc.read_corpus(path, label_field="labels", multilabel=False)
+    field = "predicted" if ending in (".csv", ".tsv") else "labels"
+    corpus_read = wc.read_corpus(path, label_field=field, multilabel=False)
     assert (corpus_read.texts, corpus_read.labels) == (texts, labels)
 
 

@@ -99,8 +99,12 @@ def table(tmp_path):
 
 def test_predict_writes_what_the_ending_says_and_keeps_all_columns(run, model, table, tmp_path):
     expected = {"id": "7", "text": "moon orbit", "given_labels": "x", "given_scores": "0.5"}
+    path = tmp_path / "out.csv"
+    assert run("predict", model, table, "-o", path)[0] == 0
+    rows = pl.read_csv(path, separator=";", infer_schema=False).to_dicts()
+    assert [*rows[0]] == ["id", "text", "labels", "scores", "predicted", "probability"]
+    assert [row["predicted"] for row in rows] == ["space", "garden"]
     for ending, read in {
-        "csv": lambda path: pl.read_csv(path, infer_schema=False).to_dicts(),
         "jsonl": lambda path: lines_of(path.read_text()),
         "parquet": lambda path: pl.read_parquet(path).to_dicts(),
     }.items():

@@ -60,6 +60,83 @@ def predict_rows(
     return rows
 
 
+def flatten_prediction(
+    prediction: Mapping[str, Any], *, is_ranked: bool, is_multilabel: bool, score_name: str
+) -> dict[str, Any]:
+    """Return a prediction as columns for a spreadsheet.
+
+    Parameters
+    ----------
+    prediction : mapping
+        `labels` and `scores` of one text, as `predict_rows` returns them.
+    is_ranked : bool
+        Whether each of the scored classes has its own columns, best first. Otherwise the
+        predicted labels share one column.
+    is_multilabel : bool
+        Whether several labels may be predicted. With ranks, they are in a column of their own.
+    score_name : str
+        Name of the columns of scores.
+
+    Examples
+    --------
+    >>> prediction = {"labels": ["a"], "scores": {"a": 0.7, "b": 0.2}}
+    >>> options = {"is_multilabel": False, "score_name": "probability"}
+    >>> flatten_prediction(prediction, is_ranked=True, **options)
+    {'predicted': 'a', 'probability': 0.7, 'predicted_2': 'b', 'probability_2': 0.2}
+    >>> flatten_prediction(prediction, is_ranked=False, **options)
+    {'predicted': ['a'], 'probability': [0.7]}
+    """
+    labels = prediction["labels"]
+    scores = prediction["scores"]
+    if not is_ranked:
+        return {"predicted": labels, score_name: [scores.get(str(label)) for label in labels]}
+    columns: dict[str, Any] = {"labels": labels} if is_multilabel else {}
+    for rank, (label, score) in enumerate(scores.items(), start=1):
+        suffix = "" if rank == 1 else f"_{rank}"
+        columns[f"predicted{suffix}"] = label
+        columns[f"{score_name}{suffix}"] = score
+    return columns
+
+
+class RowMaker:
+    """Function that adds a prediction to the columns of a row.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted classifier.
+    is_flat : bool, default=False
+        Whether the rows are for a spreadsheet, with columns such as `predicted` and `probability`.
+        Otherwise they have `labels` and `scores`.
+    is_ranked : bool, default=False
+        Whether each of the scored classes has its own columns in a spreadsheet.
+    """
+
+    def __init__(
+        self,
+        model: Any,  # noqa: ANN401 - any classifier of texts
+        *,
+        is_flat: bool = False,
+        is_ranked: bool = False,
+    ) -> None:
+        self.is_flat = is_flat
+        self.is_ranked = is_ranked
+        self.is_multilabel = model.codeframe_.is_multilabel
+        has_probabilities = is_flat and model.predictions([""]).has_probabilities
+        self.score_name = "probability" if has_probabilities else "score"
+
+    def __call__(self, row: Mapping[str, Any] | None, prediction: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns of the row and of its prediction."""
+        if self.is_flat:
+            prediction = flatten_prediction(
+                prediction,
+                is_ranked=self.is_ranked,
+                is_multilabel=self.is_multilabel,
+                score_name=self.score_name,
+            )
+        return merge_prediction(row, prediction)
+
+
 def merge_prediction(row: Mapping[str, Any] | None, prediction: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of a row followed by its prediction.
 

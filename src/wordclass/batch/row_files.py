@@ -1,9 +1,10 @@
-"""Files of rows with named values: CSV, TSV, JSON lines or Parquet."""
+"""Files of rows with named values: CSV, TSV, JSON lines, Parquet or XLSX."""
 
 import codecs
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wordclass import catalogue
+from wordclass.corpus.cells import Dialect
+from wordclass.corpus.formats.xlsx import MAX_ROWS
 from wordclass.errors import InputError
 from wordclass.storage import files
 
@@ -20,12 +24,14 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_ENDINGS = (*_DELIMITERS, ".jsonl", ".parquet")
+_ENDINGS = (*_DELIMITERS, ".jsonl", ".parquet", ".xlsx")
+SPREADSHEET_ENDINGS = (*_DELIMITERS, ".xlsx")
 
 # The first characters of what spreadsheets read as a formula (OWASP ASVS 1.2.10, CWE-1236): a sign,
 # or a control character that some of them drop. Full-width signs are included because East Asian
 # input methods treat them as the same sign.
 _FORMULA = re.compile("[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r\n\0]")
+_UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not in XML
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -64,7 +70,11 @@ def check_output(path: Path | None, *, escape_formulas: bool) -> None:
 
 @contextmanager
 def open_row_writer(
-    path: Path, columns: Sequence[str] = (), *, escape_formulas: bool = False
+    path: Path,
+    columns: Sequence[str] = (),
+    *,
+    escape_formulas: bool = False,
+    dialect: Dialect | None = None,
 ) -> Iterator[Callable[[Rows], None]]:
     """Yield a function that writes a block of rows. The file appears when the context ends.
 
@@ -75,12 +85,15 @@ def open_row_writer(
     Parameters
     ----------
     path : Path
-        A file that ends in .csv, .tsv, .jsonl or .parquet, also followed by .gz or .zst.
+        A file that ends in .csv, .tsv, .jsonl, .parquet or .xlsx, also followed by .gz or .zst.
     columns : sequence of str, optional
         The first columns of a table, which it also has without any rows.
     escape_formulas : bool, default=False
         Whether cells of a CSV or TSV file that a spreadsheet would evaluate start with an
         apostrophe.
+    dialect : Dialect, optional
+        Delimiter, encoding and byte order mark of a CSV file, and all but the delimiter of a TSV
+        file. By default the file is UTF-8 without a mark.
     """
     ending = check_ending(path)
     all_rows: Rows = []
@@ -98,14 +111,52 @@ def open_row_writer(
             pl.DataFrame(table).write_parquet(content)
             stream.write(content.getbuffer())
             return
-        text = codecs.getwriter("utf-8")(stream, "replace")
+        if ending == ".xlsx":
+            cells = [[_cell(row.get(name)) for name in names] for row in all_rows]
+            stream.write(_encode_workbook(path, [names, *cells]))
+            return
+        encoding = "utf-8" if dialect is None else dialect.encoding
+        if dialect is not None and dialect.has_mark:
+            encoding = "utf-8-sig"
+        delimiter = _DELIMITERS[ending]
+        if dialect is not None and ending == ".csv":
+            delimiter = dialect.delimiter
+        text = codecs.getwriter(encoding)(stream, "replace")
         # the csv module would not quote a lone \r, and could not read it then
-        writer = csv.writer(
-            text, delimiter=_DELIMITERS[ending], quoting=csv.QUOTE_ALL, lineterminator="\n"
-        )
+        writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
         to_cell = _escaped_cell if escape_formulas else _cell
         writer.writerow(map(to_cell, names))
         writer.writerows([to_cell(row.get(name)) for name in names] for row in all_rows)
+
+
+def _encode_workbook(path: Path, rows: Sequence[Sequence[object]]) -> bytes:
+    """Return an Excel workbook of one sheet, in which all text is text and not a formula."""
+    openpyxl: Any = catalogue.import_extra("openpyxl", f"to write {path}")
+    writing: Any = catalogue.import_extra("openpyxl.cell", f"to write {path}")
+    if len(rows) > MAX_ROWS:
+        problem = f"{path}: {len(rows):,} rows are more than the {MAX_ROWS:,} of Excel"
+        raise InputError(problem, hint="write a .csv or .parquet file")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    for row in rows:
+        cells = []
+        for value in row:
+            is_text = not isinstance(value, bool | int | float | None) or _is_too_large(value)
+            text = _UNPRINTABLE.sub("?", str(value)) if is_text else value
+            cell = writing.WriteOnlyCell(sheet, value=text)
+            if is_text:
+                cell.data_type = "s"  # openpyxl would take "=1" for a formula
+            cells.append(cell)
+        sheet.append(cells)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def _is_too_large(value: object) -> bool:
+    """Return True for numbers that a workbook cannot hold exactly."""
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    return not is_finite or (isinstance(value, int) and abs(value) > 2**53)
 
 
 def json_line(row: dict[str, Any]) -> bytes:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from wordclass.arrays import Floats
 from wordclass.batch.evaluation import Evaluation, evaluate_block
-from wordclass.batch.predictions import merge_prediction, predict_rows
-from wordclass.batch.row_files import open_row_writer
+from wordclass.batch.predictions import RowMaker, predict_rows
+from wordclass.batch.row_files import SPREADSHEET_ENDINGS, open_row_writer
+from wordclass.corpus.cells import detect_dialect
 from wordclass.corpus.documents import Label, LabelledCorpus, Record
 from wordclass.corpus.labels import encode_labels
 from wordclass.corpus.selection import ReadSummary
@@ -24,6 +25,7 @@ from wordclass.engines.engine import Job
 from wordclass.engines.tasks import Engine, tree_sum
 from wordclass.errors import InputError
 from wordclass.storage import files as storage
+from wordclass.storage.files import uncompressed_name
 from wordclass.storage.state import digest
 
 _FILE_PREFIX = "part-"
@@ -153,14 +155,22 @@ class ShardPredictor:
             return PredictionSummary(n_reused=1, files=[path.name])
         reading = ReadSummary()
         n_docs = 0
-        with open_row_writer(path, escape_formulas=self.escape_formulas) as write:
+        make_row = RowMaker(
+            self.model,
+            is_flat=uncompressed_name(path).endswith(SPREADSHEET_ENDINGS),
+            is_ranked=bool(self.options.get("proba")) or self.options.get("k") is not None,
+        )
+        dialect = None
+        if isinstance(item, Shard) and item.format in ("csv", "tsv"):
+            dialect = detect_dialect(item.path, self.corpus.options)
+        with open_row_writer(path, escape_formulas=self.escape_formulas, dialect=dialect) as write:
             for block in self.corpus.records(number, item, reading, texts_only=True):
                 records = _select_held_out(block, self.holdout)
                 texts = [record.text for record in records]
                 predictions = predict_rows(self.model, texts, **self.options)
                 write(
                     [
-                        merge_prediction(record.row, prediction)
+                        make_row(record.row, prediction)
                         for record, prediction in zip(records, predictions, strict=True)
                     ]
                 )
@@ -173,6 +183,7 @@ class ShardPredictor:
             *(asdict(self.corpus.options), asdict(self.corpus.selection), self.options),
             None if self.holdout is None else asdict(self.holdout),
             *(["formulas escaped"] if self.escape_formulas else []),
+            *(["flat columns"] if self.ending.startswith(SPREADSHEET_ENDINGS) else []),
         ]
         return digest(json.dumps(dependencies, default=str).encode())[:16]
 

@@ -16,6 +16,7 @@ from wordclass.errors import InputError
 from wordclass.storage.files import COMPRESSIONS, Address, path_exists, size_of
 
 if TYPE_CHECKING:
+    from wordclass.corpus.cells import Dialect
     from wordclass.corpus.columns import ColumnGuess
     from wordclass.corpus.shards import ShardedCorpus
 
@@ -205,6 +206,18 @@ class Texts:
         from wordclass.corpus.shards import is_folder_of_shards
 
         return is_folder_of_shards(path)
+
+    def dialect(self, encoding: str, model: Any) -> "Dialect | None":  # noqa: ANN401
+        """Return delimiter, encoding and mark of the corpus if it is one CSV or TSV file."""
+        from wordclass.corpus.cells import detect_dialect
+        from wordclass.corpus.file_formats import format_of
+
+        if self._is_in_parts() or not self._path.is_file():
+            return None
+        options = self._options(encoding, model)
+        if (options.format or format_of(self._path)) not in ("csv", "tsv"):
+            return None
+        return detect_dialect(self._path, options)
 
     def records(self, reader: CorpusReader) -> Iterator[list[Record]]:
         """Give texts with all their columns, labelled or not, block by block.

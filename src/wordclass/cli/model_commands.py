@@ -21,7 +21,7 @@ from wordclass.corpus.documents import Label, Record
 from wordclass.corpus.lines import iterate_line_blocks
 from wordclass.corpus.selection import ReadOptions, ReadSummary
 from wordclass.errors import InputError
-from wordclass.storage.files import COMPRESSIONS
+from wordclass.storage.files import COMPRESSIONS, uncompressed_name
 from wordclass.tables import escape_control_characters, join_lines
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def evaluate(
     holdout: Annotated[bool, "Only what training with --holdout kept aside."] = False,
     confusion: Annotated[Path | None, "Draw which classes are taken for which: FILE.png."] = None,
     errors: Annotated[
-        Path | None, "Write what was wrong, and why: a .csv, .jsonl, .parquet."
+        Path | None, "Write what was wrong, and why: a .csv, .xlsx, .jsonl, .parquet."
     ] = None,
     escape_formulas: EscapeFormulas = False,
     encoder: Encoder = None,
@@ -161,7 +161,7 @@ def predict(
     corpus: Texts,
     in_parts: InParts,
     output: Annotated[
-        Path | None, "--output", "-o", "A .csv, .tsv, .jsonl or .parquet file; else printed."
+        Path | None, "--output", "-o", "A .csv, .tsv, .xlsx, .jsonl or .parquet file; else printed."
     ] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Scores of so many classes, best first.")
@@ -186,8 +186,8 @@ def predict(
     OUTPUT is a folder with one file per part of the corpus; the same command, run again, makes
     those that are missing, and those whose part, model or options changed.
     """
-    from wordclass.batch.predictions import merge_prediction, predict_rows
-    from wordclass.batch.row_files import check_output, open_row_writer
+    from wordclass.batch.predictions import RowMaker, predict_rows
+    from wordclass.batch.row_files import SPREADSHEET_ENDINGS, check_output, open_row_writer
 
     if in_parts.engine:
         if adjust_priors:
@@ -217,8 +217,14 @@ def predict(
     writer = (
         nullcontext(show)
         if output is None
-        else open_row_writer(output, escape_formulas=escape_formulas)
+        else open_row_writer(
+            output,
+            escape_formulas=escape_formulas,
+            dialect=corpus.dialect(settings.encoding, loaded),
+        )
     )
+    is_flat = output is not None and uncompressed_name(output).lower().endswith(SPREADSHEET_ENDINGS)
+    make_row = RowMaker(loaded, is_flat=is_flat, is_ranked=proba or k is not None)
     seen, shift, scores = ReadSummary(), None, None
     blocks = _blocks(settings, corpus, in_parts, aside, loaded, seen)
     if adjust_priors:
@@ -232,9 +238,7 @@ def predict(
             found = predict_rows(
                 loaded, texts, k, proba=proba, threshold=threshold, shift=shift, scores=own
             )
-            write(
-                [merge_prediction(each.row, one) for each, one in zip(records, found, strict=True)]
-            )
+            write([make_row(each.row, one) for each, one in zip(records, found, strict=True)])
             n_docs += len(texts)
     tell_skipped(settings, seen)
     if output is not None:

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from wordclass.corpus import records
 from wordclass.corpus.documents import Record
@@ -27,6 +27,25 @@ _PROBLEMS = {  # messages of the csv module, and clearer ones
     "unexpected end of data": "a quote is opened and never closed",
     "new-line character seen": "a carriage return in a cell that is not quoted",
 }
+
+
+class Dialect(NamedTuple):
+    """Delimiter, encoding and byte order mark of a CSV or TSV file."""
+
+    delimiter: str
+    encoding: str
+    has_mark: bool
+
+
+def detect_dialect(path: File, options: ReadOptions) -> Dialect:
+    """Return the dialect of a CSV or TSV file."""
+    with open_for_reading(path) as stream:
+        has_mark = stream.read(3) == b"\xef\xbb\xbf"
+    delimiter = "\t" if options.delimiter in ("tab", "\\t") else options.delimiter
+    if delimiter is None:
+        lines = [*islice(decode_lines(path, options.encoding), _SNIFFED_LINES)]
+        delimiter = detect_delimiter(lines, _quote_character(options))
+    return Dialect(delimiter, options.encoding, has_mark)
 
 
 def read(
