@@ -325,3 +325,55 @@ def test_settings_of_fasttext_on_reuters_are_the_best_by_validation(variant):
     options = plans.preset("reuters21578", "fasttext", variant)
     lr, epochs = FASTTEXT_DEFAULTS[variant]
     assert (options.get("lr", lr), options.get("epochs", epochs)) == (best["lr"], best["epochs"])
+
+
+@pytest.mark.parametrize("name", ["correlations", "learning_curves", "vectors", "dropout"])
+def test_figures_of_the_paper_have_its_fixed_sizes_and_supervised_dropout(name):
+    fixed = {"cnn": ("channels", 250), "lstm": ("hidden", 512), "attention": ("hidden", 512)}
+    shared = {run.identity for run in Plan.read("f1").runs()}  # smaller networks for two cores
+    on_two_cores = SIX[:2] if name in ("dropout", "learning_curves") else []
+    runs = [run for run in Plan.read(name).runs() if run.learner in fixed]
+    checked = [run for run in runs if run.dataset not in on_two_cores]
+    assert checked
+    for run in checked:
+        option, size = fixed[run.learner]
+        assert run.identity not in shared
+        assert run.options[option] == size
+        if run.variant == "vectors+wce" and name != "dropout":
+            assert run.options["supervised_dropout"] == 0.5
+
+
+def test_every_experiment_of_the_audit_has_runs():
+    def has(name, learner, *variants, **options):
+        return all(
+            any(
+                (run.learner, run.variant) == (learner, variant)
+                and options.items() <= run.options.items()
+                for run in Plan.read(name).runs()
+            )
+            for variant in variants
+        )
+
+    assert has("correlations", "svm", "vectors+wce", correlation="fisher")
+    assert has("f1", "leam", "vectors", "vectors+wce")
+    assert has("cross_fitting", "cnn", "vectors+wce", supervised_dropout=0.0)
+    assert has("network_search", "cnn", "vectors", "vectors+wce")
+    assert has("unseen_terms", "fasttext", "vectors+wce-trainable", unseen="network")
+    assert has("word_class_features", "linear", "default", block_weight=0.0)
+    for learner, variants in [
+        ("svm", ["tfidf", "vectors", "vectors+wce"]),
+        ("linear", ["default"]),
+    ]:
+        assert has("training_sizes", learner, *variants)
+    sizes = {run.dataset for run in Plan.read("training_sizes").runs()}
+    assert {f"newsgroups20@{n}" for n in (5, 15, 50, 150)} | {"newsgroups20"} <= sizes
+    vectors = {run.vectors for run in Plan.read("ablations").runs()}
+    assert {"glove.6B.100d+wce_without_z_scores", "glove.6B.100d+wce_without_l1"} <= vectors
+    many = {run.dataset for run in Plan.read("large_codeframes").runs() if run.learner == "cnn"}
+    assert many == {"eurlex_triples_eurovoc_1504", "arxiv_abstracts_120k", "arxiv_categories"}
+    assert len({run.seed for run in Plan.read("f1").runs({"learner": ["fasttext"]})}) == 10
+
+
+def test_results_stay_small():
+    size = sum(path.stat().st_size for path in (ROOT / "results").rglob("*") if path.is_file())
+    assert size < 60e6

@@ -48,6 +48,13 @@ def test_both_pages_state_the_same_best_scores():
         assert line.split(" | ")[3].startswith(f"{score} ")
 
 
+def test_scores_of_linear_stand_beside_the_choice_that_followed_test_scores():
+    extensions = (ROOT / "docs" / "beyond.md").read_text(encoding="utf-8")
+    section = extensions.partition("## Word-class features of `linear`")[2].partition("## ")[0]
+    assert "One choice of `linear` followed test scores" in section
+    assert "| banking77 | 0 |" in section
+
+
 def test_deviations_and_looks_at_test_data_share_one_box():
     box = PAGE.read_text(encoding="utf-8").partition("## Deviations and looks at test data\n\n")[2]
     box = box.partition("\n\n")[0]

@@ -453,6 +453,12 @@ def select_paper_cells(plan_tables: Sequence[Table]) -> list[Table]:
     ]
 
 
+def linear_note() -> str:
+    """Return the note on scores of `linear`: which of its choices followed test scores."""
+    note: str = _texts()["linear_note"]
+    return note
+
+
 def figure_names() -> list[str]:
     """Return the names of the figures that the page shows."""
     return list(_texts()["figures"])

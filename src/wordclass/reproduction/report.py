@@ -232,7 +232,7 @@ def _extensions_page(results: Results, folder: Path, log: Log, replicating: Coll
     weights = _word_class_weights(page_format, results)
     sections = [
         ("Best scores", [_summary(page_format, results)]),
-        ("Word-class features of `linear`", [weights]),
+        ("Word-class features of `linear`", [replication.linear_note(), weights]),
         *_chapters(page_format, results, folder, log, without=replication.PAPER_PLANS)[1],
         *_other_runs(page_format, results),
         ("Unfinished runs", list(_unfinished(page_format, results, replicating))),
