@@ -196,7 +196,10 @@ class _Content:
             ),
             (f"{style.record}: {style.escape(RECORDED)}", any(map(self._is_shown_record, cells))),
             (style.escape(_PUBLISHED_NOTE), any(cell.published for cell in cells)),
-            (style.escape(_DIFFERENCE_NOTE), kind == "difference"),
+            (
+                style.escape(_DIFFERENCE_NOTE),
+                kind == "difference" and any(cell.p is not None for cell in cells),
+            ),
         ]
         return [note for note, occurs in marks if occurs]
 
