@@ -351,7 +351,7 @@ class Page:
             heads += [f"{_DATASETS[dataset]}: paper", "here, its protocol", "here, clean"]
         legend = (
             "±: standard deviation over n seeds; one seed without it. SVM and fastText have the "
-            "paper's protocol only, and LSTM and ATTN were run in the clean one only."
+            "paper's protocol only, and the plans have LSTM and ATTN in the clean one only."
         )
         return [legend, "", *markdown_table(heads, rows)]
 
