@@ -67,8 +67,9 @@ bench: setup
 results: setup
 	$(BIN)/wordclass experiment report results --to docs --format markdown
 
+# the site, without network: site/index.html
 docs: setup
-	$(BIN)/pdoc --docformat numpy --output-directory site wordclass '!wordclass.cli'
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs site
 
 clean:
-	rm -rf $(VENV) build dist site demo-report .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site docs/reference/generated demo-report .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

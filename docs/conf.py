@@ -11,7 +11,7 @@ from generated_pages import write_api_pages, write_command_pages
 
 project = "wordclass"
 html_title = "wordclass"
-copyright = "the wordclass developers"  # noqa: A001 - the name that Sphinx reads
+copyright = "the wordclass developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 html_theme = "furo"
 html_show_sphinx = False

@@ -41,7 +41,8 @@ EXTRA_MODULES = ["torch", "dask", "spark"]
 def write_api_pages(folder: Path) -> None:
     """Write one page per section of the Python reference."""
     covered = {name for names in SECTIONS.values() for name in names}
-    if missing := set(wc.__all__) - covered:
+    public = {name for name in wc.__all__ if not name.endswith("Classifier")}
+    if missing := public - covered:
         raise ValueError(f"public names without a section: {sorted(missing)}")
     for title, names in SECTIONS.items():
         targets = [f"wordclass.{name}" for name in names]
@@ -158,7 +159,9 @@ def command_lines(title: str, command: Any) -> Iterator[str]:  # noqa: ANN401
             yield ""
             yield "| name | meaning |"
             yield "|---|---|"
-            yield from (f"| `{cell(names)}` | {cell(text)} |" for names, text in filter(None, records))
+            yield from (
+                f"| `{cell(names)}` | {cell(text)} |" for names, text in filter(None, records)
+            )
     if command.epilog:
         yield ""
         yield "## Examples"

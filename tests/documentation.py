@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from wordclass.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -31,20 +33,28 @@ class Block:
     language: str
     content: str
     line: int
+    follows_directly: bool  # nothing but a blank line is between it and the block before
 
 
 def read_blocks(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
+    end = 0
     for match in FENCE.finditer(text):
         language, content = match.groups()
-        yield Block(language.strip(), content, text.count("\n", 0, match.start()) + 1)
+        yield Block(
+            language=language.partition(" ")[0],
+            content=content,
+            line=text.count("\n", 0, match.start()) + 1,
+            follows_directly=not text[end : match.start()].strip(),
+        )
+        end = match.end()
 
 
 def run_page(page: Path, replacements: dict[str, str]) -> None:
     """Run the blocks of a page in the current folder and check what they print.
 
-    A `text` block directly after a `python` or `bash` block is what that block prints; `...` stands
-    for anything.
+    A `text` block with nothing between it and a `python` or `bash` block is what that block prints;
+    `...` stands for anything.
     """
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed: str | None = None
@@ -56,9 +66,8 @@ def run_page(page: Path, replacements: dict[str, str]) -> None:
                 content = content.replace(shown, actual)
             run = run_python if block.language == "python" else run_bash
             printed = run(content, place, namespace)
-        elif block.language == "text" and printed is not None:
+        elif block.language == "text" and printed is not None and block.follows_directly:
             check_output(block.content, printed, place)
-            printed = None
 
 
 def check_output(expected: str, printed: str, place: str) -> None:
@@ -90,15 +99,17 @@ def is_plain_command(line: str) -> bool:
 
 def run_command(words: list[str], place: str) -> str:
     """Run a command in this process, which saves the time to start another one."""
-    stream, errors = io.StringIO(), io.StringIO()
-    arguments, sys.argv = sys.argv, words
-    try:
-        with redirect_stdout(stream), redirect_stderr(errors):
-            main.main()
-    except SystemExit as end:
-        assert not end.code, f"{place}: {shlex.join(words)}\n{errors.getvalue()}"
-    finally:
-        sys.argv = arguments
+    stream = io.StringIO()
+    errors = io.StringIO()
+    status: Any = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", words)
+        try:
+            with redirect_stdout(stream), redirect_stderr(errors):
+                main.main()
+        except SystemExit as end:
+            status = end.code
+    assert not status, f"{place}: {shlex.join(words)}\n{errors.getvalue()}"
     return stream.getvalue()
 
 
