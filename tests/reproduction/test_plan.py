@@ -18,7 +18,7 @@ NAMES = [
     "ablations", "binary", "class_frequency", "correlations", "cross_fitting", "datasets",
     "dropout", "embedding_times", "encoders", "f1", "fasttext_settings", "large_codeframes",
     "learning_curves", "network_search", "prior_shift", "rivals", "run_times", "several_tasks",
-    "shrinkage", "smoke", "text_lengths", "training_sizes", "unseen_terms", "vectors",
+    "shrinkage", "smoke", "text_lengths", "training_sizes", "unlabelled", "unseen_terms", "vectors",
     "visualization", "word_class_features",
 ]  # fmt: skip
 SIX = ["newsgroups20", "reuters21578", "ohsumed", "rcv1", "jrc_acquis", "wipo_gamma"]

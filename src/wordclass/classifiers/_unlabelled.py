@@ -38,7 +38,6 @@ _MAX_FRACTIONAL_LABELS = 4  # of a single-label text
 _QUANTILES = (0.125, 0.375, 0.625, 0.875)  # a multilabel text has the classes above each of them
 _MAX_GRAPH_DOCS = 20_000  # the time of a graph grows with their square
 _MIN_FAMILIARITY = 0.05  # a text with fewer known words is left out
-_FEW_DOCS_PER_CLASS = 16  # too few to hold some out
 _TOLERATED_DOCS = 6  # held-out documents that decide by chance: their share is tolerated
 _N_JUDGING_FOLDS = 3
 _MAX_JUDGING_DOCS = 3_000
@@ -50,6 +49,7 @@ class Learner(Protocol):
 
     n_jobs: int | None
     seed: int
+    few_docs_per_class: int  # up to so many, none are held out: the last method is taken
 
     def make_teacher(self) -> Self:
         """Return an unfitted copy with the chosen settings, which learns from labels alone."""
@@ -344,7 +344,7 @@ class SelfTraining:
     @property
     def _can_judge(self) -> bool:
         n_docs, n_classes = self.documents.labels.Y.shape
-        return bool(self.pool.texts) and n_docs > _FEW_DOCS_PER_CLASS * n_classes
+        return bool(self.pool.texts) and n_docs > self.learner.few_docs_per_class * n_classes
 
     def _judge(self) -> dict[str, float]:
         """Return the gain of each method on documents held out from teacher and student."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -249,6 +249,9 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         if self.thresholds_ is not None:
             self.thresholds_ = without_absent_classes(self.thresholds_, shares)
         self.training_ = TrainingData(np.zeros(0, np.uint64), shares)
+
+    # with so few labelled texts per class, none are held out to choose how to learn from others
+    few_docs_per_class: ClassVar[int] = 16
 
     def make_teacher(self) -> Self:
         """Return an unfitted copy with the settings that this classifier chose."""

@@ -139,6 +139,8 @@ class NearestClassifier(TextClassifier):
 
     # --- unlabelled texts ---------------------------------------------------------------------
 
+    few_docs_per_class = 4
+
     def make_student(self) -> "NearestClassifier":
         """Return an unfitted copy, which can learn from fractional labels."""
         return self.make_teacher()

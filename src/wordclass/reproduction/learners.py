@@ -33,6 +33,7 @@ def train(
     vectors: Mapping[str, Any],
     usage: Usage,
     checkpoint: Path,
+    unlabelled: Sequence[str] | None = None,
 ) -> tuple[dict[str, Any], Sparse, Sparse]:
     """Train and test a classifier.
 
@@ -51,6 +52,8 @@ def train(
         Measures the steps "encode", "select", "fit" and "predict".
     checkpoint : Path
         The file from which the training of a network resumes.
+    unlabelled : list of str, optional
+        More texts to learn from, without labels.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def train(
         classes = [*encode_labels(dataset.train.labels).codeframe.classes]
     else:
         labels, result_fields, classes = _train_classifier(
-            run, options, dataset, vectors, usage, checkpoint
+            run, options, dataset, vectors, usage, checkpoint, unlabelled
         )
     truth, predicted, codeframe, n_dropped = align_labels(dataset.test.labels, labels, classes)
     evaluation = score(truth, predicted, codeframe, n_dropped)
@@ -96,6 +99,7 @@ def _train_classifier(
     vectors: Mapping[str, Any],
     usage: Usage,
     checkpoint: Path,
+    unlabelled: Sequence[str] | None,
 ) -> tuple[Any, dict[str, Any], list[Any]]:
     """Train a classifier and return test labels, result fields and classes."""
     texts = dataset.train.texts
@@ -114,7 +118,8 @@ def _train_classifier(
         model.set_params(**settings)
     with usage.step("fit"):
         watch.cpu_start = cpu_seconds()
-        model.fit(texts, labels)
+        more = {} if unlabelled is None else {"unlabelled": unlabelled}
+        model.fit(texts, labels, **more)
         cpu_after_epochs = cpu_seconds() - watch.cpu_start
     if run.learner in NETWORKS:  # with the epochs before an interruption, without the watching
         cpu_of_epochs = sum(epoch["cpu_seconds"] for epoch in model.history_)
@@ -122,6 +127,8 @@ def _train_classifier(
     with usage.step("predict"):
         predicted = model.predict(dataset.test.texts)
     history = getattr(model, "history_", None)
+    if unlabelled is not None:
+        settings = {**settings, "unlabelled": model.unlabelled_["method"]}
     result_fields = {
         "validation": _validation_scores(model),
         "history": None if history is None else [_rename_scores(epoch) for epoch in history],

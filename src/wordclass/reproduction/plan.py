@@ -22,6 +22,7 @@ _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 PEER = "peer"
+UNLABELLED = "unlabelled"  # learns from the documents that were not drawn, too, without labels
 MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map", "prior_shift")
 
 # options of the network for each variant; "classes" is the number of classes, at most 300
@@ -60,8 +61,9 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "words": {"probabilities": False, "characters": None},
         "vectors": {"probabilities": False},
         "fixed": _FIXED_SETTINGS,
+        UNLABELLED: {},
     },
-    "nearest": {"default": {"probabilities": False}},
+    "nearest": {"default": {"probabilities": False}, UNLABELLED: {}},
     **dict.fromkeys(NETWORKS, _NETWORK_VARIANTS),
     **{name: {"default": {}} for name in MEASUREMENTS},
     PEER: {name: {} for name in peers.NAMES},

@@ -24,7 +24,7 @@ from wordclass.errors import InputError, StorageError, WordClassError
 from wordclass.reproduction import sources
 from wordclass.reproduction.learners import train
 from wordclass.reproduction.measurements import MEASURE
-from wordclass.reproduction.plan import EMBEDDING_OPTIONS, PEER
+from wordclass.reproduction.plan import EMBEDDING_OPTIONS, PEER, UNLABELLED
 from wordclass.reproduction.rivals.plan_options import RIVAL_OPTIONS
 from wordclass.reproduction.runs import Results, Run, RunResult
 from wordclass.reproduction.usage import Usage
@@ -202,8 +202,17 @@ def execute(run: Run, results: Results, plan: str = "") -> RunResult:
         else:
             options = _choose_options(run, results)
             checkpoint = results.checkpoint(key)
+            unlabelled = None
+            if run.variant == UNLABELLED:
+                unlabelled = sources.undrawn_texts(complete, dataset)
             measured, predicted, truth = train(
-                run, options, dataset, extra_options, usage, checkpoint
+                run=run,
+                options=options,
+                dataset=dataset,
+                vectors=extra_options,
+                usage=usage,
+                checkpoint=checkpoint,
+                unlabelled=unlabelled,
             )
             results.save_decisions(key, predicted, truth, fingerprint)
     run_fields = {**vars(run), "options": dict(run.options)}

@@ -194,6 +194,12 @@ def _select_classes(dataset: Dataset, classes: list[str]) -> Dataset:
     return Dataset(dataset.name, train, test, [*classes])
 
 
+def undrawn_texts(complete: Dataset, drawn: Dataset) -> list[str]:
+    """Return the training texts that were not drawn, without their labels."""
+    texts = set(drawn.train.texts)
+    return [text for text in complete.train.texts if text not in texts]
+
+
 def draw_documents(dataset: Dataset, name: str, seed: int) -> Dataset:
     """Draw the number of training documents per class that the name of a run's data set gives.
 
