@@ -306,3 +306,11 @@ def test_ratios_do_not_share_an_axis_with_scores(tmp_path):
     (figure,) = dict(figures_of(plan, results, make(plan, results))).values()
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["as it is: macro F1"]
+
+
+def test_pretrained_and_word_class_vectors_have_one_color_however_they_are_combined():
+    rows = [("svm", "vectors+wce", ""), ("svm", "vectors", "vectors=glove.6B.100d+wce_without_l1")]
+    cells = {(row, "d"): Cell(Summary(0.5, None, 1)) for row in rows}
+    heads = ("learner", "variant", "settings")
+    figure = draw_dots(Table("Macro F1", "share", heads, ("d",), cells))
+    assert len({line.get_color() for line in figure.axes[0].get_lines()}) == 1

@@ -141,7 +141,9 @@ def finish(figure: Figure, title: str, handles: Sequence[Line2D]) -> Figure:
 
 
 def row_color(row: Row) -> str:
-    """Return the color of a row, which means the vectors of its variant."""
+    """Return the color of a row, which means the vectors of its variant and settings."""
+    if "+wce" in row[-1]:  # pretrained and word-class vectors in one set of vectors
+        return COLORS["vectors+wce"]
     return COLORS.get(row[1] if len(row) > 1 else "", OTHER_COLOR)
 
 

@@ -382,7 +382,8 @@ def _dot_legend(table: Table) -> list[Line2D]:
         cell.measured.deviation is not None for cell in table.cells.values() if cell.measured
     )
     label = "here, ± deviation over seeds" if has_deviation else "here, one run"
-    handles = [Line2D([], [], marker="o", ls="-", color=OTHER_COLOR, label=label, ms=4)]
+    line = "-" if has_deviation else "none"
+    handles = [Line2D([], [], marker="o", ls=line, color=OTHER_COLOR, label=label, ms=4)]
     if any(cell.published for cell in table.cells.values() if cell.measured):
         handles.append(Line2D([], [], label="the paper", **PUBLISHED))
     colors = dict.fromkeys(map(row_color, table.rows))
