@@ -406,13 +406,22 @@ def test_threads_do_not_change_a_bit(n_threads):
 
 
 WRONG = {
-    "words": (np.array([0, 6] + [0] * 18, np.int32), "index 6 is out of range: there are 6"),
-    "tokens": (np.zeros((20, 5), np.float32), "the tokens have other columns"),
-    "table": (np.zeros((6, 5), np.float32), "the table has other columns"),
-    "ends": (np.array([0, 9, 3, 20, 20, 20]), "ends of rows must not fall"),
-    "bias": (np.zeros(3, np.float32), "one bias per window and channel"),
-    "windows": (np.array([2, 0, 9]), "no wider than 0"),
-    "left_padding": (np.array([0, -1, 0, 0, 0]), "less than 0"),
+    "words": (
+        np.array([0, 6] + [0] * 18, np.int32),
+        "the index 6 is out of range; expected 0 to below 6",
+    ),
+    "tokens": (
+        np.zeros((20, 5), np.float32),
+        "the table of tokens and the windows differ in their columns",
+    ),
+    "table": (
+        np.zeros((6, 5), np.float32),
+        "the table of words and the windows differ in their columns",
+    ),
+    "ends": (np.array([0, 9, 3, 20, 20, 20]), "the ends of rows decrease"),
+    "bias": (np.zeros(3, np.float32), "the number of biases is wrong; expected one per window"),
+    "windows": (np.array([2, 0, 9]), "a window has a width below 1"),
+    "left_padding": (np.array([0, -1, 0, 0, 0]), "a left padding is negative"),
 }
 
 
@@ -425,7 +434,7 @@ def test_the_compiled_part_refuses_what_does_not_fit(name):
 
 def test_ends_cover_all_tokens():
     for last in (19, 21):
-        with pytest.raises(ValueError, match="last row must end with the last entry"):
+        with pytest.raises(ValueError, match="the last row does not end with the last entry"):
             strongest(problem() | {"ends": np.array([0, 5, 5, 6, 17, last])})
 
 

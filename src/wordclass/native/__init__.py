@@ -1,1 +1,1 @@
-"""The compiled extension and its loader."""
+"""The native extension and its loader."""

@@ -1,4 +1,4 @@
-// From the characters of a document to its n-grams of characters.
+// Extracts the n-grams of characters of a document.
 
 #pragma once
 
@@ -13,8 +13,9 @@ namespace engine {
 constexpr size_t MAX_CACHED_WORD_BYTES = 64;  // longer words are rare
 constexpr size_t MAX_CACHED_NGRAMS = size_t{1} << 22;
 
-// The n-grams of characters of a document: of each word, with a space on either side of it. Words
-// recur so often that the n-grams of a word are looked up once, then cached.
+// Passes the n-grams of characters of a document to a function `sink`. They are those of each word
+// with a space on either side. Words recur often, so the n-grams of a word are looked up once and
+// cached.
 template <typename Vocabulary>
 class CharacterNgrams {
 public:
@@ -26,22 +27,22 @@ public:
     template <typename Sink>
     void operator()(const Document& text, Sink& sink) {
         if (text.length >= MAX_TERMS - 1)  // a document has one space more than characters
-            throw std::length_error("a document of 2 GB or more: cut it into smaller ones");
+            throw std::length_error("a document has 2 GB or more; split it into smaller documents");
         const uint8_t* const end = fold(text);
-        for (const uint8_t* place = bytes_.get() + 1;;) {
-            while (place < end && *place == ' ') ++place;
-            if (place >= end) return;
-            const Word word = word_at(place, end);
+        for (const uint8_t* position = bytes_.get() + 1;;) {
+            while (position < end && *position == ' ') ++position;
+            if (position >= end) return;
+            const Word word = word_at(position, end);
             if (word.size == 0) {  // too long for the cache
-                const auto* behind =
-                    static_cast<const uint8_t*>(std::memchr(place, ' ', size_t(end - place) + 1));
-                for_each_ngram(place, behind, sink);
-                place = behind;
+                const auto* word_end = static_cast<const uint8_t*>(
+                    std::memchr(position, ' ', size_t(end - position) + 1));
+                for_each_ngram(position, word_end, sink);
+                position = word_end;
                 continue;
             }
             const Id id = words_.add_word(word);
             if (id + 1 == ends_.size()) {
-                for_each_ngram(place, place + word.size, [&](Id ngram) {
+                for_each_ngram(position, position + word.size, [&](Id ngram) {
                     if (ngram != NO_ID) ngrams_.push_back(ngram);
                 });
                 ends_.push_back(ngrams_.size());
@@ -49,18 +50,18 @@ public:
             for (size_t k = ends_[id]; k < ends_[id + 1]; ++k) sink(ngrams_[k]);
             watch_.add_steps(4 * (ends_[id + 1] - ends_[id]) + 20);
             if (ngrams_.size() > MAX_CACHED_NGRAMS) clear_cache();
-            place += word.size + 1;
+            position += word.size + 1;
         }
     }
 
 private:
-    // Write the text as UTF-8, each white-space character as one space, between two more spaces;
-    // return the position of the last one. Sixteen bytes can be read from any character.
+    // Write the text as UTF-8 between two spaces, with each white-space character replaced by one
+    // space. Return the position of the last space. Sixteen bytes can be read from any character.
     const uint8_t* fold(const Document& text) {
-        const size_t most = (text.is_ascii ? 1 : 4) * text.length + 2 + Word::SHORT;
-        if (n_bytes_ < most) {
-            bytes_.reset(new uint8_t[most + most / 2]);
-            n_bytes_ = most + most / 2;
+        const size_t max_bytes = (text.is_ascii ? 1 : 4) * text.length + 2 + Word::SHORT;
+        if (n_bytes_ < max_bytes) {
+            bytes_.reset(new uint8_t[max_bytes + max_bytes / 2]);
+            n_bytes_ = max_bytes + max_bytes / 2;
         }
         uint8_t* out = bytes_.get();
         *out++ = ' ';
@@ -82,11 +83,11 @@ private:
     }
 
     uint8_t* fold_ascii(const uint8_t* data, size_t n, uint8_t* out) const {
-        const auto spaced = [](uint8_t c) { return c == 0 ? uint8_t(' ') : c; };
+        const auto to_space = [](uint8_t c) { return c == 0 ? uint8_t(' ') : c; };
         if (options_.lowercase)
-            for (size_t i = 0; i < n; ++i) out[i] = spaced(fold_visible_ascii<true>(data[i]));
+            for (size_t i = 0; i < n; ++i) out[i] = to_space(fold_visible_ascii<true>(data[i]));
         else
-            for (size_t i = 0; i < n; ++i) out[i] = spaced(fold_visible_ascii<false>(data[i]));
+            for (size_t i = 0; i < n; ++i) out[i] = to_space(fold_visible_ascii<false>(data[i]));
         return out + n;
     }
 
@@ -102,23 +103,24 @@ private:
         return out;
     }
 
-    // The word that starts here, empty if it is too long for the cache.
-    static Word word_at(const uint8_t* place, const uint8_t* end) {
-        const Run first = Run::to_space(place);
+    // Return the word that starts at a position, or an empty one if it is too long for the cache.
+    static Word word_at(const uint8_t* position, const uint8_t* end) {
+        const Run first = Run::to_space(position);
         if (first.size < 8) return {first.bytes, 0, nullptr, uint32_t(first.size)};
-        const Run second = Run::to_space(place + 8);
+        const Run second = Run::to_space(position + 8);
         if (second.size < 8) return {first.bytes, second.bytes, nullptr, uint32_t(8 + second.size)};
-        const size_t within = std::min(MAX_CACHED_WORD_BYTES + 1, size_t(end - place) + 1);
-        const void* behind = std::memchr(place, ' ', within);
-        if (!behind) return {0, 0, nullptr, 0};
-        return Word::of(reinterpret_cast<const char*>(place),
-                        size_t(static_cast<const uint8_t*>(behind) - place));
+        const size_t within = std::min(MAX_CACHED_WORD_BYTES + 1, size_t(end - position) + 1);
+        const void* word_end = std::memchr(position, ' ', within);
+        if (!word_end) return {0, 0, nullptr, 0};
+        return Word::of(reinterpret_cast<const char*>(position),
+                        size_t(static_cast<const uint8_t*>(word_end) - position));
     }
 
-    // Shortest n-grams first. A padded word that is no longer than an n-gram is passed whole, once.
+    // The shortest n-grams come first. A padded word that is not longer than an n-gram is one
+    // n-gram.
     template <typename Take>
-    void for_each_ngram(const uint8_t* word, const uint8_t* behind, Take&& take) {
-        const uint8_t *const first = word - 1, *const last = behind + 1;
+    void for_each_ngram(const uint8_t* word, const uint8_t* word_end, Take&& take) {
+        const uint8_t *const first = word - 1, *const last = word_end + 1;
         bool is_whole = false;
         for (size_t n = options_.shortest; n <= options_.longest && !is_whole; ++n) {
             const uint8_t *start = first, *end = first;
@@ -164,7 +166,7 @@ private:
         ends_.assign(1, 0);
     }
 
-    static constexpr size_t LOOKUPS_PER_BATCH = 128;  // n-grams that are looked up at a time
+    static constexpr size_t LOOKUPS_PER_BATCH = 128;
 
     Vocabulary& vocabulary_;
     const Options& options_;

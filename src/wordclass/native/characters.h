@@ -1,4 +1,4 @@
-// Which characters belong to a word, which are visible, and their lower case.
+// Tables of word characters and visible characters, with their lower case.
 
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace engine {
 
-// The lower case of an ASCII character that is part of a word, or itself; 0 for all others. Written
-// without a table or a branch, so that compilers do it for many characters at once.
+// Return an ASCII word character, in lower case if `lowercase` is set, and 0 for all other
+// characters. There is no table and no branch, so that compilers can vectorize it.
 template <bool lowercase>
 uint8_t fold_word_ascii(uint8_t c) {
     const uint8_t lower = c | 0x20;
@@ -17,7 +17,7 @@ uint8_t fold_word_ascii(uint8_t c) {
     return uint8_t((is_letter ? letter : 0) | (is_other ? c : 0));
 }
 
-// The same for visible characters: all but white space and U+0000.
+// The same for visible characters, which are all except white space and U+0000.
 template <bool lowercase>
 uint8_t fold_visible_ascii(uint8_t c) {
     const bool is_white = c == 0 || uint8_t(c - 9) < 5 || uint8_t(c - 28) < 5;
@@ -25,9 +25,9 @@ uint8_t fold_visible_ascii(uint8_t c) {
     return uint8_t(is_white ? 0 : lowercase && is_upper ? c | 0x20 : c);
 }
 
-// Lower case of the characters that count, as the running Python defines it. Entry c is the lower
-// case of c, or 0 if c does not count (U+0000 never does). ASCII is built in; Python supplies the
-// other characters when they are first needed.
+// Maps the characters of a kind to their lower case, as the running Python defines it. Entry c is
+// the lower case of c, or 0 if c is not of this kind (U+0000 never is). ASCII is built in. Python
+// supplies the other characters when they are first needed.
 class FoldingTable {
 public:
     explicit FoldingTable(uint8_t (*ascii)(uint8_t)) : folded_(0x110000, 0) {
@@ -37,7 +37,7 @@ public:
     void learn(uint32_t first, const uint32_t* folded, size_t n) {
         check(first + n <= folded_.size() &&
                   std::all_of(folded, folded + n, [&](uint32_t c) { return c < folded_.size(); }),
-              "no such characters");
+              "a character code is out of range; expected codes below 0x110000");
         std::copy(folded, folded + n, folded_.begin() + first);
     }
 
@@ -47,13 +47,13 @@ private:
     std::vector<uint32_t> folded_;
 };
 
-// The characters that can be part of a word.
+// Characters that can be part of a word.
 inline FoldingTable& word_characters() {
     static FoldingTable table(fold_word_ascii<true>);
     return table;
 }
 
-// The characters that are not white space.
+// Characters that are not white space.
 inline FoldingTable& visible_characters() {
     static FoldingTable table(fold_visible_ascii<true>);
     return table;

@@ -1,4 +1,4 @@
-// The sums over documents that word-class embeddings are computed from.
+// Sums over documents, from which word-class embeddings are computed.
 
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace engine {
 
-// Sums per term, in the order of the documents: documents, weights and squared weights, and on
-// request weights or documents per class.
+// Sums per term, added in the order of the documents: numbers of documents, weights and squared
+// weights, and on request weights or numbers of documents per class.
 class ClassSums {
 public:
     ClassSums(size_t n_terms, size_t n_classes, bool of_weights, bool of_documents)
@@ -16,7 +16,7 @@ public:
           of_weights_(of_weights),
           of_documents_(of_documents) {
         if (n_terms > MAX_TERMS || (n_classes != 0 && n_terms > MAX_TERMS / n_classes))
-            throw nb::value_error("too many terms and classes for a dense table");
+            throw nb::value_error("too many terms and classes for a dense table; raise min_docs");
         totals_.resize(n_terms);
         joint_weight_.resize(of_weights ? n_terms * n_classes : 0, 0.0);
         joint_docs_.resize(of_documents ? n_terms * n_classes : 0, 0.0);
@@ -25,9 +25,9 @@ public:
     void add(const int32_t* columns, const double* weights, size_t n, const int32_t* labels,
              size_t n_labels, Watch& watch) {
         watch.add_steps(4 * n * (n_labels + 1));
-        for (size_t place = 0; place < n; ++place) {
-            const auto term = size_t(columns[place]);
-            const double weight = weights[place];
+        for (size_t entry = 0; entry < n; ++entry) {
+            const auto term = size_t(columns[entry]);
+            const double weight = weights[entry];
             totals_[term].docs += 1;
             totals_[term].weights += weight;
             totals_[term].squares += weight * weight;
@@ -39,8 +39,8 @@ public:
         }
     }
 
-    // (documents, weights, squares, weights by class, documents by class); the last two as CSR
-    // (values, columns, ends), or None
+    // Return (documents, weights, squares, weights by class, documents by class). The last two are
+    // CSR matrices (values, columns, ends), or None.
     nb::tuple to_numpy() {
         Output<double> docs(n_terms_), weights(n_terms_), squares(n_terms_);
         for (size_t term = 0; term < n_terms_; ++term) {
@@ -60,18 +60,18 @@ private:
         Csr<double> matrix{Output<double>(n_values), Output<int32_t>(n_values),
                            Output<int64_t>(n_terms_ + 1)};
         Watch watch;
-        size_t place = 0;
+        size_t entry = 0;
         for (size_t term = 0; term < n_terms_; ++term) {
             watch.add_steps(n_classes_);
-            matrix.ends.data()[term] = int64_t(place);
+            matrix.ends.data()[term] = int64_t(entry);
             for (size_t label = 0; label < n_classes_; ++label) {
                 const double cell = cells[term * n_classes_ + label];
                 if (cell == 0) continue;
-                matrix.values.data()[place] = cell;
-                matrix.columns.data()[place++] = int32_t(label);
+                matrix.values.data()[entry] = cell;
+                matrix.columns.data()[entry++] = int32_t(label);
             }
         }
-        matrix.ends.data()[n_terms_] = int64_t(place);
+        matrix.ends.data()[n_terms_] = int64_t(entry);
         return matrix.to_numpy();
     }
 

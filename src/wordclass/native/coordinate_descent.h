@@ -1,4 +1,4 @@
-// The problem of one class, solved by dual coordinate descent.
+// Dual coordinate descent for the problem of one class.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace solver {
 
-// A generator that draws the same order on every machine.
+// Random numbers that are equal on every machine.
 struct XorShift {
     uint64_t state;
     uint32_t below(uint32_t n) {
@@ -23,38 +23,38 @@ struct XorShift {
 struct StoppingRule {
     double tolerance;
     int max_passes;
-    double gap;  // a smaller relative duality gap counts as solved, too
+    double gap;  // a problem with a smaller relative duality gap is solved as well
 };
 
 constexpr size_t MIN_DOCS_FOR_WORKING_SETS = 2000;
 constexpr double MAX_RELATIVE_GAP = 2e-4;
 constexpr size_t MAX_DOCS = size_t{1} << 31;
-constexpr int FINAL_PASSES = 20;                // before giving up, over shrunk candidates, too
+constexpr int FINAL_PASSES = 20;                // the last passes visit shrunk candidates again
 constexpr double MIN_STEP_OF_TOLERANCE = 0.25;  // candidates with a smaller gradient do not move
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-// A document that a class learns from.
+// A training document of a class.
 struct Candidate {
-    double dual;  // 0, or the factor of the document in the weights
+    double dual;  // the factor of the document in the weights
     double sign;
-    double cost;  // of an error, above 0
+    double cost;  // of an error; positive
     double squared_length;
     double softness;  // 1 / (2 C cost), for the current C
-    float own;
+    float own;        // the value of the feature that only this class has
     int32_t doc;
-    uint32_t place;  // index among the rows
+    uint32_t row;  // index among the rows of the task
 };
 
-// The result of some passes over candidates.
+// The result of several passes over candidates.
 struct Descent {
     int n_passes = 0;
-    bool is_solved = false;    // the spread of gradients is within the tolerance, or the gap is
-    bool covered_all = false;  // ... and no candidate was shrunk in the last pass
+    bool is_solved = false;    // the spread of gradients or the gap is within its limit
+    bool covered_all = false;  // no candidate was shrunk in the last pass
     bool was_close = false;    // the gap was within its limit in the first pass
     double first_spread = 0;
 };
 
-// The problem of one class; reused for one class after the other.
+// The problem of one class. The object is reused for further classes.
 template <typename Space>
 class Problem {
 public:
@@ -86,9 +86,9 @@ public:
         }
     }
 
-    // Passes over all candidates, then over those that may still move, until the spread of their
-    // gradients is within the tolerance. If the caller rechecks all documents afterwards, it is
-    // eager: candidates that need not move are shrunk at once.
+    // Visit all candidates, then those that may still move, until the spread of their gradients is
+    // within the tolerance. `is_eager` shrinks candidates that need not move at once. It requires
+    // that the caller checks all documents afterwards.
     Descent descend(double C, double tolerance, double max_gap, bool is_eager, int max_passes,
                     Watch& watch) {
         const size_t n_steps = space.n_steps();
@@ -102,12 +102,13 @@ public:
         size_t n_visits = 0;  // over all passes, which may be short and many
         while (result.n_passes < max_passes && !result.is_solved) {
             double highest = is_eager ? 0 : -INFINITE, lowest = is_eager ? 0 : INFINITE;
-            double gap = 0, value = 0;  // upper limit of twice the gap; dual objective
+            double gap = 0;    // an upper limit of twice the duality gap
+            double value = 0;  // the dual objective
             for (size_t s = 0; s < n_active; ++s)
                 std::swap(active_[s], active_[s + random_.below(uint32_t(n_active - s))]);
             for (size_t s = 0; s < n_active;) {
                 if ((++n_visits & 63) == 0)
-                    watch.add_steps(64 * n_steps);  // rarely: this loop is hot
+                    watch.add_steps(64 * n_steps);  // not in every step, because it costs time
                 if (s + 8 < n_active) prefetch(&candidates[active_[s + 8]]);
                 if (s + 4 < n_active) space.prepare(size_t(candidates[active_[s + 4]].doc));
                 Candidate& candidate = candidates[active_[s]];
@@ -116,7 +117,7 @@ public:
                                         candidate.dual * candidate.softness;
                 double projected = gradient;
                 if (candidate.dual == 0) {
-                    if (gradient > shrink_above) {  // will stay at 0: shrink
+                    if (gradient > shrink_above) {  // it will stay at 0
                         std::swap(active_[s], active_[--n_active]);
                         continue;
                     }
@@ -133,8 +134,10 @@ public:
                     before - gradient / (candidate.squared_length + candidate.softness), 0.0);
                 space.add(doc, candidate.own, (candidate.dual - before) * candidate.sign);
             }
-            // every change adds to the intercept, so that it reveals any NaN
-            check(std::isfinite(space.intercept), "a feature or a cost is not finite");
+            // every change is added to the intercept, so any NaN appears there
+            check(std::isfinite(space.intercept),
+                  "a feature or a cost is not finite; check the vectors and the weights of "
+                  "documents");
             const double spread = highest - lowest;
             const bool is_close = max_gap > 0 && gap <= max_gap * value;
             if (result.n_passes++ == 0) {
@@ -148,7 +151,7 @@ public:
         return result;
     }
 
-    // The number of passes before shrunk candidates are rechecked: early enough before giving up.
+    // Return the number of passes after which shrunk candidates are checked again.
     static int passes_before_recheck(int n_passes, int max_passes) {
         return n_passes < max_passes - FINAL_PASSES ? max_passes - FINAL_PASSES : max_passes;
     }

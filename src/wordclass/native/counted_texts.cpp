@@ -1,4 +1,4 @@
-// All terms of a corpus and their counts.
+// The terms of a corpus and their counts.
 
 #include "class_sums.h"
 #include "occurrence_rows.h"
@@ -6,7 +6,7 @@
 
 namespace engine {
 
-// Terms with their ids, in no order, their document frequencies and their term frequencies.
+// Terms with their ids in no particular order, their document frequencies and term frequencies.
 class TermTable {
 public:
     size_t n_docs() const { return n_docs_; }
@@ -14,7 +14,7 @@ public:
     Array<int64_t> doc_freq() const { return to_numpy(std::vector<int64_t>(doc_freq_)); }
     Array<int64_t> term_freq() const { return to_numpy(std::vector<int64_t>(term_freq_)); }
 
-    // Sort ids by their terms; UTF-8 sorts as code points do. Returns (ids, terms).
+    // Sort ids by their terms. UTF-8 has the order of code points. Return (ids, terms).
     nb::tuple sorted(Vector<int64_t> ids) const {
         std::vector<SortKey> keys(ids.size());
         {
@@ -23,7 +23,8 @@ public:
             for (size_t j = 0; j < ids.size(); ++j) {
                 watch.add_steps(100);
                 const int64_t id = ids.data()[j];
-                if (id < 0 || size_t(id) >= terms_.size()) throw nb::value_error("no such term");
+                if (id < 0 || size_t(id) >= terms_.size())
+                    throw nb::value_error("an id is not the id of a term");
                 terms_.append_to(keys[j].term, Id(id));
                 keys[j].prefix = leading_bytes(keys[j].term);
                 keys[j].id = id;
@@ -47,7 +48,7 @@ public:
     }
 
 protected:
-    // A term to be sorted; its first bytes, as a number, nearly always decide.
+    // A term with its first bytes as a number, which are nearly always enough for a comparison.
     struct SortKey {
         uint64_t prefix;
         int64_t id;
@@ -67,7 +68,7 @@ protected:
 };
 
 // Counts terms without storing documents, for corpora that are read in chunks. Each thread has its
-// own dictionary until `finish` merges them.
+// own dictionary. `finish` merges them.
 class TermCounter : public TermTable {
 public:
     TermCounter(const Options& options, int64_t n_threads)
@@ -79,7 +80,7 @@ public:
 
     void add(const Documents& documents) {
         const ExclusiveUse turn(is_in_use_);
-        check(!parts_.empty(), "these counts are finished, or were broken off");
+        check(!parts_.empty(), "the counter is finished, or an earlier call failed");
         nb::gil_scoped_release no_gil;
         const auto shares = split_by_length(documents, int64_t(parts_.size()));
         try {
@@ -94,7 +95,7 @@ public:
                 }
             });
         } catch (...) {
-            parts_.clear();  // some of these documents are counted, others are not
+            parts_.clear();  // only some of the documents are counted
             throw;
         }
         n_docs_ += documents.size();
@@ -102,12 +103,12 @@ public:
 
     void finish() {
         const ExclusiveUse turn(is_in_use_);
-        check(!parts_.empty(), "these counts are finished, or were broken off");
+        check(!parts_.empty(), "the counter is finished, or an earlier call failed");
         nb::gil_scoped_release no_gil;
         std::vector<Part> parts = std::exchange(parts_, {});
         Watch watch;
         for (Part& part : parts) {
-            // the first dictionary is moved, so that one thread has nothing to merge
+            // the first dictionary is moved, so with one thread nothing is merged
             std::vector<Id> ids;
             if (terms_.size() == 0 && &part == &parts.front())
                 terms_ = std::move(part.terms);
@@ -126,7 +127,7 @@ public:
 
 private:
     struct Tally {
-        uint64_t document = 0;  // the last one that contains the term; numbered from 1
+        uint64_t document = 0;  // the last one with the term, numbered from 1
         int64_t doc_freq = 0, term_freq = 0;
     };
 
@@ -147,11 +148,11 @@ private:
     };
 
     Options options_;
-    std::vector<Part> parts_;  // empty when the counts are finished
+    std::vector<Part> parts_;  // empty after `finish`
     std::atomic<bool> is_in_use_{false};
 };
 
-// Every term of every document, each with an id; Python chooses which ids become columns.
+// The terms of every document, as ids. Python chooses which ids become columns.
 class CountedTexts : public TermTable {
 public:
     CountedTexts(const CountedTexts&) = delete;
@@ -181,26 +182,27 @@ public:
     // The largest number of times that a term occurs in one document.
     uint32_t max_count() const { return max_count_; }
 
-    // The occurrences of the terms that have a column (one entry per id, -1 for none). The counts
-    // are consumed: this works once.
+    // Return the occurrences of the terms that have a column. `column_of` has the column of each
+    // id, or -1. This consumes the counts, so it works once.
     nb::tuple occurrences(Vector<int32_t> column_of, size_t n_columns) {
         return rows(column_of, n_columns, Counts{});
     }
 
-    // The same, weighted by sublinear tf-idf with rows of length 1.
+    // Return the same, weighted by sublinear tf-idf with rows of length 1.
     nb::tuple tfidf_rows(Vector<int32_t> column_of, Vector<double> idf, Vector<double> damped) {
-        check(damped.size() > max_count_, "a count without damping");
+        check(damped.size() > max_count_, "the table of damped counts is too short");
         return rows(column_of, idf.size(), Tfidf(idf, damped));
     }
 
-    // The sums over documents weighted by sublinear tf-idf with rows of length 1, without building
-    // the matrix of weights. This consumes the counts, too.
+    // Return sums over documents that are weighted by sublinear tf-idf with rows of length 1,
+    // without building the matrix of weights. This consumes the counts, too.
     nb::tuple tfidf_sums(Vector<int32_t> column_of, Vector<double> idf, Vector<double> damped,
                          Vector<int32_t> classes, Vector<int64_t> class_ends, size_t n_classes,
                          bool of_weights, bool of_documents) {
         check_csr(class_ends, classes, n_classes);
-        check(class_ends.size() == n_docs_ + 1, "labels of other documents");
-        check(damped.size() > max_count_, "a count without damping");
+        check(class_ends.size() == n_docs_ + 1,
+              "the numbers of documents with labels and of counted documents differ");
+        check(damped.size() > max_count_, "the table of damped counts is too short");
         assign_columns(column_of, idf.size());
         ClassSums sums(idf.size(), n_classes, of_weights, of_documents);
         {
@@ -236,14 +238,14 @@ private:
         return matrix.to_numpy();
     }
 
-    // Give every share the columns of its own ids; allowed once.
+    // Give every share the columns of its own ids. This works once.
     void assign_columns(const Vector<int32_t>& column_of, size_t n_columns) {
         check(column_of.size() == terms_.size(), "expected one column per term");
-        check(n_columns < MAX_TERMS, "too many columns");
+        check(n_columns < MAX_TERMS, "there are too many columns");
         for (size_t id = 0; id < column_of.size(); ++id)
             check(column_of.data()[id] >= -1 && column_of.data()[id] < int64_t(n_columns),
-                  "no such column");
-        check(!is_consumed_, "these counts were handed over before");
+                  "a column is out of range");
+        check(!is_consumed_, "the counts were consumed by an earlier call");
         is_consumed_ = true;
         for (size_t part = 0; part < shares_.size(); ++part) {
             const std::vector<Id>& merged = merged_ids_[part];
@@ -255,7 +257,7 @@ private:
         }
     }
 
-    // Merge the dictionaries of all threads into the first, whose ids stay valid.
+    // Merge the dictionaries of all threads into the first, whose ids remain valid.
     void merge(std::vector<Dictionary>& terms, std::vector<Counter>& counters) {
         Watch watch;
         terms_ = std::move(terms[0]);
@@ -280,7 +282,7 @@ private:
         }
     }
 
-    std::vector<std::vector<Id>> merged_ids_;  // of each thread but the first
+    std::vector<std::vector<Id>> merged_ids_;  // of each thread except the first
     std::vector<Share> shares_;
     uint32_t max_count_ = 0;
     bool is_consumed_ = false;

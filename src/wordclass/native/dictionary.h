@@ -1,4 +1,4 @@
-// The dictionary: terms to ids, by hash tables.
+// The dictionary, which maps terms to ids by hash tables.
 
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace engine {
 
-// Open addressing with linear probing, at most half full; a slot without id is free.
+// A hash table with linear probing that is at most half full. A slot without an id is free.
 template <typename SlotKey>
 class HashTable {
 public:
@@ -20,7 +20,7 @@ public:
 
     const Slot& first(uint64_t hash) const { return slots_[hash >> shift_]; }
 
-    // The slot that holds the key, or the free one where it belongs.
+    // Return the slot with the key, or the free slot for it.
     template <typename Same>
     Slot& find(uint64_t hash, const SlotKey& key, const Same& same) {
         const size_t mask = slots_.size() - 1;
@@ -30,7 +30,7 @@ public:
         return slots_[index];
     }
 
-    // Must be called after a slot was filled.
+    // This must be called after a slot is filled.
     template <typename Hash>
     void grow_if_full(const Hash& hash) {
         if (2 * ++n_filled_ < slots_.size()) return;
@@ -54,7 +54,7 @@ private:
     size_t n_filled_ = 0;
 };
 
-// All terms: words, and n-grams as a term plus one more word, so that they need no bytes.
+// All terms. An n-gram is stored as a shorter term and one more word, so it needs no bytes.
 class Dictionary {
 public:
     size_t size() const { return nodes_.size(); }
@@ -80,7 +80,7 @@ public:
         return id;
     }
 
-    // Many words at a time: their slots are loaded first, all at once. NO_ID if not found.
+    // Find many words at once, whose slots are loaded first. The id of an unknown word is NO_ID.
     void find_words(const Word* words, Id* ids, size_t n) {
         load_slots(words, n);
         for (size_t k = 0; k < n; ++k) ids[k] = find_word(words[k]);
@@ -91,15 +91,15 @@ public:
         for (size_t k = 0; k < n; ++k) ids[k] = add_word(words[k]);
     }
 
-    // The table of n-grams exceeds the cache: call this for some terms and the words after them
-    // before they are looked up.
+    // Load the slots of n-grams early, because their table exceeds the cache. The arguments are
+    // those of `find_pairs`.
     void prefetch_pairs(const Id* terms, const Id* words, size_t n) const {
         for (size_t k = 0; k < n; ++k)
             prefetch_early(&pairs_.first(pair_hash(pair_key(terms[k], words[k]))));
     }
 
-    // The n-grams of terms and the words after them; NO_ID if one is unknown or its term or word
-    // is.
+    // Find the n-grams of terms and the words after them. The id of an n-gram is NO_ID if it, its
+    // term or its word is unknown.
     void find_pairs(const Id* terms, const Id* words, Id* pairs, size_t n) {
         for (size_t k = 0; k < n; ++k)
             pairs[k] = terms[k] == NO_ID || words[k] == NO_ID
@@ -121,7 +121,7 @@ public:
         return id;
     }
 
-    // Words joined by a space.
+    // Append a term, with its words joined by spaces.
     void append_to(std::string& text, Id id) const {
         const Node& node = nodes_[id];
         if (node.word == NO_ID) {
@@ -133,7 +133,7 @@ public:
         }
     }
 
-    // Add all terms of another dictionary; returns their ids here.
+    // Add all terms of another dictionary and return their ids in this one.
     std::vector<Id> add_all(const Dictionary& other, Watch& watch) {
         std::vector<Id> ids(other.size());
         for (Id id = 0; id < other.size(); ++id) {
@@ -188,7 +188,7 @@ private:
             combined |= words[k].size <= 8
                             ? short_words_.first(pair_hash(words[k].low)).id
                             : words_.first(word_hash({words[k].low, words[k].high})).id;
-        volatile Id used = combined;  // so that no compiler omits the loads
+        volatile Id used = combined;  // prevents compilers from omitting the loads
         static_cast<void>(used);
     }
 
@@ -202,12 +202,13 @@ private:
 
     Id add_node(const Node& node) {
         if (nodes_.size() >= MAX_TERMS)
-            throw std::length_error("more than 2^31 terms: raise min_docs or drop n-grams");
+            throw std::length_error(
+                "there are more than 2^31 terms; raise min_docs or use shorter n-grams");
         nodes_.push_back(node);
         return Id(nodes_.size() - 1);
     }
 
-    HashTable<uint64_t> short_words_;  // up to 8 bytes: smaller slots, fewer cache misses
+    HashTable<uint64_t> short_words_;  // up to 8 bytes; small slots cause fewer cache misses
     HashTable<WordKey> words_;
     HashTable<uint64_t> pairs_;
     std::vector<Node> nodes_;

@@ -1,4 +1,4 @@
-// Texts of Python, read in place, and their division among threads.
+// Texts that are read in the memory of Python, and their division among threads.
 
 #pragma once
 
@@ -14,46 +14,49 @@ struct Document {
     size_t length;  // in characters
     int width;      // bytes per character
     bool is_ascii;
-    bool is_prepared;  // Python has masked its numbers and lowercased it already
+    bool is_prepared;  // Python has already masked its numbers and lowercased it
 };
 
-// U+0130 changes length when lowercased, and the lower case of U+03A3 depends on what stands
-// around it: only Python's own lower() knows.
+// Return true if only Python's lower() is correct: U+0130 changes its length, and the lower case of
+// U+03A3 depends on the characters around it.
 template <typename Char>
 bool needs_python(const Char* data, size_t n) {
     return std::any_of(data, data + n, [](Char c) { return c == 0x130 || c == 0x3A3; });
 }
 
-// Texts, read in the memory of Python, which is kept alive. All together they must have
-// fewer than 2^33 characters, so that no term occurs 2^32 times; half of that for n-grams of
-// characters, where a word of one character has two spaces.
+// Texts in the memory of Python, which is kept alive. Together they must have fewer than 2^33
+// characters, so that no term occurs 2^32 times. For n-grams of characters the limit is half of
+// that, because a word of one character gets two spaces.
 class Documents {
 public:
     Documents(const Documents&) = delete;
 
-    // The texts are held one by one, so that the list may change while they are read.
+    // The tuple keeps the texts alive even if the list changes while they are read.
     explicit Documents(nb::list texts) : Documents(nb::tuple(texts)) {}
 
     void check_total(bool are_characters) const {
         size_t total = are_characters ? documents_.size() : 0;
         for (const Document& document : documents_) total += document.length;
         if (are_characters && total >= MAX_DOCUMENT_CHARACTERS)
-            throw nb::value_error("4 GB of text or more at once: give it in blocks (fit_blocks)");
+            throw nb::value_error(
+                "there are 4 GB of text or more; pass them in blocks, to fit_blocks");
         if (total >= 2 * MAX_DOCUMENT_CHARACTERS)
-            throw nb::value_error("8 GB of text or more at once: give it in blocks (fit_blocks)");
+            throw nb::value_error(
+                "there are 8 GB of text or more; pass them in blocks, to fit_blocks");
     }
 
     size_t size() const { return documents_.size(); }
     const Document& operator[](size_t k) const { return documents_[k]; }
 
-    // Bytes per character of the widest text: decides which part of the folding table is needed.
+    // Return the bytes per character of the widest text, which decides how much of the folding
+    // table is needed.
     int width() const {
         int widest = 1;
         for (const Document& document : documents_) widest = std::max(widest, document.width);
         return widest;
     }
 
-    // The indices of the documents that only Python can lowercase.
+    // Return the indices of the documents that only Python can lowercase.
     std::vector<size_t> special() const {
         nb::gil_scoped_release no_gil;
         Watch watch;
@@ -94,9 +97,9 @@ private:
         }
         const auto length = size_t(PyUnicode_GET_LENGTH(text));
         if (length >= MAX_DOCUMENT_CHARACTERS)
-            throw nb::value_error(
-                ("document " + std::to_string(k) + " has 4 GB or more: cut it into smaller ones")
-                    .c_str());
+            throw nb::value_error(("document " + std::to_string(k) +
+                                   " has 4 GB or more; split it into smaller documents")
+                                      .c_str());
         return {PyUnicode_DATA(text), length, int(PyUnicode_KIND(text)),
                 PyUnicode_IS_ASCII(text) != 0, false};
     }
@@ -106,7 +109,7 @@ private:
     std::vector<Document> documents_;
 };
 
-// Divide documents into ranges of about equal length, one per thread; at least one range.
+// Divide documents into ranges of about equal length: one per thread, but at least one.
 inline std::vector<std::pair<size_t, size_t>> split_by_length(const Documents& documents,
                                                               int64_t asked) {
     const size_t n_threads = limit_threads(asked, documents.size());

@@ -11,19 +11,19 @@ namespace engine {
 
 namespace {
 
-constexpr size_t MAX_NGRAM_WORDS = 3;        // words
-constexpr size_t MAX_NGRAM_CHARACTERS = 16;  // of an n-gram
+constexpr size_t MAX_NGRAM_WORDS = 3;
+constexpr size_t MAX_NGRAM_CHARACTERS = 16;
 
 Options make_options(bool mask_numbers, bool lowercase, size_t shortest, size_t longest,
                      const std::vector<std::string>& stop_words) {
     if (shortest < 1 || longest < shortest || longest > MAX_NGRAM_WORDS)
-        throw nb::value_error("no such n-grams");
+        throw nb::value_error("the sizes of n-grams are out of range; expected 1 to 3 words");
     return {mask_numbers, lowercase, shortest, longest, stop_words};
 }
 
 Options make_character_options(bool lowercase, size_t shortest, size_t longest) {
     if (shortest < 1 || longest < shortest || longest > MAX_NGRAM_CHARACTERS)
-        throw nb::value_error("no such n-grams");
+        throw nb::value_error("the sizes of n-grams are out of range; expected 1 to 16 characters");
     return {false, lowercase, shortest, longest, {}, true};
 }
 

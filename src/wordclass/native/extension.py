@@ -1,10 +1,10 @@
-"""The compiled parts, where they were built; plain Python does the same work, only slower."""
+"""Loader of the native extension. Plain Python gives the same results more slowly."""
 
 import warnings
 from contextlib import suppress
 from types import ModuleType
 
-# typed here, because the extension says nothing of types
+# the submodules, or None if the extension was not built
 engine: ModuleType | None = None
 text_reader: ModuleType | None = None
 solver: ModuleType | None = None
@@ -13,24 +13,27 @@ pte: ModuleType | None = None
 with suppress(ImportError):
     import wordclass.native._native as _native
 
-    engine, text_reader = _native.engine, _native.text_reader
-    solver, convolution, pte = _native.solver, _native.convolution, _native.pte
+    engine = _native.engine
+    text_reader = _native.text_reader
+    solver = _native.solver
+    convolution = _native.convolution
+    pte = _native.pte
 
 _has_warned = False
 
 
 class SlowPathWarning(UserWarning):
-    """The native engine is missing, so everything works, but slowly."""
+    """The native extension was not built, so plain Python does its work more slowly."""
 
 
 def warn_if_missing() -> None:
-    """Say once that texts and vectors are read by plain Python."""
+    """Warn once if texts and vectors are read by plain Python."""
     global _has_warned
     if (engine is None or text_reader is None) and not _has_warned:
         _has_warned = True
         warnings.warn(
-            "the native engine was not built (no C++ compiler?): texts are counted and vectors "
-            "read by plain Python, many times slower",
+            "the native extension was not built, so counting texts and reading vectors is many "
+            "times slower; install wordclass with a C++ compiler",
             SlowPathWarning,
             stacklevel=3,
         )

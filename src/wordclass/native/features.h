@@ -8,7 +8,7 @@
 
 namespace solver {
 
-// Documents as rows of a sparse matrix and of a dense block; `owners` keeps the arrays alive.
+// Documents as rows of a sparse matrix and of a dense block. `owners` keeps the arrays alive.
 struct Documents {
     const float* values;
     const int32_t* columns;
@@ -21,7 +21,7 @@ struct Documents {
     double dot(size_t doc, const double* sparse_weights, const double* block_weights) const {
         const int64_t end = starts[doc + 1];
         int64_t k = starts[doc];
-        // four sums: an addition need not wait for the one before
+        // with four sums, an addition does not wait for the previous one
         double a = 0, b = 0, c = 0, d = 0;
         for (; k + 4 <= end; k += 4) {
             a += values[k] * sparse_weights[columns[k]];
@@ -52,7 +52,7 @@ struct Documents {
         for (size_t j = 0; j < n_block; ++j) block_weights[j] += factor * row[j];
     }
 
-    // Prefetch what `dot` reads.
+    // Prefetch the data that `dot` reads.
     void prefetch_row(size_t doc) const {
         const int64_t start = starts[doc], end = starts[doc + 1];
         for (int64_t k = start; k < end; k += 16) {
@@ -71,7 +71,7 @@ struct Documents {
         return sum;
     }
 
-    // The average number of steps to score a document.
+    // Return the average number of steps to score a document.
     size_t n_steps() const {
         return 8 + n_block + size_t(starts[n_docs]) / std::max<size_t>(n_docs, 1);
     }
@@ -80,8 +80,8 @@ struct Documents {
 Documents make_documents(Vector<float> values, Vector<int32_t> columns, Vector<int64_t> starts,
                          Table<float> block, size_t n_columns);
 
-// A solution as weights of features: the score of a document costs one step per feature. `own` is
-// the document's value in the column that only this class uses.
+// A solution as weights of features. The score of a document costs one step per feature. `own` is
+// the document's value of the feature that only this class has.
 class FeatureSpace {
 public:
     explicit FeatureSpace(const Documents& documents)
@@ -116,11 +116,11 @@ private:
     std::vector<double, Allocator<double>> weights_, block_weights_;
 };
 
-// Add a row times a factor to the scores.
+// Add a row, multiplied by a factor, to the scores.
 void add_row(const float* row, double change, double* scores, size_t n);
 
-// A solution as the scores of all documents, from their n x n inner products: a score costs
-// nothing, a change costs n vectorized steps. For few documents with many features.
+// A solution as the scores of all documents, computed from their n x n inner products. A score
+// costs nothing, and a change costs n vectorized steps. It suits few documents with many features.
 class DocumentSpace {
 public:
     DocumentSpace(const float* products, size_t n_docs) : products_(products), scores_(n_docs) {}

@@ -1,4 +1,4 @@
-// The terms of a fixed vocabulary: their counts, their columns, and weighted sums of rows.
+// Counts and columns of the terms of a fixed vocabulary, and weighted sums of rows.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -13,18 +13,19 @@ namespace engine {
 
 class FixedVocabulary {
 public:
-    // `order` is the order of the terms in memory: with frequent terms first, the cache holds what
-    // is needed most.
+    // `order` is the order of the terms in memory. With frequent terms first, the cache holds the
+    // terms that are needed most.
     FixedVocabulary(const std::vector<std::string>& terms, const Options& options,
                     const std::optional<Vector<int64_t>>& order)
         : options_(options) {
-        check(terms.size() < MAX_TERMS, "too many terms");
-        check(!order || order->size() == terms.size(), "expected every term in the order");
+        check(terms.size() < MAX_TERMS, "there are 2^31 terms or more");
+        check(!order || order->size() == terms.size(), "the order and the terms differ in number");
         n_stop_words_ = add_stop_words(terms_, options);
         std::vector<int32_t> column_of;
         for (size_t k = 0; k < terms.size(); ++k) {
             const size_t column = order ? size_t(order->data()[k]) : k;
-            check(column < terms.size(), "no such term");
+            check(column < terms.size(),
+                  "the order contains a number that is not the number of a term");
             const Id id = add(terms[column]);
             column_of.resize(terms_.size(), -1);
             column_of[id] = int32_t(column);
@@ -56,17 +57,17 @@ public:
         return matrix.to_numpy();
     }
 
-    // X W + intercept (n x m) of the sublinear tf-idf X of documents, without building X: a
-    // document is read, weighted and scored while all of it is in the cache. The terms are added
-    // in order of first appearance.
+    // Return X W + intercept (n x m) for the sublinear tf-idf X of documents, without building X. A
+    // document is read, weighted and scored while it is in the cache. Terms are added in the order
+    // of their first appearance.
     Array<float> weighted_sums(const Documents& documents, Vector<double> idf,
                                Vector<double> damped, Table<float> weights, Vector<float> intercept,
                                int64_t n_threads) {
         const size_t m = weights.shape(1);
         check(idf.size() == n_columns_ && weights.shape(0) == n_columns_,
-              "expected one weight per term");
-        check(intercept.size() == m, "expected one intercept per class");
-        check(damped.size() > 1, "expected damped counts");
+              "the numbers of terms, idf values and rows of weights differ");
+        check(intercept.size() == m, "the numbers of intercepts and classes differ");
+        check(damped.size() > 1, "the table of damped counts is empty");
         const Tfidf weighting(idf, damped);
         n_threads = int64_t(limit_threads(n_threads, documents.size() / DOCS_PER_TASK + 1));
         Output<float> sums(documents.size(), m);
@@ -86,8 +87,8 @@ public:
                         entries.reserve(ids.size(), 0);
                         document.weigh(entries.data(), distinct.count(ids, entries.data()),
                                        *column_of_, weighting);
-                        // both the rows of this document and the pairs of the next are rarely in
-                        // the cache: load each of them while the other is used
+                        // The rows of this document and the pairs of the next are rarely in the
+                        // cache. Each of them is loaded while the other one is used.
                         prefetch_weighted_rows(document.columns.data(), int64_t(document.size),
                                                weights.data(), m);
                         if (k + 1 < end) known.read(documents[k + 1]);
@@ -103,9 +104,11 @@ public:
         return sums.to_numpy();
     }
 
-    // (columns int32, -1 for a token outside the vocabulary; ends int64 of the documents)
+    // Return the columns of all tokens (int32, -1 if a token is out-of-vocabulary) and the ends of
+    // the documents (int64).
     nb::tuple index(const Documents& documents, int64_t n_threads) {
-        check(!options_.are_characters, "n-grams of characters are in no one order");
+        check(!options_.are_characters,
+              "n-grams of characters have no order in a text; expected words");
         std::vector<std::vector<int32_t>> columns;
         Output<int64_t> ends(documents.size() + 1);
         size_t total = 0;
@@ -137,7 +140,7 @@ public:
     }
 
 private:
-    // Finds the known terms of documents; one object per thread.
+    // Finds the known terms of documents. Each thread has its own object.
     class KnownTerms {
     public:
         KnownTerms(FixedVocabulary& vocabulary, Watch& watch)
@@ -146,7 +149,7 @@ private:
 
         void read(const Document& document) { extract_terms_.read(document); }
 
-        // The known terms of the document that was read last.
+        // Return the known terms of the last document that was read.
         const std::vector<Id>& ids() {
             ids_.clear();
             extract_terms_.for_each_term([&](Id id) {
@@ -161,8 +164,7 @@ private:
         std::vector<Id> ids_;
     };
 
-    // A term of words with spaces is an n-gram: its words are in the dictionary too, without a
-    // column.
+    // Add a term. A term with spaces is an n-gram, whose words are added without a column.
     Id add(const std::string& term) {
         if (options_.are_characters) return terms_.add_word(Word::of(term.data(), term.size()));
         Id id = NO_ID;

@@ -1,4 +1,4 @@
-// The one extension module, whose five parts are submodules, and what they share.
+// The extension module with its five submodules, and the definitions that they share.
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
@@ -21,8 +21,8 @@ namespace {
 constexpr size_t LARGE_PAGE = size_t{1} << 21;
 
 constexpr const char* OUT_OF_MEMORY =
-    "the compiled code could not allocate memory; fewer documents, classes or terms (a higher "
-    "min_docs, shorter n-grams) would fit";
+    "the native code could not allocate memory; use fewer documents, classes or terms (a higher "
+    "min_docs, shorter n-grams)";
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void* allocate_bytes(size_t n_bytes) {
         const size_t rounded = (n_bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
         void* memory = std::aligned_alloc(LARGE_PAGE, rounded);
         if (!memory) throw std::bad_alloc();
-        madvise(memory, rounded, MADV_HUGEPAGE);  // a wish, which may be refused
+        madvise(memory, rounded, MADV_HUGEPAGE);  // the system may ignore this
         return memory;
     }
 #endif
@@ -45,22 +45,23 @@ void* allocate_bytes(size_t n_bytes) {
 
 namespace {
 
-constexpr std::chrono::milliseconds BETWEEN_SIGNALS{50};
+constexpr std::chrono::milliseconds SIGNAL_INTERVAL{50};
 constexpr size_t MAX_THREADS = 256;
 
 unsigned long main_thread = 0;
 
-// Thrown in threads that end because another one has failed.
+// Thrown in threads that stop because another one failed.
 struct Stopped {};
 
-// Known without the GIL, which a thread that outlives the interpreter must not ask for.
+// This needs no GIL, which a thread that outlives the interpreter must not request.
 bool is_main_thread() { return PyThread_get_thread_ident() == main_thread; }
 
-// Throwing takes a little memory per thread, without which glibc ends the process: ask for it while
+// Throwing needs some memory per thread, without which glibc aborts the process. Allocate it while
 // there is some.
 void prepare_to_throw() { static_cast<void>(std::uncaught_exceptions()); }
 
-// Room for that, which a new thread finds even if the others have used up all there was.
+// Address space for this memory, which is available to a new thread even if others used up the
+// rest.
 class Reserve {
 public:
 #if defined(__unix__) || defined(__APPLE__)
@@ -86,12 +87,12 @@ void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-// Threads at work on one task, and the first error of any of them.
+// Threads that work on one task, and their first error.
 class Team {
 public:
     explicit Team(const std::function<void(size_t, Watch&)>& work) : work_(work) {}
 
-    // Start one more thread; false where that failed.
+    // Start another thread and return whether that succeeded.
     bool start(size_t part) {
         try {
             threads_.emplace_back([this, part, reserve = Reserve()]() mutable {
@@ -123,7 +124,7 @@ public:
     void wait(bool polls_python) {
         std::unique_lock<std::mutex> lock(mutex_);
         while (n_finished_ < threads_.size()) {
-            if (changed_.wait_for(lock, BETWEEN_SIGNALS) == std::cv_status::no_timeout ||
+            if (changed_.wait_for(lock, SIGNAL_INTERVAL) == std::cv_status::no_timeout ||
                 !polls_python || is_over_)
                 continue;
             lock.unlock();
@@ -170,14 +171,14 @@ void Watch::poll() {
     if (is_over_ && is_over_->load(std::memory_order_relaxed)) throw Stopped();
     if (!polls_python_) return;
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_poll_ < BETWEEN_SIGNALS) return;
+    if (now - last_poll_ < SIGNAL_INTERVAL) return;
     last_poll_ = now;
     check_signals();
 }
 
-size_t limit_threads(int64_t asked, size_t n_tasks) {
-    check(asked > 0, "expected one thread or more");
-    return std::max<size_t>(1, std::min({size_t(asked), n_tasks, MAX_THREADS}));
+size_t limit_threads(int64_t requested, size_t n_tasks) {
+    check(requested > 0, "the number of threads is below 1");
+    return std::max<size_t>(1, std::min({size_t(requested), n_tasks, MAX_THREADS}));
 }
 
 void run_in_threads(size_t n, const std::function<void(size_t, Watch&)>& work) {
@@ -198,18 +199,18 @@ void run_in_threads(size_t n, const std::function<void(size_t, Watch&)>& work) {
 
 void check_indices(const Vector<int32_t>& indices, size_t n) {
     const int32_t* data = indices.data();
-    const auto is_wrong = [n](int32_t index) { return index < 0 || size_t(index) >= n; };
-    const int32_t* wrong = std::find_if(data, data + indices.size(), is_wrong);
-    if (wrong == data + indices.size()) return;
-    const std::string told = "index " + std::to_string(*wrong) + " is out of range: there are ";
-    throw nb::value_error((told + std::to_string(n)).c_str());
+    const auto is_outside = [n](int32_t index) { return index < 0 || size_t(index) >= n; };
+    const int32_t* outside = std::find_if(data, data + indices.size(), is_outside);
+    if (outside == data + indices.size()) return;
+    const std::string problem = "the index " + std::to_string(*outside) + " is out of range";
+    throw nb::value_error((problem + "; expected 0 to below " + std::to_string(n)).c_str());
 }
 
 void check_csr(const Vector<int64_t>& ends, const Vector<int32_t>& indices, size_t n_columns) {
-    check(ends.size() > 0 && ends.data()[0] == 0, "the ends of rows must begin with 0");
-    check(std::is_sorted(ends.data(), ends.data() + ends.size()), "the ends of rows must not fall");
+    check(ends.size() > 0 && ends.data()[0] == 0, "the ends of rows do not start with 0");
+    check(std::is_sorted(ends.data(), ends.data() + ends.size()), "the ends of rows decrease");
     check(size_t(ends.data()[ends.size() - 1]) == indices.size(),
-          "the last row must end with the last entry");
+          "the last row does not end with the last entry");
     check_indices(indices, n_columns);
 }
 

@@ -1,4 +1,4 @@
-// From counts to the rows of a sparse matrix: occurrences, or weights by tf-idf.
+// Turns counts into the rows of a sparse matrix, as occurrences or tf-idf weights.
 
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace engine {
 
-// Documents sorted together, and their entries if there are few columns: both fit in the cache.
+// The limits of documents that are sorted together, whose entries fit into the cache.
 constexpr size_t MAX_ROWS_PER_SORT = 4096, MIN_ENTRIES_PER_SORT = size_t{1} << 17;
 
-// Replace ids by columns, drop entries without one, and write the row sizes.
+// Replace ids by columns, drop entries without a column, and write the sizes of rows.
 inline void replace_ids_by_columns(Chunk& chunk, const std::vector<int32_t>& column_of,
                                    int64_t* row_sizes) {
     size_t entry = 0, n_written = 0;
@@ -27,8 +27,8 @@ inline void replace_ids_by_columns(Chunk& chunk, const std::vector<int32_t>& col
     }
 }
 
-// The value of a count: the count, or its weight by sublinear tf-idf with rows of length 1, added
-// up in the order of weightings/_unit_rows.py.
+// Two weightings: the count itself, and sublinear tf-idf with rows of length 1, with the order of
+// additions of text/weightings/_unit_rows.py.
 struct Counts {
     using Value = int32_t;
     Value operator()(size_t, uint32_t count) const { return Value(count); }
@@ -51,13 +51,13 @@ struct Tfidf {
     void finish_row(Value* row, size_t n) const {
         double squares = 0;
         for (size_t k = 0; k < n; ++k) squares += row[k] * row[k];
-        // all idf factors of a document may be 0
+        // all idf values of a document may be 0
         const double length = squares > 0 ? std::sqrt(squares) : 1;
         for (size_t k = 0; k < n; ++k) row[k] /= length;
     }
 };
 
-// Writes the rows of a chunk into a CSR matrix, columns ascending within each row.
+// Writes the rows of a chunk to a CSR matrix with ascending columns within each row.
 template <typename Weighting>
 class RowWriter {
 public:
@@ -71,13 +71,13 @@ public:
           values_(values),
           watch_(watch) {}
 
-    // The ids of the chunk's entries are columns; row k starts at row_starts[k] of the matrix.
+    // Write a chunk whose ids are columns. Row k starts at row_starts[k] of the matrix.
     void write(Chunk& chunk, const int64_t* row_starts) {
         const size_t n_rows = chunk.ends.size();
         for (size_t first = 0, last = 0; first < n_rows; first = last) {
             const size_t start = first == 0 ? 0 : chunk.ends[first - 1];
-            const size_t most = start + std::max(n_columns_, MIN_ENTRIES_PER_SORT);
-            while (last < n_rows && last < first + MAX_ROWS_PER_SORT && chunk.ends[last] <= most)
+            const size_t limit = start + std::max(n_columns_, MIN_ENTRIES_PER_SORT);
+            while (last < n_rows && last < first + MAX_ROWS_PER_SORT && chunk.ends[last] <= limit)
                 ++last;
             last = std::max(last, first + 1);
             watch_.add_steps(10 * (chunk.ends[last - 1] - start) + last - first);
@@ -92,9 +92,9 @@ public:
     }
 
 private:
-    void write_entry(int64_t place, size_t column, uint32_t count) {
-        columns_[place] = int32_t(column);
-        values_[place] = weighting_(column, count);
+    void write_entry(int64_t position, size_t column, uint32_t count) {
+        columns_[position] = int32_t(column);
+        values_[position] = weighting_(column, count);
     }
 
     void sort_each_row(Chunk& chunk, size_t first, size_t last, size_t start,
@@ -103,15 +103,15 @@ private:
             Entry* begin = chunk.entries.data() + start;
             Entry* end = chunk.entries.data() + chunk.ends[row];
             std::sort(begin, end, [](const Entry& a, const Entry& b) { return a.id < b.id; });
-            int64_t place = row_starts[row];
+            int64_t position = row_starts[row];
             for (const Entry* entry = begin; entry != end; ++entry)
-                write_entry(place++, entry->id, entry->count);
+                write_entry(position++, entry->id, entry->count);
             start = chunk.ends[row];
         }
     }
 
-    // Into buckets by column, then from the buckets, lowest column first, into the rows: no
-    // comparison, and so few rows that they stay in the cache.
+    // Sort the entries into buckets by column, then write the buckets to the rows in the order of
+    // columns. There are no comparisons, and the rows are few enough for the cache.
     void sort_by_two_passes(const Chunk& chunk, size_t first, size_t last, size_t start,
                             const int64_t* row_starts) {
         const Entry* entries = chunk.entries.data();
@@ -126,7 +126,7 @@ private:
             for (; entry < chunk.ends[row]; ++entry)
                 cells_[bucket_ends_[entries[entry].id]++] = {uint32_t(row - first),
                                                              entries[entry].count};
-        // the bucket of a column now ends where the next one starts
+        // after this loop, the bucket of a column ends where the next one starts
         next_.assign(row_starts + first, row_starts + last);
         size_t cell = 0;
         for (size_t column = 0; column < n_columns_; ++column)
@@ -150,7 +150,7 @@ private:
 
 // The terms of one document that have a column, weighted by tf-idf.
 struct WeightedDocument {
-    static constexpr size_t AHEAD = 8;
+    static constexpr size_t ENTRIES_AHEAD = 8;
 
     std::vector<int32_t> columns;
     std::vector<uint32_t> counts;
@@ -166,7 +166,7 @@ struct WeightedDocument {
         }
         size = 0;
         for (size_t entry = 0; entry < n; ++entry) {
-            if (entry + AHEAD < n) prefetch(&column_of[entries[entry + AHEAD].id]);
+            if (entry + ENTRIES_AHEAD < n) prefetch(&column_of[entries[entry + ENTRIES_AHEAD].id]);
             const int32_t column = column_of[entries[entry].id];
             if (column < 0) continue;
             prefetch(weighting.idf + column);
@@ -178,15 +178,15 @@ struct WeightedDocument {
     }
 };
 
-// One thread's share of counted documents, with ids of its own and the column of each id.
+// The documents that one thread counted, with its own ids and the column of each id.
 struct Share {
     std::vector<Chunk> chunks;
     std::shared_ptr<const std::vector<int32_t>>
-        column_of;  // shared: a vocabulary is far larger than a text
+        column_of;  // shared by threads, because a vocabulary is much larger than a text
 };
 
-// Write the rows of all shares, one thread per share. A chunk is freed once it is written: at a
-// million documents the chunks take as much memory as the matrix.
+// Write the rows of all shares, with one thread per share. A chunk is freed when it is written,
+// because the chunks of a million documents take as much memory as the matrix.
 template <typename Weighting>
 Csr<typename Weighting::Value> write_rows(std::vector<Share>& shares, size_t n_columns,
                                           const Weighting& weighting) {

@@ -1,4 +1,4 @@
-// Checks of a task that comes from Python.
+// Validation of a task from Python.
 
 #include "one_vs_rest.h"
 
@@ -18,20 +18,21 @@ Task make_task(Vector<int32_t> members, Vector<int64_t> starts, Vector<double> p
                Vector<int32_t> rows, Vector<double> C, double tolerance, int max_passes,
                int64_t n_threads) {
     const size_t n_docs = doc_cost.size();
-    check(n_docs < MAX_DOCS && rows.size() < MAX_DOCS, "too many documents");
+    check(n_docs < MAX_DOCS && rows.size() < MAX_DOCS, "there are 2^31 documents or more");
     check_csr(starts, members, n_docs);
     const size_t n_classes = starts.size() - 1;
     check(positive_cost.size() == n_classes && negative_cost.size() == n_classes,
-          "expected one cost per class");
+          "the numbers of costs and classes differ");
     check(are_costs(positive_cost) && are_costs(negative_cost) && are_costs(doc_cost),
-          "expected costs of 0 or more");
+          "a cost is negative or not finite; expected costs of 0 or more");
     check(are_costs(C) && std::find(C.data(), C.data() + C.size(), 0.0) == C.data() + C.size(),
-          "expected values of C above 0");
-    check(own.shape(0) == n_docs && (own.shape(1) == 0 || own.shape(1) == n_classes),
-          "own features need one row per document and one column per class");
-    check(tolerance >= 0 && max_passes >= 0, "expected a tolerance and passes of 0 or more");
+          "a value of C is out of range; expected finite numbers above 0");
+    check(
+        own.shape(0) == n_docs && (own.shape(1) == 0 || own.shape(1) == n_classes),
+        "the own features have a wrong shape; expected a row per document and a column per class");
+    check(tolerance >= 0 && max_passes >= 0, "the tolerance or the number of passes is negative");
     check_indices(rows, n_docs);
-    // few documents are solved to the tolerance: that costs nothing
+    // few documents are solved to the tolerance, which costs little
     const double gap = std::min(MAX_RELATIVE_GAP, 200 * tolerance * tolerance);
     const StoppingRule stopping{tolerance, max_passes,
                                 rows.size() < MIN_DOCS_FOR_WORKING_SETS ? 0 : gap};

@@ -1,4 +1,4 @@
-// The problems of all classes, one class against the rest, shared out to threads.
+// The problems of all classes, one class against the rest, divided among threads.
 
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace solver {
 
-// The labels of all documents, class by class, what an error costs, and the values of C.
+// The labels of all documents by class, the costs of errors and the values of C.
 struct Task {
-    Vector<int32_t> members;                      // documents of class 0, of class 1, ...
+    Vector<int32_t> members;                      // documents of class 0, class 1, ...
     Vector<int64_t> starts;                       // m + 1
     Vector<double> positive_cost, negative_cost;  // m
     Vector<double> doc_cost;                      // n
     Table<float> own;                             // n x m, or n x 0
-    Vector<int32_t> rows;                         // to learn from
+    Vector<int32_t> rows;                         // the training documents
     Vector<double> C;
     StoppingRule stopping;
     size_t n_threads;
@@ -23,22 +23,22 @@ struct Task {
     float own_value(size_t doc, size_t class_number) const {
         return own.shape(1) ? own.data()[doc * own.shape(1) + class_number] : 0.0f;
     }
-    Candidate candidate(size_t place, int32_t doc, size_t class_number, bool is_positive) const {
+    Candidate candidate(size_t row, int32_t doc, size_t class_number, bool is_positive) const {
         const Vector<double>& costs = is_positive ? positive_cost : negative_cost;
         Candidate result{};
         result.sign = is_positive ? 1.0 : -1.0;
         result.cost = doc_cost.data()[doc] * costs.data()[class_number];
         result.own = own_value(size_t(doc), class_number);
         result.doc = doc;
-        result.place = uint32_t(place);
+        result.row = uint32_t(row);
         return result;
     }
-    // Set the flag (n) of each document of a class.
+    // Set the flags (n) of the documents of a class.
     void flag(size_t class_number, std::vector<uint8_t>& is_positive, uint8_t value) const {
         for (int64_t k = starts.data()[class_number]; k < starts.data()[class_number + 1]; ++k)
             is_positive[size_t(members.data()[k])] = value;
     }
-    // All classes, large ones first, so that no thread starts a large one when the others finish.
+    // Return all classes, large ones first, so that no thread starts a large one at the end.
     std::vector<size_t> classes_by_size() const {
         const int64_t* ends = starts.data();
         std::vector<size_t> order(n_classes());
@@ -55,7 +55,7 @@ Task make_task(Vector<int32_t> members, Vector<int64_t> starts, Vector<double> p
                Vector<int32_t> rows, Vector<double> C, double tolerance, int max_passes,
                int64_t n_threads);
 
-// Call work(class, problem, watch) for every class, with all documents as candidates.
+// Call work(class, problem, watch) for every class with all documents as candidates.
 template <typename MakeSpace, typename Work>
 void for_each_class(const Task& task, MakeSpace make_space, Work work) {
     const std::vector<size_t> order = task.classes_by_size();
@@ -70,7 +70,7 @@ void for_each_class(const Task& task, MakeSpace make_space, Work work) {
             for (size_t k = 0; k < task.rows.size(); ++k) {
                 const int32_t doc = task.rows.data()[k];
                 const Candidate candidate = task.candidate(k, doc, j, is_positive[size_t(doc)]);
-                if (candidate.cost > 0) problem.take(candidate);  // weight 0: as if absent
+                if (candidate.cost > 0) problem.take(candidate);  // others do not count
             }
             work(j, problem, watch);
             task.flag(j, is_positive, 0);

@@ -1,5 +1,5 @@
-// What all compiled files share: threads that can be interrupted, arrays, checks of what comes from
-// Python, and UTF-8.
+// Declarations that all native files share: memory, interruptible threads, arrays, validation and
+// UTF-8.
 
 #pragma once
 
@@ -28,7 +28,7 @@ namespace nb = nanobind;
 using std::int32_t, std::int64_t, std::ptrdiff_t, std::size_t;
 using std::uint16_t, std::uint32_t, std::uint64_t, std::uint8_t;
 
-// Bytes of words are read as numbers, sizes are multiplied, and numbers are numpy's.
+// Words are read as numbers, sizes are multiplied, and numbers have the formats of numpy.
 static_assert(CHAR_BIT == 8 && sizeof(size_t) == 8 && sizeof(int) == 4, "64-bit systems only");
 static_assert(sizeof(float) == 4 && std::numeric_limits<float>::is_iec559, "expected IEEE floats");
 static_assert(sizeof(double) == 8 && std::numeric_limits<double>::is_iec559,
@@ -39,7 +39,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian systems 
 #error "the order of bytes is not known"
 #endif
 
-// Each part has a namespace of its own: nanobind tells types apart by their names.
+// Each submodule has its own namespace, because nanobind identifies types by their names.
 namespace engine {
 void bind(nb::module_ module);
 }
@@ -59,8 +59,8 @@ void bind(nb::module_ module);
 
 // --- memory --------------------------------------------------------------------------------------
 
-// Begin to load memory that is needed soon, where the compiler knows how. (Of a function that does
-// nothing else, GCC would leave out the calls; the empty instruction forbids it.)
+// Start loading memory that is needed soon, if the compiler supports it. (GCC would omit calls of a
+// function that does nothing else. The empty instruction prevents this.)
 inline void prefetch([[maybe_unused]] const void* memory) {
 #if defined(__GNUC__)
     __builtin_prefetch(memory);
@@ -68,8 +68,8 @@ inline void prefetch([[maybe_unused]] const void* memory) {
 #endif
 }
 
-// The same for memory that is needed a little later: into the second cache, for which many more
-// lines can be on their way at once.
+// The same for memory that is needed a little later. It is loaded into the second cache, for which
+// many more lines can be in transit at once.
 inline void prefetch_early([[maybe_unused]] const void* memory) {
 #if defined(__GNUC__)
     __builtin_prefetch(memory, 0, 2);
@@ -77,11 +77,12 @@ inline void prefetch_early([[maybe_unused]] const void* memory) {
 #endif
 }
 
-// Memory that is not set to anything; for `std::free`. Much of it comes in large pages, where the
-// system has them: a processor knows the addresses of few pages, and tables are read all over.
+// Allocate uninitialized memory, to be released by `std::free`. Large blocks use large pages if the
+// system has them, because a processor caches the addresses of few pages and tables are read
+// in random order.
 void* allocate_bytes(size_t n_bytes);
 
-// The same for the containers of the standard library.
+// An allocator with the same memory for the containers of the standard library.
 template <typename T>
 struct Allocator {
     using value_type = T;
@@ -96,18 +97,18 @@ struct Allocator {
 
 // --- threads -------------------------------------------------------------------------------------
 
-// Looks up from the work now and then: has someone pressed Ctrl-C, or has another thread failed?
-// One belongs to one thread. Python is asked by the main thread only, as only there signals are
-// handled, and a few times per second only, as it takes the GIL.
+// Checks during long work whether the user pressed Ctrl-C or another thread failed. Each thread has
+// its own object. Only the main thread asks Python, because only it handles signals. It asks a few
+// times per second, because asking takes the GIL.
 class Watch {
 public:
-    // Of work that the calling thread does alone.
+    // For work that the calling thread does alone.
     Watch();
-    // Of one of several threads; they stop when `is_over` becomes true.
+    // For one of several threads, which stop when `is_over` becomes true.
     Watch(const std::atomic<bool>* is_over, bool polls_python);
 
-    // To be called in every long loop: so many steps of about a nanosecond are done. Throws where
-    // the work is to end.
+    // Record finished steps of about a nanosecond each. Every long loop calls this. It throws if
+    // the work should end.
     void add_steps(size_t n_steps) {
         n_steps_ += n_steps;
         if (n_steps_ >= STEPS_PER_POLL) poll();
@@ -124,24 +125,25 @@ private:
     std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
-// The number of threads to use for so many tasks.
-size_t limit_threads(int64_t asked, size_t n_tasks);
+// Return the number of threads to use for a number of tasks.
+size_t limit_threads(int64_t requested, size_t n_tasks);
 
-// Do the work for 0 .. n-1, each in a thread of its own, 0 in the calling one, which must not hold
-// the GIL. When one fails, cannot start or is interrupted, all end, and the first error is thrown.
+// Call work(0) .. work(n-1), each in its own thread and the first in the calling thread, which must
+// not hold the GIL. If one fails, cannot start or is interrupted, all stop, and the first error is
+// thrown.
 void run_in_threads(size_t n, const std::function<void(size_t, Watch&)>& work);
 
-// Marks an object that is changed without the GIL; a second thread is refused.
+// Marks an object that is changed without the GIL. It throws if a second thread uses the object.
 class ExclusiveUse {
 public:
-    explicit ExclusiveUse(std::atomic<bool>& is_taken) : is_taken_(is_taken) {
-        if (is_taken.exchange(true)) throw nb::value_error("another thread is using this object");
+    explicit ExclusiveUse(std::atomic<bool>& is_in_use) : is_in_use_(is_in_use) {
+        if (is_in_use.exchange(true)) throw nb::value_error("another thread is using this object");
     }
     ExclusiveUse(const ExclusiveUse&) = delete;
-    ~ExclusiveUse() { is_taken_ = false; }
+    ~ExclusiveUse() { is_in_use_ = false; }
 
 private:
-    std::atomic<bool>& is_taken_;
+    std::atomic<bool>& is_in_use_;
 };
 
 // --- arrays --------------------------------------------------------------------------------------
@@ -153,18 +155,18 @@ using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T>
 using Array = nb::ndarray<nb::numpy, T>;
 
-// How many values an array of this shape has.
+// Return the number of values of an array.
 inline size_t product(const std::vector<size_t>& shape) {
     size_t n = 1;
     for (const size_t size : shape) {
         if (size != 0 && n > std::numeric_limits<size_t>::max() / 16 / size)
-            throw nb::value_error("an array would be too large for any memory");
+            throw nb::value_error("the size of an array exceeds any memory");
         n *= size;
     }
     return n;
 }
 
-// Memory that numpy will own; not set to anything.
+// An uninitialized array, which is handed over to numpy.
 template <typename T>
 class Output {
 public:
@@ -189,17 +191,17 @@ private:
     std::unique_ptr<T[], Free> values_;
 };
 
-// A vector that numpy will own.
+// Hand a vector over to numpy.
 template <typename T>
 Array<T> to_numpy(std::vector<T>&& values) {
-    auto kept = std::make_unique<std::vector<T>>(std::move(values));
-    const size_t size = kept->size();
-    nb::capsule owner(kept.get(),
+    auto moved = std::make_unique<std::vector<T>>(std::move(values));
+    const size_t size = moved->size();
+    nb::capsule owner(moved.get(),
                       [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
-    return Array<T>(kept.release()->data(), 1, &size, owner);
+    return Array<T>(moved.release()->data(), 1, &size, owner);
 }
 
-// A sparse matrix as scipy stores it.
+// A sparse matrix in the format of scipy.
 template <typename Value>
 struct Csr {
     Output<Value> values;
@@ -213,25 +215,25 @@ struct Csr {
 
 // --- checks --------------------------------------------------------------------------------------
 
-inline void check(bool is_right, const char* message) {
-    if (!is_right) throw nb::value_error(message);
+inline void check(bool is_valid, const char* message) {
+    if (!is_valid) throw nb::value_error(message);
 }
 
-// Every index is one of 0 .. n-1.
+// Check that every index is one of 0 .. n-1.
 void check_indices(const Vector<int32_t>& indices, size_t n);
 
-// A sparse matrix with n_columns: row k is indices[ends[k]] .. indices[ends[k + 1] - 1].
+// Check a sparse matrix whose row k is indices[ends[k]] .. indices[ends[k + 1] - 1].
 void check_csr(const Vector<int64_t>& ends, const Vector<int32_t>& indices, size_t n_columns);
 
 // --- hashes --------------------------------------------------------------------------------------
 
-// Odd multipliers that every process draws anew, so that nobody can choose words that collide.
+// Random odd multipliers per process, so that nobody can choose words with colliding hashes.
 struct HashSeeds {
     uint64_t first, second;
 };
 extern HashSeeds hash_seeds;
 
-// Every bit counts for the upper bits of the result, which are the ones to use.
+// Return a hash whose upper bits depend on every bit of the input. Use the upper bits.
 inline uint64_t mix(uint64_t low, uint64_t high) {
     const uint64_t sum = low * hash_seeds.first + high * hash_seeds.second;
     return (sum ^ (sum >> 32)) * hash_seeds.first;
@@ -250,9 +252,9 @@ inline uint64_t hash_bytes(const char* bytes, size_t size) {
 
 // --- products ------------------------------------------------------------------------------------
 
-// Loops over numbers side by side are compiled twice, and the wider ones taken where the machine
-// has them. These have no fused operations, so that both find the same bits.
-// Not under the sanitizer of threads, which starts after the choice is made; not tried there.
+// Loops over arrays are compiled twice, and the wider version is used if the processor supports it.
+// Neither has fused operations, so both compute the same bits. The thread sanitizer is incompatible
+// with this, because it starts after the choice.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_THREAD__)
 #define SIMD_CLONES __attribute__((target_clones("avx2", "default")))
@@ -260,20 +262,20 @@ inline uint64_t hash_bytes(const char* bytes, size_t size) {
 #define SIMD_CLONES
 #endif
 
-// Add the rows (m) of a table that `columns` name, times their values, to sums (m): one after the
-// other, so that the sums do not depend on how many are taken together.
+// Add the rows (m) of a table with the numbers `columns`, multiplied by `values`, to sums (m). The
+// order of additions does not depend on the number of rows per step.
 void add_weighted_rows(const double* values, const int32_t* columns, int64_t n, const float* table,
                        float* sums, size_t m);
 
-// Begin to load the first of these rows, so that something else can be done before.
+// Prefetch the first of these rows, so that the caller can do other work in between.
 void prefetch_weighted_rows(const int32_t* columns, int64_t n, const float* table, size_t m);
 
 // --- UTF-8 ---------------------------------------------------------------------------------------
 
-// Whether bytes are UTF-8 as Python means it: no overlong forms, surrogates or loose bytes.
+// Return true for valid UTF-8 in the sense of Python: no overlong forms, surrogates or stray bytes.
 bool is_utf8(std::string_view text);
 
-// Write one character; returns its number of bytes, at most 4.
+// Write a character and return its number of bytes, which is at most 4.
 inline size_t write_utf8(char* out, uint32_t c) {
     if (c < 0x80) {
         out[0] = char(c);

@@ -5,10 +5,10 @@
 //
 //     min  |w|^2 / 2  +  sum c max(0, 1 - y w.x)^2
 //
-// A document is a row of a sparse matrix, a row of a dense block, one number per class that only
-// the problem of this class uses ("own"), and a constant 1 whose weight is the intercept. Classes
-// share only the documents, so threads solve them independently, and the result does not depend on
-// the number of threads. Here: solutions and validation scores, and the bindings.
+// The features of a document are a row of a sparse matrix, a row of a dense block, one "own" number
+// per class, which only the problem of this class uses, and a constant 1, whose weight is the
+// intercept. Classes share only the documents, so threads solve them independently, and the result
+// does not depend on the number of threads. This file computes solutions and validation scores.
 
 #include "working_sets.h"
 
@@ -16,7 +16,7 @@ namespace solver {
 
 namespace {
 
-// The part of a solution besides the weights of features: own weights (m) and intercepts (m).
+// The weights of own features (m) and the intercepts (m) of a solution.
 struct Offsets {
     explicit Offsets(size_t m) : own_weights(m), intercepts(m) {}
     Output<float> own_weights, intercepts;
@@ -28,11 +28,12 @@ struct Offsets {
     }
 };
 
-// Weights of the sparse columns (v x m) and of the block (k x m), then the offsets.
+// Return the weights of the sparse columns (v x m) and of the block (k x m), and the offsets.
 nb::tuple solve(const Documents& documents, const Task& task) {
     const size_t m = task.n_classes(), v = documents.n_columns, n_block = documents.n_block;
-    check(documents.n_docs == task.n_docs(), "the task is about other documents");
-    check(task.C.size() == m, "expected one C per class");
+    check(documents.n_docs == task.n_docs(),
+          "the task and the features differ in their numbers of documents");
+    check(task.C.size() == m, "the numbers of C and classes differ");
     Output<float> weights(v, m), block_weights(n_block, m);
     Offsets offsets(m);
     const auto keep = [&](size_t j, const FeatureSpace& space) {
@@ -64,19 +65,19 @@ nb::tuple solve(const Documents& documents, const Task& task) {
 
 void check_products(const Table<float>& products, const Task& task) {
     check(products.shape(0) == task.n_docs() && products.shape(1) == task.n_docs(),
-          "expected the products of all documents");
+          "the products have a wrong shape; expected a row and a column per document");
 }
 
-// Coefficients of the documents (n x m), from which the weights are sums, then the offsets.
+// Return the coefficients of the documents (n x m) in the weights, and the offsets.
 nb::tuple solve_products(Table<float> products, const Task& task) {
     const size_t m = task.n_classes(), n = task.n_docs();
     check_products(products, task);
-    check(task.C.size() == m, "expected one C per class");
+    check(task.C.size() == m, "the numbers of C and classes differ");
     Output<float> coefficients(n, m);
     Offsets offsets(m);
     {
         nb::gil_scoped_release no_gil;
-        std::fill_n(coefficients.data(), n * m, 0.0f);  // of documents that are in no row
+        std::fill_n(coefficients.data(), n * m, 0.0f);  // for documents that are not in `rows`
         for_each_class(
             task, [&]() { return DocumentSpace(products.data(), n); },
             [&](size_t j, Problem<DocumentSpace>& problem, Watch& watch) {
@@ -91,8 +92,8 @@ nb::tuple solve_products(Table<float> products, const Task& task) {
                           offsets.intercepts.to_numpy());
 }
 
-// Scores (number of C, test rows, m) of held-out documents for each C, where each solution is the
-// start of the next. No weights are stored.
+// Compute the scores (number of C, test rows, m) of held-out documents for each C. Each solution is
+// the start of the next one. No weights are stored.
 template <typename MakeSpace>
 void validate_classes(const Task& task, const Vector<int32_t>& test_rows, MakeSpace make_space,
                       float* scores) {
@@ -100,10 +101,10 @@ void validate_classes(const Task& task, const Vector<int32_t>& test_rows, MakeSp
     for_each_class(task, make_space, [&](size_t j, auto& problem, Watch& watch) {
         for (size_t c = 0; c < task.C.size(); ++c) {
             problem.solve(task.C.data()[c], task.stopping, watch);
-            float* into = scores + c * n_tests * m + j;
+            float* target = scores + c * n_tests * m + j;
             for (size_t k = 0; k < n_tests; ++k) {
                 const auto doc = size_t(test_rows.data()[k]);
-                into[k * m] = float(problem.space.score(doc, task.own_value(doc, j)));
+                target[k * m] = float(problem.space.score(doc, task.own_value(doc, j)));
                 watch.add_steps(problem.space.n_steps());
             }
         }
@@ -111,7 +112,8 @@ void validate_classes(const Task& task, const Vector<int32_t>& test_rows, MakeSp
 }
 
 Array<float> validate(const Documents& documents, const Task& task, Vector<int32_t> test_rows) {
-    check(documents.n_docs == task.n_docs(), "the task is about other documents");
+    check(documents.n_docs == task.n_docs(),
+          "the task and the features differ in their numbers of documents");
     check_indices(test_rows, task.n_docs());
     const size_t m = task.n_classes(), n_tests = test_rows.size();
     Output<float> scores(task.C.size(), n_tests, m);

@@ -1,11 +1,11 @@
-// Products of sparse matrices with tables of weights: the scores of linear models.
+// Products of sparse matrices with tables of weights, which are the scores of linear models.
 
 #include "shared.h"
 
 namespace {
 
-constexpr int64_t TERMS_PER_STEP = 4;                // that share one load and store of the sums
-constexpr int64_t TERMS_AHEAD = 4 * TERMS_PER_STEP;  // rows are scattered over a large table
+constexpr int64_t TERMS_PER_STEP = 4;                // these share one load and store of the sums
+constexpr int64_t TERMS_AHEAD = 4 * TERMS_PER_STEP;  // whose rows of a large table are prefetched
 
 // Prefetch `n` numbers.
 inline void prefetch_row(const float* numbers, size_t n) {
@@ -30,14 +30,14 @@ SIMD_CLONES void add_weighted_rows(const double* values, const int32_t* columns,
             prefetch_row(row_of(next), m);
         const float* __restrict a = row_of(k), * __restrict b = row_of(k + 1);
         const float* __restrict c = row_of(k + 2), * __restrict d = row_of(k + 3);
-        const auto of_a = float(values[k]), of_b = float(values[k + 1]);
-        const auto of_c = float(values[k + 2]), of_d = float(values[k + 3]);
+        const auto value_a = float(values[k]), value_b = float(values[k + 1]);
+        const auto value_c = float(values[k + 2]), value_d = float(values[k + 3]);
         for (size_t j = 0; j < m; ++j) {
             float sum = sums[j];
-            sum += of_a * a[j];
-            sum += of_b * b[j];
-            sum += of_c * c[j];
-            sum += of_d * d[j];
+            sum += value_a * a[j];
+            sum += value_b * b[j];
+            sum += value_c * c[j];
+            sum += value_d * d[j];
             sums[j] = sum;
         }
     }
@@ -53,13 +53,13 @@ namespace {
 
 constexpr size_t ROWS_PER_TASK = 64;
 
-// X W + intercept (n x m). A row of the result depends on its row of X alone.
+// Return X W + intercept (n x m). A row of the result depends only on its row of X.
 Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
                       Table<float> weights, Vector<float> intercept, int64_t n_threads) {
     const size_t m = weights.shape(1);
     check_csr(starts, columns, weights.shape(0));
-    check(values.size() == columns.size(), "expected one value per column index");
-    check(intercept.size() == m, "expected one intercept per class");
+    check(values.size() == columns.size(), "the values and the column indices differ in number");
+    check(intercept.size() == m, "the numbers of intercepts and classes differ");
     const size_t n_docs = starts.size() - 1;
     n_threads = int64_t(limit_threads(n_threads, (n_docs + ROWS_PER_TASK - 1) / ROWS_PER_TASK));
     Output<float> product(n_docs, m);
@@ -82,8 +82,8 @@ Array<float> multiply(Vector<double> values, Vector<int32_t> columns, Vector<int
     return product.to_numpy();
 }
 
-// X W + intercept (rows x m) of some rows of X, where W is sparse: `terms` are those of its rows
-// that have weights, rising, and the weights of the k-th begin at ends[k].
+// Return X W + intercept (rows x m) for some rows of X and a sparse W. `terms` are the rows of W
+// that have weights, in ascending order. The weights of the k-th one start at ends[k].
 Array<float> multiply_pruned(Vector<double> values, Vector<int32_t> columns, Vector<int64_t> starts,
                              Vector<int32_t> rows, Vector<int32_t> terms, Vector<int64_t> ends,
                              Vector<int32_t> classes, Vector<float> weights,
@@ -91,36 +91,36 @@ Array<float> multiply_pruned(Vector<double> values, Vector<int32_t> columns, Vec
     const size_t m = intercept.size();
     check_csr(starts, columns, n_columns);
     check_csr(ends, classes, m);
-    check(values.size() == columns.size(), "expected one value per column index");
-    check(weights.size() == classes.size(), "expected one weight per class index");
-    check(ends.size() == terms.size() + 1, "expected one term per row of weights");
+    check(values.size() == columns.size(), "the values and the column indices differ in number");
+    check(weights.size() == classes.size(), "the weights and the class indices differ in number");
+    check(ends.size() == terms.size() + 1, "the terms and the rows of weights differ in number");
     check_indices(rows, starts.size() - 1);
     check_indices(terms, n_columns);
     Output<float> product(rows.size(), m);
     {
         nb::gil_scoped_release no_gil;
         Watch watch;
-        std::vector<int32_t> places(n_columns, -1);
-        for (size_t k = 0; k < terms.size(); ++k) places[size_t(terms.data()[k])] = int32_t(k);
+        std::vector<int32_t> row_of_term(n_columns, -1);
+        for (size_t k = 0; k < terms.size(); ++k) row_of_term[size_t(terms.data()[k])] = int32_t(k);
         for (size_t r = 0; r < rows.size(); ++r) {
             float* __restrict row = product.data() + r * m;
             std::copy_n(intercept.data(), m, row);
             const auto doc = size_t(rows.data()[r]);
             for (int64_t k = starts.data()[doc]; k < starts.data()[doc + 1]; ++k) {
-                const int32_t place = places[size_t(columns.data()[k])];
-                if (place < 0) continue;
+                const int32_t row_of_W = row_of_term[size_t(columns.data()[k])];
+                if (row_of_W < 0) continue;
                 const auto value = float(values.data()[k]);
-                const int64_t end = ends.data()[place + 1];
-                for (int64_t j = ends.data()[place]; j < end; ++j)
+                const int64_t end = ends.data()[row_of_W + 1];
+                for (int64_t j = ends.data()[row_of_W]; j < end; ++j)
                     row[classes.data()[j]] += value * weights.data()[j];
-                watch.add_steps(size_t(end - ends.data()[place]) + 4);
+                watch.add_steps(size_t(end - ends.data()[row_of_W]) + 4);
             }
         }
     }
     return product.to_numpy();
 }
 
-// X T (n x m) of two sparse matrices, as a dense one: the sums of a row stay in the cache.
+// Return X T (n x m) of two sparse matrices as a dense one. The sums of a row stay in the cache.
 Array<double> multiply_sparse(Vector<double> values, Vector<int32_t> columns,
                               Vector<int64_t> starts, Vector<double> table_values,
                               Vector<int32_t> table_columns, Vector<int64_t> table_starts,
@@ -128,7 +128,7 @@ Array<double> multiply_sparse(Vector<double> values, Vector<int32_t> columns,
     check_csr(table_starts, table_columns, n_columns);
     check_csr(starts, columns, table_starts.size() - 1);
     check(values.size() == columns.size() && table_values.size() == table_columns.size(),
-          "expected one value per column index");
+          "the values and the column indices differ in number");
     const size_t n_docs = starts.size() - 1;
     Output<double> product(n_docs, n_columns);
     {

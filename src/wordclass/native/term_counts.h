@@ -1,4 +1,4 @@
-// The counts of the terms of each document, in chunks of memory.
+// Counts of the terms of each document, in chunks of memory.
 
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace engine {
 
-// Entries of a chunk. Memory of this size returns to the system when it is freed, which smaller
-// pieces do not: a gigabyte at a million documents.
+// The number of entries of a chunk. Memory blocks of this size return to the system when they are
+// freed. Smaller ones do not, which would waste a gigabyte for a million documents.
 constexpr size_t CHUNK_ENTRIES = size_t{5} << 20;
 
 struct Entry {
@@ -15,7 +15,7 @@ struct Entry {
     uint32_t count;
 };
 
-// Like a vector, but unused memory is never written, so it costs nothing.
+// A vector that never writes unused memory, which therefore costs nothing.
 class EntryBuffer {
 public:
     Entry& operator[](size_t k) { return memory_[k]; }
@@ -23,7 +23,7 @@ public:
     Entry* data() { return memory_.get(); }
     const Entry* data() const { return memory_.get(); }
 
-    // Reserve room for n entries; the first `used` are copied.
+    // Reserve memory for n entries and copy the first `used` ones.
     void reserve(size_t n, size_t used) {
         if (n <= capacity_) return;
         capacity_ = std::max(n, 2 * capacity_);
@@ -48,13 +48,13 @@ struct Chunk {
 // Writes the terms of documents into chunks.
 class ChunkWriter {
 public:
-    // Reserves an estimate of what the characters will need. A chunk ends with the first document
-    // beyond its size, so there is room for that one, too.
+    // Estimate the number of entries from the number of characters. A chunk ends with the first
+    // document that exceeds its size, so there is memory for that one, too.
     ChunkWriter(size_t n_characters, const Options& options)
         : expected_(std::min(CHUNK_ENTRIES + CHUNK_ENTRIES / 4,
                              n_characters / (options.are_characters ? 1 : 8))) {}
 
-    // `max_terms` is an upper limit for the terms of the document.
+    // `max_terms` is an upper limit of the number of terms of the document.
     void begin_document(size_t max_terms) {
         if (chunks_.empty() || n_entries_ >= CHUNK_ENTRIES) {
             chunks_.emplace_back();
@@ -71,8 +71,9 @@ public:
     std::vector<Chunk> release() { return std::move(chunks_); }
 
 protected:
-    Entry* entries_ = nullptr;          // of the current chunk
-    size_t n_entries_ = 0, start_ = 0;  // where the current document begins
+    Entry* entries_ = nullptr;  // of the current chunk
+    size_t n_entries_ = 0;      // of the current chunk
+    size_t start_ = 0;          // the first entry of the current document
 
 private:
     std::vector<Chunk> chunks_;
@@ -89,7 +90,7 @@ public:
         ++document_;
     }
 
-    // Whether a term is new in its document cannot be predicted, so there is no branch on it.
+    // There is no branch on new terms, because a processor could not predict it.
     void add(Id id) {
         if (id >= marks_.size()) marks_.resize(std::max<size_t>(2 * marks_.size(), id + 1024));
         Mark& mark = marks_[id];
@@ -101,14 +102,14 @@ public:
         entry = {id, (is_new ? 0 : entry.count) + 1};
     }
 
-    // Frequencies of the ids below n_marks.
+    // The frequencies are known for ids below n_marks.
     size_t n_marks() const { return marks_.size(); }
     uint32_t doc_freq(size_t id) const { return marks_[id].doc_freq; }
     uint32_t term_freq(size_t id) const { return marks_[id].term_freq; }
 
 private:
     struct Mark {
-        uint32_t document = 0;  // the last one that contains the term; numbered from 1
+        uint32_t document = 0;  // the last one with the term, numbered from 1
         uint32_t index = 0;     // of its entry in the chunk
         uint32_t doc_freq = 0, term_freq = 0;
     };
@@ -117,12 +118,12 @@ private:
     uint32_t document_ = 0;
 };
 
-// Counts the terms of one document at a time, in a table small enough for the cache,
-// however large the vocabulary.
+// Counts the terms of one document at a time. Its table fits into the cache, regardless of the size
+// of the vocabulary.
 class DistinctTerms {
 public:
-    // Write each term once, in order of first appearance, with its count; returns how many.
-    // There must be room for all of them.
+    // Write each distinct term with its count, in the order of first appearance, and return their
+    // number. There must be memory for all of them.
     size_t count(const std::vector<Id>& ids, Entry* entries) {
         int bits = MIN_BITS;
         while ((size_t{1} << bits) < 2 * ids.size()) ++bits;
@@ -145,7 +146,8 @@ public:
 private:
     static constexpr int MIN_BITS = 6;
 
-    std::vector<uint32_t> entry_of_slot_;  // index of the entry plus 1; 0: free
+    std::vector<uint32_t>
+        entry_of_slot_;  // the index of the entry plus 1, or 0 if the slot is free
 };
 
 // Counts the terms of a fixed vocabulary document by document.

@@ -1,4 +1,4 @@
-// From a document to the ids of its terms: words, their n-grams, or n-grams of characters.
+// Turns a document into the ids of its terms: words, their n-grams, or n-grams of characters.
 
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace engine {
 
-// Turns documents into terms: drops stop words and forms n-grams. `Vocabulary` is one of the two
-// lookups below: a new word or pair is added, or its id is NO_ID.
+// Turns documents into terms. It drops stop words and forms n-grams. `Vocabulary` is one of the two
+// lookups below, which add new words and pairs or return NO_ID for them.
 template <typename Vocabulary>
 class TermExtractor {
 public:
@@ -22,8 +22,8 @@ public:
           tokenizer_(options, watch),
           character_ngrams_(vocabulary, options, watch) {}
 
-    // An upper limit: the shortest word, a masked digit, takes one character and a separator. Such
-    // a word has three n-grams of characters of each size.
+    // Return an upper limit of the number of terms. The shortest word, a masked digit, takes one
+    // character and a separator. Such a word has three n-grams of characters of each size.
     size_t max_terms(const Document& text) const {
         const size_t max_words = text.length / 2 + 1;
         return (are_characters_ ? 3 : 1) * max_words * (longest_ - shortest_ + 1);
@@ -35,8 +35,8 @@ public:
         for_each_term(sink);
     }
 
-    // The first half: find the words and prefetch their pairs, so that other work can be done
-    // before `for_each_term`, the second half. `text` must stay alive.
+    // The first step finds the words and prefetches their pairs, so that the caller can do other
+    // work before the second step, `for_each_term`. `text` must stay alive.
     void read(const Document& text) {
         text_ = &text;
         if (are_characters_) return;
@@ -61,12 +61,12 @@ public:
         if (longest_ == 1) return;
         terms_ = words_;
         for (size_t n = 2; n <= std::min(longest_, words_.size()); ++n) {
-            terms_.pop_back();  // no word follows the last one
+            terms_.pop_back();  // no word follows the last term
             longer_.resize(terms_.size());
-            const Id* behind = words_.data() + n - 1;
+            const Id* next_words = words_.data() + n - 1;
             for (size_t start = 0; start < terms_.size(); start += UNITS_PER_POLL) {
                 const size_t n_pairs = std::min(UNITS_PER_POLL, terms_.size() - start);
-                const Id *firsts = terms_.data() + start, *seconds = behind + start;
+                const Id *firsts = terms_.data() + start, *seconds = next_words + start;
                 if (n > 2 || start > 0) vocabulary_.prefetch_pairs(firsts, seconds, n_pairs);
                 vocabulary_.pairs(firsts, seconds, longer_.data() + start, n_pairs);
                 watch_.add_steps(100 * n_pairs);
@@ -89,7 +89,7 @@ private:
     std::vector<Id> words_, terms_, longer_;
 };
 
-// Adds what is new.
+// Adds new words and pairs.
 struct GrowingLookup {
     Dictionary& terms;
     Id word(const Word& word) { return terms.add_word(word); }
@@ -102,7 +102,7 @@ struct GrowingLookup {
     }
 };
 
-// Answers NO_ID for what is new.
+// Returns NO_ID for new words and pairs.
 struct FixedLookup {
     Dictionary& terms;
     Id word(const Word& word) { return terms.find_word(word); }
@@ -115,7 +115,7 @@ struct FixedLookup {
     }
 };
 
-// Add the stop words first, so that their ids are below their number, and return that number.
+// Add the stop words to an empty dictionary, which gives them the lowest ids. Return their number.
 inline size_t add_stop_words(Dictionary& terms, const Options& options) {
     for (const std::string& word : options.stop_words)
         terms.add_word(Word::of(word.data(), word.size()));

@@ -1,4 +1,4 @@
-// From the characters of a document to its words.
+// Splits a document into words.
 
 #pragma once
 
@@ -16,9 +16,9 @@ bool is_digit(Char c) {
     return c >= '0' && c <= '9';
 }
 
-// The end of a number that starts at i, or i if there is none: the regular expression
-// \b[0-9][0-9.,-]*\b, greedy, so the last position where word and non-word characters meet.
-// `is_word(k)` is true if character k is part of a word.
+// Return the end of a number that starts at i, or i if there is none. The regular expression is
+// \b[0-9][0-9.,-]*\b. It is greedy, so the end is the last boundary of word and non-word
+// characters. `is_word(k)` is true if character k is part of a word.
 template <typename Char, typename IsWord>
 size_t number_end(const Char* data, size_t n, size_t i, const IsWord& is_word) {
     size_t reach = i;
@@ -30,7 +30,7 @@ size_t number_end(const Char* data, size_t n, size_t i, const IsWord& is_word) {
     return i;
 }
 
-// Passes the words of a text, runs of two or more word characters, to a function `sink`.
+// Passes the words of a text to a function `sink`. A word has two or more word characters.
 class Tokenizer {
 public:
     Tokenizer(const Options& options, Watch& watch) : options_(options), watch_(watch), bytes_(64) {
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    // Fold the whole text first, then find the ends of words eight bytes at a time.
+    // Fold the whole text, then find the ends of words in steps of eight bytes.
     template <typename Sink>
     void read_ascii(const uint8_t* data, size_t n, bool mask, Sink& sink) {
         if (n_folded_ < n + 16) {
@@ -86,7 +86,7 @@ private:
             const Run first = Run::to_zero(folded + i);
             if (first.size < 8) {
                 if (first.size >= 2) sink(Word{first.bytes, 0, nullptr, uint32_t(first.size)});
-                i += first.size + 1;  // the byte after a word belongs to no word
+                i += first.size + 1;  // skips the byte after the word
                 continue;
             }
             i = pass_long_ascii(folded, i, first.bytes, sink);
@@ -105,8 +105,7 @@ private:
         return i + size;
     }
 
-    // Pass the mask, joined with the word characters that follow if the number ended in
-    // punctuation.
+    // Pass the mask, joined with the word characters that follow a number with final punctuation.
     template <typename Sink>
     size_t pass_masked_ascii(const uint8_t* folded, size_t end, Sink& sink) {
         const size_t size = std::strlen(reinterpret_cast<const char*>(folded + end));
@@ -121,7 +120,7 @@ private:
         return end + size;
     }
 
-    // Character by character, for texts that are not plain ASCII.
+    // Read a text that is not ASCII, one character at a time.
     template <typename Char, typename Sink>
     void read_wide(const Char* data, size_t n, bool mask, Sink& sink) {
         const FoldingTable& folded = word_characters();
@@ -149,7 +148,7 @@ private:
         }
     }
 
-    // Poll in the middle of a long text; return the position of the next poll.
+    // Poll in the middle of a long text and return the position of the next poll.
     size_t poll(size_t i) {
         watch_.add_steps(STEPS_PER_CHARACTER * UNITS_PER_POLL);
         return i + UNITS_PER_POLL;

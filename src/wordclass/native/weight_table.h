@@ -6,17 +6,17 @@
 
 namespace solver {
 
-constexpr size_t LANES = 16;  // classes whose weights of a feature share a cache line
+constexpr size_t LANES = 16;  // classes with weights of a feature in the same cache line
 constexpr size_t BITS = 64;
-constexpr size_t DOCS_PER_TASK = 16 * BITS;    // one task of a thread
-constexpr size_t MAX_CLASSES_PER_GROUP = 128;  // classes
+constexpr size_t DOCS_PER_TASK = 16 * BITS;
+constexpr size_t MAX_CLASSES_PER_GROUP = 128;
 constexpr size_t GROUP_BYTES = size_t{1} << 28;
 
 struct alignas(64) Line {
     float values[LANES];
 };
 
-// Add what the features of a document contribute to the scores of the classes of a line.
+// Add the contributions of a document's features to the scores of the classes of a line.
 void add_scores(const Documents& documents, size_t doc, const Line* weights, Line& scores);
 
 // The weights of some classes, side by side for every feature.
@@ -43,8 +43,8 @@ public:
         for (const double weight : space.block_weights()) (line++)->values[lane] = float(weight);
     }
 
-    // Call work(place, first slot, scores of 16 slots) for some documents and slots, in threads;
-    // all 64 places of a word belong to one thread.
+    // Call work(row, first slot, scores of 16 slots) for some documents and slots, in threads. All
+    // 64 rows of a word of bits belong to one thread.
     template <typename Work>
     void for_each_score(const int32_t* rows, size_t n_rows, size_t n_slots, Work work) const {
         const size_t n_tiles = (n_slots + LANES - 1) / LANES;
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    // What the classes of a line have besides the weights of features.
+    // The intercepts and the weights of own features of the classes of a line.
     struct Tile {
         Line intercepts{}, own_weights{};
         size_t classes[LANES]{};
@@ -81,7 +81,7 @@ private:
     const Task& task_;
     size_t n_lines_;
     std::vector<Tile> tiles_;
-    std::vector<Line, Allocator<Line>> lines_;  // tile after tile
+    std::vector<Line, Allocator<Line>> lines_;  // of all tiles, one tile after the other
 };
 
 }  // namespace solver

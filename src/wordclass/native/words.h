@@ -1,4 +1,4 @@
-// Words as one or two integers, and how to find where they end, eight bytes at a time.
+// Words as one or two integers, and the search for their ends in steps of eight bytes.
 
 #pragma once
 
@@ -8,9 +8,10 @@
 
 namespace engine {
 
-// A word as the dictionary stores it. A word of up to 16 bytes, as nearly all are, is two integers;
-// for a longer one they hold a hash and the size, and the bytes are compared too. No
-// word has a zero byte, and no byte of UTF-8 is 0xFF, so the two kinds are never equal.
+// A word in the format of the dictionary. A word of up to 16 bytes, like nearly all words, is
+// stored in two integers. For a longer word, the integers hold a hash and the size, and the bytes
+// are compared too. Words have no zero byte and no byte of UTF-8 is 0xFF, so the two kinds are
+// never equal.
 struct Word {
     uint64_t low, high;
     const char* bytes;  // of a long word only
@@ -22,7 +23,7 @@ struct Word {
 
     static Word of(const char* bytes, size_t size) {
         if (size > std::numeric_limits<uint32_t>::max())
-            throw std::length_error("a word of 4 GB or more");
+            throw std::length_error("a word has 4 GB or more; split it");
         Word word{0, 0, bytes, uint32_t(size)};
         if (!word.is_long()) {
             char padded[SHORT] = {};
@@ -45,16 +46,16 @@ inline uint64_t eight_bytes(const uint8_t* bytes) {
 
 constexpr uint64_t ONES = 0x0101010101010101u, TOPS = 0x8080808080808080u;
 
-// The top bit of every byte that ends a word: a zero in ASCII bytes, or a space in any bytes. Exact
-// up to the first such byte.
+// Return the top bit of every byte that ends a word, which is a zero in ASCII bytes or a space in
+// any bytes. The result is exact up to the first such byte.
 inline uint64_t zeros(uint64_t eight) { return (eight - ONES) & TOPS; }
 inline uint64_t spaces(uint64_t eight) {
     const uint64_t others = eight ^ (ONES * ' ');
     return (others - ONES) & ~others & TOPS;
 }
 
-// The number of bytes, of eight, before the end of a word (8 if it does not end), and these bytes,
-// with zeros after them.
+// The bytes before the end of a word, among eight bytes, padded with zeros. Their number is 8 if
+// the word does not end there.
 struct Run {
     uint64_t bytes;
     size_t size;
@@ -65,7 +66,7 @@ struct Run {
             size = 8;
             return;
         }
-        const uint64_t before = (ends & (~ends + 1)) - 1;  // all bits below the first top
+        const uint64_t before = (ends & (~ends + 1)) - 1;  // all bits below the first top bit
         size = ((before & ONES) * ONES >> 56) - 1;
         bytes = eight & (before >> 7);
     }

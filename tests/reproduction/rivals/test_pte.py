@@ -178,7 +178,7 @@ def test_steps_can_be_done_in_any_portions_and_become_smaller(kind):
 def test_native_training_stops_after_its_number_of_steps():
     training = extension.pte.Training(*arguments(n_steps=5).values())
     training.run(4)
-    with pytest.raises(ValueError, match="not left"):
+    with pytest.raises(ValueError, match="exceeds the remaining ones"):
         training.run(2)
 
 
