@@ -19,7 +19,7 @@ def vectors(seed=0):
 
 
 def linear_corpus(documents, folds):
-    def vectorizer(_settings):
-        return wc.DocumentVectorizer(min_docs=1)
+    def make_vectorizers(_settings):
+        return [wc.DocumentVectorizer(min_docs=1)]
 
-    return linear.LinearCorpus(documents, folds, vectorizer, None, {}, None, np.ones(3), None)
+    return linear.LinearCorpus(documents, folds, make_vectorizers, None, {}, None, np.ones(3), None)

@@ -47,8 +47,8 @@ TARGETS = {
     ],
     "wordclass.classifiers.tuning:_grid,_like,split,_run,_reason_to_stop,expected_seconds,"
     "_Trials": TUNING,
-    "wordclass.classifiers.linear:LinearClassifier._learn,LinearClassifier._choices,"
-    "LinearClassifier._set_decisions": ["tests/classifiers/test_linear.py"],
+    "wordclass.classifiers.linear:LinearClassifier._learn_documents,LinearClassifier._list_choices,"
+    "LinearClassifier._learn_decisions": ["tests/classifiers/test_linear.py"],
     "wordclass.linear.search:LinearChoices,SettingsSearch,sample_documents": [
         "tests/classifiers/test_linear.py",
         "tests/classifiers/test_linear_search.py",

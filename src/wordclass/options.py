@@ -270,8 +270,13 @@ def _complete_docstring(estimator: type[WithOptions]) -> str:
     if "Parameters" in titles:
         return "\n\n".join(sections)
     # in the order of the signature, where the fields of base classes come first
-    annotations = [vars(base).get("__annotations__", {}) for base in reversed(estimator.__mro__)]
-    names = dict.fromkeys(name for fields in annotations for name in fields)
+    dataclasses = [
+        base
+        for base in reversed(estimator.__mro__)
+        if base is estimator or "__dataclass_fields__" in vars(base)
+    ]
+    fields = [vars(base).get("__annotations__", {}) for base in dataclasses]
+    names = dict.fromkeys(name for annotations in fields for name in annotations)
     entries = [
         estimator.options[name].document(name, getattr(estimator, name, None))
         for name in names

@@ -199,12 +199,12 @@ def test_a_saved_model_keeps_settings_and_trials(tmp_path):
         ({"class_weight": np.ones(2)}, "class_weight is array"),
         (
             {"class_weight": "even"},
-            "class_weight is 'even'; expected 'balanced' or None, or a dict",
+            "class_weight is 'even'; expected a dict of costs by class, 'balanced' or None",
         ),
         ({"ngrams": np.ones((1, 2))}, "ngrams is array"),
         ({"stop_words": 5}, "stop_words is 5; expected"),
         ({"class_weight": "equal"}, "class_weight is 'equal'"),
-        ({"vectors": "glove.txt"}, "vectors is a str; expected WordVectors"),
+        ({"vectors": "glove.txt"}, "vectors is 'glove.txt'; expected WordVectors"),
         ({"seed": 1.5}, "seed is 1.5"),
         ({"ngrams": (2, 1)}, "ngrams"),
         ({"characters": (5, 2)}, r"characters is \(5, 2\); expected .* such as \(2, 5\)"),
@@ -434,7 +434,7 @@ def test_a_term_may_look_like_the_name_of_the_encoder():
 
 
 def test_characters_beside_characters_are_refused():
-    with pytest.raises(InputError, match="whose n-grams are characters already"):
+    with pytest.raises(InputError, match="leave one out: both make n-grams of characters"):
         wc.classifier("linear", analyzer="characters", characters=(2, 5)).fit(TEXTS, LABELS)
 
 
@@ -453,11 +453,15 @@ def test_a_model_of_few_documents_is_exact_to_explain_and_the_same_when_loaded(t
 
 
 def test_losses_that_are_not_for_the_task_are_refused():
-    with pytest.raises(InputError, match="loss='softmax' is for one label per text"):
+    with pytest.raises(
+        InputError, match="loss='softmax' gives one label per text; use loss='squared_hinge'"
+    ):
         wc.classifier("linear", loss="softmax").fit(
             TEXTS, [[label] for label in LABELS[:-1]] + [[]]
         )
-    with pytest.raises(InputError, match="without word-class scores"):
+    with pytest.raises(
+        InputError, match=r"uses no word-class scores, but block_weight is 0\.1; use block_weight=0"
+    ):
         wc.classifier("linear", loss="softmax", block_weight=0.1).fit(TEXTS, LABELS)
     with pytest.raises(InputError, match="loss is 'hinge'"):
         wc.classifier("linear", loss="hinge").fit(TEXTS, LABELS)

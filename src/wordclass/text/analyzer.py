@@ -396,8 +396,11 @@ def accepts_analyzer(value: object) -> bool:
 
 
 def accepts_ngrams(value: Any) -> bool:  # noqa: ANN401 - any value of a user
-    """Return True for valid sizes of n-grams, and raise an InputError for all other values."""
-    check_ngrams(value)
+    """Return True for valid sizes of n-grams."""
+    try:
+        check_ngrams(value)
+    except InputError:
+        return False
     return True
 
 

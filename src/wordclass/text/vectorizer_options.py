@@ -49,7 +49,12 @@ def parse_ngrams(text: str) -> tuple[int, int]:
     return int(sizes[0]), int(sizes[-1])
 
 
-NGRAMS = Kind("(int, int)", "(shortest, longest), such as (1, 2)", accepts_ngrams, parse_ngrams)
+NGRAMS = Kind(
+    "(int, int)",
+    "(shortest, longest) from 1 to 1,000, such as (1, 2)",
+    accepts_ngrams,
+    parse_ngrams,
+)
 
 # options of `DocumentVectorizer` that all estimators with a vectorizer have, too
 TEXT_OPTIONS: Mapping[str, Option] = MappingProxyType(
