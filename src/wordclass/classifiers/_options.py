@@ -1,22 +1,18 @@
 """Options that several classifiers have, declared once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import get_args
 
 from wordclass import catalogue
-from wordclass.decision.measures import check_target
+from wordclass.decision.measures import Target
 from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import list_block_names
 from wordclass.errors import InputError
 from wordclass.options import FLAG, Kind, Option, instance_of, integer, number, one_of
 from wordclass.text.vectorizer import TEXT_OPTIONS
 from wordclass.vectors.word_vectors import WordVectors
-
-
-def _accepts_target(value: Any) -> bool:  # noqa: ANN401 - any value of a user
-    check_target(value)  # raises an error
-    return True
 
 
 def _accepts_other(value: object) -> bool:
@@ -119,7 +115,7 @@ WCE = Option(
 TARGET = Option(
     'The measure to maximize: "macro_f1", "micro_f1", "both" (the mean of these two) or '
     '"accuracy".',
-    Kind("str", "'both', 'macro_f1', 'micro_f1' or 'accuracy'", _accepts_target),
+    replace(one_of(*get_args(Target)), accepts=one_of(*get_args(Target), "macro", "micro").accepts),
 )
 CLASS_WEIGHT = Option(
     'Cost of errors. "balanced": errors on a small class cost more. None: all errors cost the '
