@@ -73,7 +73,17 @@ def _fasttext(corpus):
     return "".join(lines).encode()
 
 
+def _annif(corpus):
+    lines = []
+    for text, given in zip(corpus.texts, corpus.labels, strict=True):
+        labels = given if corpus.is_multilabel else [given]
+        subjects = " ".join(f"<{label}>" for label in labels)
+        lines.append(f"{text}\t{subjects}\n")
+    return "".join(lines).encode()
+
+
 _CONTENT = {
+    "annif": _annif,
     "jsonl": _jsonl,
     "csv": _csv,
     "tsv": lambda corpus: _csv(corpus, "\t"),

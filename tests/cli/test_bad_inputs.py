@@ -301,7 +301,9 @@ def check_said(status, out, err):
         for line in said.split("\n"):
             assert len(line) <= 2000 or line.startswith("{"), line
     if status == 1:
-        assert err.split("\n")[-2].startswith("wordclass: "), err
+        lines = err.splitlines()
+        has_command = lines[-1].startswith("wordclass ") and len(lines) > 1
+        assert lines[-2 if has_command else -1].startswith("wordclass: "), err
         assert err.count("\nwordclass: ") + err.startswith("wordclass: ") == 1, err
     elif status == 2:
         assert "Error: " in err or err.startswith("Usage: "), err

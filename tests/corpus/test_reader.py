@@ -79,12 +79,14 @@ def test_the_case_of_an_ending_does_not_matter(docs):
 def test_format_decides_where_the_ending_does_not(docs):
     path = docs(("x", ["a"], "train"), name="docs.txt")
     assert read_corpus(path, format="jsonl").texts == ["x"]
-    assert read_corpus(path, multilabel=True).texts[0].startswith("{")
+    assert read_corpus(path).texts == ["x"]  # the content decides, too
+    corpus = read_corpus(path, format="fasttext", multilabel=True)
+    assert corpus.texts[0].startswith("{")
 
 
 def test_an_unknown_format_is_an_error_that_suggests_a_known_one(docs):
-    with pytest.raises(InputError, match=r"'json'.*did you mean 'jsonl'"):
-        read_corpus(docs(("x", ["a"], "train")), format="json")
+    with pytest.raises(InputError, match=r"'jsnl'.*did you mean 'jsonl'"):
+        read_corpus(docs(("x", ["a"], "train")), format="jsnl")
 
 
 def test_a_path_may_be_a_str(docs):

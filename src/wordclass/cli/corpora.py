@@ -210,12 +210,12 @@ class Texts:
     def dialect(self, encoding: str, model: Any) -> "Dialect | None":  # noqa: ANN401
         """Return delimiter, encoding and mark of the corpus if it is one CSV or TSV file."""
         from wordclass.corpus.cells import detect_dialect
-        from wordclass.corpus.file_formats import format_of
+        from wordclass.corpus.file_formats import choose_format
 
         if self._is_in_parts() or not self._path.is_file():
             return None
         options = self._options(encoding, model)
-        if (options.format or format_of(self._path)) not in ("csv", "tsv"):
+        if choose_format(self._path, options) not in ("csv", "tsv"):
             return None
         return detect_dialect(self._path, options)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wordclass.corpus.documents import Record
-from wordclass.corpus.file_formats import format_of
+from wordclass.corpus.file_formats import choose_format
 from wordclass.corpus.records import MissingColumnError
 from wordclass.corpus.selection import ReadOptions
 from wordclass.errors import FormatError, list_some
@@ -213,7 +213,7 @@ def resolve_columns(
 
 def _is_table(path: File, options: ReadOptions) -> bool:
     """Return True for formats whose first line names the columns."""
-    return (options.format or format_of(path)) in ("csv", "tsv", "xlsx")
+    return choose_format(path, options) in ("csv", "tsv", "xlsx")
 
 
 def _to_list(names: str | Sequence[str] | None) -> list[str]:

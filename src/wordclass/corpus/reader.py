@@ -11,7 +11,7 @@ from typing import Any
 from wordclass import catalogue
 from wordclass.corpus import columns
 from wordclass.corpus.documents import Dataset, Label, LabelledCorpus, Record
-from wordclass.corpus.file_formats import format_of
+from wordclass.corpus.file_formats import choose_format
 from wordclass.corpus.records import MissingColumnError
 from wordclass.corpus.selection import ColumnGuessWarning, ReadOptions, ReadSummary, Selection
 from wordclass.errors import InputError
@@ -208,7 +208,7 @@ class CorpusReader:
 
     def _read_blocks(self, options: ReadOptions) -> Iterator[list[Any]]:
         """Yield all records block by block, with guessed columns if there are no default ones."""
-        read = catalogue.entry("corpus_formats", options.format or format_of(self.path)).read
+        read = catalogue.entry("corpus_formats", choose_format(self.path, options)).read
         try:
             blocks = read(self.path, options)
             first = next(blocks, None)

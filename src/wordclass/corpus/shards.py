@@ -19,7 +19,7 @@ from wordclass.corpus.columns import (
     resolve_columns,
 )
 from wordclass.corpus.documents import LabelledCorpus, Record
-from wordclass.corpus.file_formats import format_of
+from wordclass.corpus.file_formats import choose_format, is_annif_folder
 from wordclass.corpus.labels import Codeframe, EncodedLabels, encode_labels
 from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
 from wordclass.corpus.records import MissingColumnError
@@ -485,7 +485,7 @@ def _files_of_folder(folder: Path) -> list[File]:
 
 def is_folder_of_shards(path: Path) -> bool:
     """Return True if a path is a folder that holds files and no folders."""
-    if not path.is_dir():
+    if not path.is_dir() or is_annif_folder(path):
         return False
     with storage.as_storage_error(path):
         members = _list_visible(path)
@@ -509,7 +509,7 @@ def _remote_files(address: Address) -> list[File]:
 def _cut_file(path: File, options: ReadOptions, n_bytes: int) -> list[Shard]:
     """Return the shards of a file. A large file is cut into spans if its format allows it."""
     path = path.absolute() if isinstance(path, Path) else path  # workers may run in another folder
-    name = options.format or format_of(path)
+    name = choose_format(path, options)
     state = storage.file_identity(path)
     cut = getattr(catalogue.entry("corpus_formats", name), "cut", None)
     size = storage.size_of(path) or 0
@@ -538,7 +538,7 @@ def _choose_columns(shards: list[Shard], options: ReadOptions) -> _ChosenColumns
                     if not isinstance(record, Record):
                         problems.append(record)
                         continue
-                    if shard.format in ("fasttext", "folders"):
+                    if shard.format in ("annif", "fasttext", "folders"):
                         return _ChosenColumns(options)
                     present = [*(record.row or {})]
                     return _name_columns(present, options, shard.path, record.place, read)

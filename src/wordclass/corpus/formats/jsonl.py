@@ -1,18 +1,23 @@
 """JSON lines with one object per line and the fields `text` and `labels` (or `label`).
 
-A file may also be one array of such objects.
+A file may also be one array of such objects, or one object that maps splits to lists of records or
+pairs, or columns to their values.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from wordclass.corpus import records
 from wordclass.corpus.documents import Record
 from wordclass.corpus.lines import Span, cut_at_lines, number_lines
 from wordclass.corpus.selection import ReadOptions
-from wordclass.errors import FormatError
+from wordclass.errors import FormatError, list_some
 from wordclass.storage.files import File, open_for_reading
+
+_OBJECT_OF_LISTS = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[\[{]')
 
 ENDINGS = (".jsonl", ".ndjson", ".json")
 
@@ -42,7 +47,8 @@ def _rows(
 ) -> Iterator[tuple[int | str, dict[str, Any] | FormatError]]:
     remaining_lines = iter(lines)
     is_first = True
-    for number, line in remaining_lines:
+    while (numbered_line := next(remaining_lines, None)) is not None:
+        number, line = numbered_line
         if isinstance(line, FormatError):
             yield number, line
             continue
@@ -51,14 +57,77 @@ def _rows(
         if is_first and line.lstrip().startswith("["):
             content = line + "".join(str(line) for _, line in remaining_lines)
             array = _parse_json(path, None, "\n" * (number - 1) + content)
-            for k, value in enumerate(array, start=1):
-                yield f"record {k}", _require_object(path, f"record {k}", value)
+            yield from _number_rows(path, array)
             return
+        if is_first and _is_start_of_object(line):
+            lines_of_file = [*remaining_lines]
+            content = line + "".join(str(line) for _, line in lines_of_file)
+            value = None
+            with suppress(FormatError):  # else these are lines of JSON, some of them bad
+                value = _parse_json(path, None, content)
+            if value is not None:
+                yield from _number_rows(path, _rows_of_object(path, value))
+                return
+            remaining_lines = iter(lines_of_file)
         is_first = False
         try:
             yield number, _require_object(path, number, _parse_json(path, number, line))
         except FormatError as error:
             yield number, error
+
+
+def _number_rows(path: File, values: Iterable[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for k, value in enumerate(values, start=1):
+        yield f"record {k}", _require_object(path, f"record {k}", value)
+
+
+def _is_start_of_object(line: str) -> bool:
+    """Return True if a line starts one object that holds all records."""
+    start = line.strip()
+    if start == "{" or _OBJECT_OF_LISTS.match(start):
+        try:
+            value = _DECODER.decode(start)
+        except (ValueError, RecursionError):
+            return True
+        return all(isinstance(item, list | dict) for item in value.values())
+    return False
+
+
+def _rows_of_object(path: File, value: dict[str, Any]) -> Iterator[Any]:
+    """Yield the records of one object.
+
+    The object maps splits to lists of records or pairs, or columns to their values, or it is one
+    record itself.
+    """
+    tables = {key: item for key, item in value.items() if isinstance(item, list)}
+    rows = {
+        key: item for key, item in tables.items() if all(isinstance(r, dict | list) for r in item)
+    }
+    if rows and len(rows) == len(value):
+        for split, items in rows.items():
+            extra = {"split": split} if len(rows) > 1 else {}
+            for item in items:
+                if isinstance(item, list) and len(item) != 2:
+                    problem = f"a list of {len(item)} values in {split!r}"
+                    raise FormatError(path, None, problem, expected="pairs of text and label")
+                row = {"text": item[0], "label": item[1]} if isinstance(item, list) else item
+                yield {**row, **extra}
+        return
+    columns = {key: [*item.values()] for key, item in value.items() if isinstance(item, dict)}
+    columns |= tables
+    if len(columns) == len(value) > 1 and len({*map(len, columns.values())}) == 1:
+        for cells in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, cells, strict=True))
+        return
+    if any(isinstance(item, str) for item in value.values()):
+        yield value
+        return
+    raise FormatError(
+        path,
+        None,
+        f"one JSON object with the keys {list_some(value)}",
+        expected="one object per line, an array of objects, or an object of lists of records",
+    )
 
 
 def _require_object(path: File, place: int | str, value: Any) -> dict[str, Any]:  # noqa: ANN401
