@@ -77,7 +77,7 @@ def test_the_smoke_plan_has_every_learner_and_variant():
         if learner != PEER and variant != "context" and "encoder" not in variant  # more packages
     }
     assert {run.vectors for run in runs} == {None, "corpus"}
-    assert {run.dataset.partition(":")[0] for run in runs} == {"docstrings"}
+    assert {parse_dataset_name(run.dataset).base for run in runs} == {"docstrings"}
 
 
 def test_runs_without_other_tasks_belong_to_other_plans():
