@@ -223,7 +223,7 @@ def _quote_character(options: ReadOptions) -> str:
 
 
 class _LineFeed:
-    """Lines for the csv module that remember those of the current row.
+    """Iterator of lines for the csv module that remembers the lines of the current row.
 
     Parameters
     ----------

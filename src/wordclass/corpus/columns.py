@@ -140,7 +140,7 @@ class _Column:
 
     @property
     def is_repetitive(self) -> bool:
-        """Whether the values are few in many rows, as those of labels are."""
+        """Whether few values are repeated in many rows, as labels are."""
         return 1 < self.n_distinct <= max(2, self.n_values // 4)
 
     @property
@@ -369,8 +369,8 @@ def _guess_labels(columns: Sequence[_Column]) -> tuple[list[str], bool]:
             return [choice[0].name], True
         return [choice[0].name], False
     if len(flags) > max(_MIN_FLAG_COLUMNS - 1, len(by_name)):
-        others = [c for c in usable if not c.is_flag and c.is_repetitive and not c.is_number]
-        return [c.name for c in flags], not others or len(flags) > _MIN_FLAG_COLUMNS
+        rivals = [c for c in usable if not c.is_flag and c.is_repetitive and not c.is_number]
+        return [c.name for c in flags], not rivals or len(flags) > _MIN_FLAG_COLUMNS
     if by_name:
         return [by_name[0].name], len(by_name) == 1
     candidates = [c for c in usable if c.looks_like_label and not c.looks_like_text]
@@ -394,17 +394,17 @@ def _find_named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Colum
 
 def _merge_equivalent(columns: Sequence[_Column]) -> list[_Column]:
     """Leave out columns of numbers that stand for the strings of another column."""
-    kept: list[_Column] = []
+    distinct: list[_Column] = []
     for column in sorted(columns, key=lambda c: c.is_number):
         is_new = True
-        for other in kept:
+        for other in distinct:
             pairs = {*zip(column.values, other.values, strict=True)}
             n_names = len({*other.values})
             if len(pairs) == n_names == len({*column.values}):
                 is_new = False
         if is_new:
-            kept.append(column)
-    return [c for c in columns if c in kept]
+            distinct.append(column)
+    return [c for c in columns if c in distinct]
 
 
 def _looks_like_data(names: Sequence[str]) -> bool:
