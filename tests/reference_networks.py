@@ -1,7 +1,7 @@
-"""The networks once more, token by token in numpy, written from the papers' formulas alone.
+"""Reference implementations of the networks in numpy, written from the papers' formulas alone.
 
-A text is a list of vectors, without padding; weights come in as numpy arrays in torch's layout.
-Nothing here imports the package or torch.
+A text is a list of vectors without padding. Weights are numpy arrays in torch's layout. Nothing
+here imports the package or torch.
 """
 
 import math
@@ -13,16 +13,17 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def supervised_dropout(u, s, kept, p):
-    """D of one row [u, s]; `kept` says, element by element, what d leaves of s."""
-    q, r = len(u), len(s)
-    d = [x / (1 - p) if keep else 0.0 for x, keep in zip(s, kept, strict=True)]
+def supervised_dropout(u, s, mask, p):
+    """Return D of one row [u, s], where d keeps the elements of s where `mask` is true."""
+    q = len(u)
+    r = len(s)
+    d = [x / (1 - p) if keep else 0.0 for x, keep in zip(s, mask, strict=True)]
     row = [*u, *((1 - p) * x for x in d)]
     return [x / (1 - p * r / (q + r)) for x in row]
 
 
 def cnn(text, filters):
-    """`filters`: for each width a weight (channels, d, width) and a bias (channels,)."""
+    """Return the output of filters, which are pairs of weights (channels, d, width) and biases."""
     output = []
     for weight, bias in filters:
         n_channels, n_dims, width = weight.shape
@@ -39,14 +40,16 @@ def cnn(text, filters):
 
 
 def lstm_states(text, input_weight, state_weight, input_bias, state_bias):
-    """All states of a text; gates stand below each other: input, forget, cell, output."""
+    """Return all states of a text. The order of the gates is input, forget, cell, output."""
     hidden = state_weight.shape[1]
-    state, cell, states = np.zeros(hidden), np.zeros(hidden), []
+    state = np.zeros(hidden)
+    cell = np.zeros(hidden)
+    states = []
     for word in text:
         gates = input_weight @ word + input_bias + state_weight @ state + state_bias
-        enter, forget, new, leave = np.split(gates, 4)
-        cell = sigmoid(forget) * cell + sigmoid(enter) * np.tanh(new)
-        state = sigmoid(leave) * np.tanh(cell)
+        input_gate, forget_gate, new_cell, output_gate = np.split(gates, 4)
+        cell = sigmoid(forget_gate) * cell + sigmoid(input_gate) * np.tanh(new_cell)
+        state = sigmoid(output_gate) * np.tanh(cell)
         states.append(state)
     return states
 
@@ -76,16 +79,16 @@ def cosine(a, b):
 
 
 def leam(text, labels, window, bias):
-    """`window` (2r + 1,) is shared by the labels, `bias` (n_classes,) is not."""
+    """Return the weighted sum of words. The labels share `window` (2r + 1,) but not `bias` (m,)."""
     r = len(window) // 2
     logits = []
-    for place in range(len(text)):
+    for position in range(len(text)):
         compatibilities = []
         for k, label in enumerate(labels):
             total = bias[k]
             for offset in range(-r, r + 1):
-                if 0 <= place + offset < len(text):
-                    total += window[r + offset] * cosine(text[place + offset], label)
+                if 0 <= position + offset < len(text):
+                    total += window[r + offset] * cosine(text[position + offset], label)
             compatibilities.append(max(0.0, total))
         logits.append(max(compatibilities))
     output = np.zeros(labels.shape[1])

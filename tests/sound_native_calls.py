@@ -1,4 +1,4 @@
-"""One call of every native function, with arguments that fit."""
+"""One call of every native function with valid arguments."""
 
 import inspect
 from dataclasses import dataclass, replace
@@ -9,25 +9,30 @@ from scipy import sparse
 
 from wordclass.native import extension
 
-N_CLASSES, N_TERMS, WINDOWS, CHANNELS = 20, 40, (2, 3), 4
+N_CLASSES = 20
+N_TERMS = 40
+WINDOWS = (2, 3)
+CHANNELS = 4
 
 
 @dataclass(frozen=True)
 class Call:
-    """A native function, what to call it with, and what its arguments are.
+    """A call of a native function with a description of its arguments.
 
     Parameters
     ----------
     name
-        As in "engine.tfidf"; the methods of an object are made for one call each.
+        The name, such as "engine.tfidf". Each call of a method has its own object.
     make
-        Returns the function; called right before it.
+        Returns the function. It is called right before the function.
     arguments
-        {name: value}, in order.
-    ends, indices
-        The names of row pointers; and of indices, each with how many things there are.
+        The arguments in order, as {name: value}.
+    ends
+        The names of row pointers.
+    indices
+        The names of indices, each with the number of valid ones.
     lengths
-        The names of arrays that another length does not fit.
+        The names of arrays that must not have another length.
     """
 
     name: str
@@ -40,20 +45,20 @@ class Call:
     def __call__(self):
         return self.make()(*self.arguments.values())
 
-    def spoiled(self, name, value):
+    def with_argument(self, name, value):
         return replace(self, arguments={**self.arguments, name: value})
 
 
 def calls(n_docs=60, n_threads=2, seed=0):
-    """Return {name: Call}; more documents are more work, and more threads that find some."""
-    every = [
+    """Return {name: Call}. More documents are more work, which more threads can share."""
+    all_calls = [
         *_text_calls(n_docs, n_threads, seed),
         *_sum_calls(n_docs, seed),
         *_solver_calls(n_docs, n_threads, seed),
         *_convolution_calls(n_docs, n_threads, seed),
         *_pte_calls(n_docs, seed),
     ]
-    return {call.name: call for call in every}
+    return {call.name: call for call in all_calls}
 
 
 def _texts(n_docs, seed):
@@ -66,7 +71,8 @@ def _text_calls(n_docs, n_threads, seed):
     from wordclass.text.analyzer import Analyzer
     from wordclass.text.counting import NativeCountedTexts
 
-    engine, texts = extension.engine, _texts(n_docs, seed)
+    engine = extension.engine
+    texts = _texts(n_docs, seed)
     NativeCountedTexts(["\U00010400"], Analyzer(), 1)  # every character is known
     options = engine.options(True, True, 1, 2, ["word1"])
     plain = engine.options(True, True, 1, 1, [])
@@ -76,9 +82,9 @@ def _text_calls(n_docs, n_threads, seed):
         return engine.CountedTexts(documents, plain, n_threads)
 
     def counter():
-        made = engine.TermCounter(plain, n_threads)
-        made.add(documents)
-        return made
+        counter = engine.TermCounter(plain, n_threads)
+        counter.add(documents)
+        return counter
 
     n_terms = len(counted().doc_freq())
     fixed = engine.FixedVocabulary(["word1", "word2", "word1 word2"], options)
@@ -192,7 +198,7 @@ def _text_calls(n_docs, n_threads, seed):
         Call(
             "text_reader.TextReader",
             lambda: extension.text_reader.TextReader,
-            {"n_dims": 3, "wanted": [b"aa", b"bb"]},
+            {"n_dims": 3, "requested": [b"aa", b"bb"]},
         ),
         Call(
             "text_reader.TextReader.read",
@@ -204,8 +210,8 @@ def _text_calls(n_docs, n_threads, seed):
 
 def _labels(n_docs, seed):
     """Return Y (n, m), one class per document."""
-    own = np.random.default_rng(seed).integers(0, N_CLASSES, n_docs)
-    return sparse.csr_matrix(np.eye(N_CLASSES, dtype=np.float32)[own])
+    classes = np.random.default_rng(seed).integers(0, N_CLASSES, n_docs)
+    return sparse.csr_matrix(np.eye(N_CLASSES, dtype=np.float32)[classes])
 
 
 def _documents(n_docs, seed):
@@ -245,15 +251,16 @@ def _sum_calls(n_docs, seed):
 
 
 def _solver_calls(n_docs, n_threads, seed):
-    solver, generator = extension.solver, np.random.default_rng(seed)
+    solver = extension.solver
+    generator = np.random.default_rng(seed)
     values, columns, starts = _documents(n_docs, seed)
     block = generator.normal(size=(n_docs, 2)).astype(np.float32)
     by_class = sparse.csc_matrix(_labels(n_docs, seed))
-    given = {
+    features = {
         **{"values": values.astype(np.float32), "columns": columns, "starts": starts},
         **{"block": block, "n_columns": N_TERMS},
     }
-    task_given = {
+    task_arguments = {
         "members": by_class.indices.astype(np.int32),
         "starts": by_class.indptr.astype(np.int64),
         **{"positive_cost": np.ones(N_CLASSES), "negative_cost": np.ones(N_CLASSES)},
@@ -261,7 +268,8 @@ def _solver_calls(n_docs, n_threads, seed):
         **{"rows": np.arange(n_docs, dtype=np.int32), "C": np.ones(N_CLASSES)},
         **{"tolerance": 0.1, "max_passes": 20, "n_threads": n_threads},
     }
-    documents, task = solver.documents(*given.values()), solver.task(*task_given.values())
+    documents = solver.documents(*features.values())
+    task = solver.task(*task_arguments.values())
     X = sparse.csr_matrix((values, columns, starts), shape=(n_docs, N_TERMS))
     products = (X @ X.T).toarray().astype(np.float32)
     test_rows = np.arange(n_docs, dtype=np.int32)
@@ -269,7 +277,7 @@ def _solver_calls(n_docs, n_threads, seed):
         Call(
             "solver.documents",
             lambda: solver.documents,
-            given,
+            features,
             ends=("starts",),
             indices=(("columns", N_TERMS),),
             lengths=("values", "columns", "block"),
@@ -277,7 +285,7 @@ def _solver_calls(n_docs, n_threads, seed):
         Call(
             "solver.task",
             lambda: solver.task,
-            task_given,
+            task_arguments,
             ends=("starts",),
             indices=(("members", n_docs), ("rows", n_docs)),
             lengths=("positive_cost", "negative_cost", "doc_cost", "own", "members"),
@@ -351,21 +359,25 @@ def _solver_calls(n_docs, n_threads, seed):
     )
 
 
-def calls_with_looks(n_threads, seed=0, **changes):
-    """Yield calls of the solver with many documents, few of them at the margin of their class."""
-    every = {call.name: call for call in _solver_calls(2_500, n_threads, seed)}
-    given = every["solver.task"].arguments
-    signs = 2 * _labels(len(given["doc_cost"]), seed).toarray() - 1
-    own = signs * np.random.default_rng(seed).uniform(1, 5, signs.shape)
-    task = extension.solver.task(*{**given, "own": own.astype(np.float32), **changes}.values())
+def calls_with_working_sets(n_threads, seed=0, **changes):
+    """Yield calls of the solver with many documents, few of them at the margin of a class."""
+    all_calls = {call.name: call for call in _solver_calls(2_500, n_threads, seed)}
+    arguments = all_calls["solver.task"].arguments
+    signs = 2 * _labels(len(arguments["doc_cost"]), seed).toarray() - 1
+    class_features = signs * np.random.default_rng(seed).uniform(1, 5, signs.shape)
+    task = extension.solver.task(
+        *{**arguments, "own": class_features.astype(np.float32), **changes}.values()
+    )
     for name in ("solver.solve", "solver.validate"):
-        yield replace(every[name].spoiled("task", task), name=f"{name} with looks")
+        yield replace(all_calls[name].with_argument("task", task), name=f"{name} with working sets")
 
 
 def _convolution_calls(n_docs, n_threads, seed):
     generator = np.random.default_rng(seed)
     ends = np.concatenate([[0], np.cumsum(generator.integers(0, 9, n_docs))])
-    n_tokens, n_columns, n_outputs = ends[-1], sum(WINDOWS) * CHANNELS, len(WINDOWS) * CHANNELS
+    n_tokens = ends[-1]
+    n_columns = sum(WINDOWS) * CHANNELS
+    n_outputs = len(WINDOWS) * CHANNELS
 
     def normal(*shape):
         return generator.normal(size=shape).astype(np.float32)
@@ -390,16 +402,16 @@ def _convolution_calls(n_docs, n_threads, seed):
         lambda: extension.convolution.gradients,
         {
             "slopes": normal(n_docs, n_outputs),
-            "where": generator.integers(-3, 9, (n_docs, n_outputs), dtype=np.int32),
+            "positions": generator.integers(-3, 9, (n_docs, n_outputs), dtype=np.int32),
             **{**texts, **filters},
             **{"word_rows": normal(N_TERMS, 320), "token_rows": normal(n_tokens, 20)},
             **{"word_weights": normal(n_columns, 320), "token_weights": normal(n_columns, 20)},
-            **{"wants_words": True, "wants_tokens": True, "n_threads": n_threads},
+            **{"needs_words": True, "needs_tokens": True, "n_threads": n_threads},
         },
         ends=("ends",),
         indices=(("words", N_TERMS),),
         lengths=(
-            *("slopes", "where", "words", "windows"),
+            *("slopes", "positions", "words", "windows"),
             *("token_rows", "word_weights", "token_weights"),
         ),
     )
@@ -407,12 +419,13 @@ def _convolution_calls(n_docs, n_threads, seed):
 
 def _pte_calls(n_docs, seed):
     generator = np.random.default_rng(seed)
-    n_edges, ends = 4 * n_docs, np.array([0, n_docs, 4 * n_docs])
+    n_edges = 4 * n_docs
+    ends = np.array([0, n_docs, 4 * n_docs])
     edges = {
         "words": generator.integers(0, N_TERMS, n_edges, dtype=np.int32),
         "contexts": generator.integers(0, n_docs, n_edges, dtype=np.int32),
     }
-    given = {
+    arguments = {
         "word_vectors": generator.normal(size=(N_TERMS, 5)).astype(np.float32),
         "context_vectors": generator.normal(size=(n_docs, 5)).astype(np.float32),
         **{**edges, "weights": generator.uniform(0, 3, n_edges), "ends": ends},
@@ -421,13 +434,15 @@ def _pte_calls(n_docs, seed):
     }
 
     def training():
-        return extension.pte.Training(*given.values())
+        return extension.pte.Training(*arguments.values())
 
-    yield Call("pte.alias_table", lambda: extension.pte.alias_table, {"weights": given["weights"]})
+    yield Call(
+        "pte.alias_table", lambda: extension.pte.alias_table, {"weights": arguments["weights"]}
+    )
     yield Call(
         "pte.Training",
         lambda: extension.pte.Training,
-        given,
+        arguments,
         ends=("ends",),
         indices=(("words", N_TERMS), ("contexts", n_docs)),
         lengths=("words", "contexts", "weights", "noise"),
@@ -437,16 +452,16 @@ def _pte_calls(n_docs, seed):
     yield Call("pte.Training.context_vectors", lambda: training().context_vectors, {})
 
 
-def every_name():
-    """Return the names of all native functions, classes and methods, as `calls` has them."""
+def list_names():
+    """Return the names of all native functions, classes and methods, as in `calls`."""
     for part in ("engine", "text_reader", "solver", "convolution", "pte"):
-        for name, made in vars(getattr(extension, part)).items():
+        for name, member in vars(getattr(extension, part)).items():
             if name.startswith("_"):
                 continue
-            if not inspect.isclass(made):
+            if not inspect.isclass(member):
                 yield f"{part}.{name}"
                 continue
-            if type(vars(made)["__init__"]).__name__ == "nb_method":  # it can be made from Python
+            if type(vars(member)["__init__"]).__name__ == "nb_method":  # it can be made from Python
                 yield f"{part}.{name}"
-            methods = (key for key, value in vars(made).items() if callable(value))
+            methods = (key for key, value in vars(member).items() if callable(value))
             yield from (f"{part}.{name}.{key}" for key in methods if key[0] != "_")

@@ -1,4 +1,4 @@
-"""How much memory a process may take: that of the machine, or what its container leaves it."""
+"""The memory that is free for a process, on a machine or in a container."""
 
 import pytest
 
@@ -26,22 +26,22 @@ def system(tmp_path):
 
 
 @pytest.mark.parametrize(("files", "line", "top"), [(NEW, "0::", ""), (OLD, "4:memory:", "memory")])
-def test_a_group_leaves_its_limit_less_what_is_used_and_not_just_cached(system, files, line, top):
+def test_a_group_has_its_limit_minus_the_used_and_not_just_cached_memory(system, files, line, top):
     assert system(f"{line}/", {top: (files, 1000, 500, 200)}) == [700]
 
 
-def test_a_group_is_bound_by_all_groups_above_it(system):
+def test_a_group_is_limited_by_all_groups_above_it(system):
     folders = {"a/b": (NEW, 900, 0, 0), "a": (NEW, 1000, 600, 0), "c": (NEW, 1, 0, 0)}
     assert system("0::/a/b\n", folders) == [400, 900]
 
 
-def test_a_group_without_a_limit_or_out_of_sight_leaves_all(system):
-    # in a container /proc tells a path of the machine's, which is not mounted there
+def test_a_group_without_a_limit_or_a_visible_path_does_not_limit(system):
+    # in a container, /proc contains a path of the machine, which is not mounted there
     assert system("0::/far/away\n3:cpu:/x\n", {"": (NEW, "max", 5, 0)}) == []
     assert system("0::/far/away\n3:cpu:/x\n", {"": (NEW, 50, 5, 0)}) == [45]
 
 
-def test_where_there_are_no_groups_nothing_is_told(tmp_path):
+def test_without_groups_there_are_no_limits(tmp_path):
     assert list(options.control_group_bytes(tmp_path / "none", tmp_path)) == []
 
 
@@ -57,8 +57,7 @@ def test_the_memory_of_this_machine_is_known():
     assert free is None or free > 1_000_000
 
 
-def test_a_limit_of_the_process_counts_too():
-    """As `ulimit -v` sets it."""
+def test_a_limit_of_the_process_as_ulimit_sets_it_counts():
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_AS)
     with open("/proc/self/statm") as file:
@@ -70,7 +69,7 @@ def test_a_limit_of_the_process_counts_too():
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def test_a_table_that_is_too_large_is_refused_with_what_would_fit(monkeypatch):
+def test_a_table_that_is_too_large_is_refused_with_a_remedy_that_fits(monkeypatch):
     monkeypatch.setattr(options, "free_bytes", lambda: 250)
     options.check_table("two rows", [3, 9], 100)
     expected = (
@@ -80,7 +79,7 @@ def test_a_table_that_is_too_large_is_refused_with_what_would_fit(monkeypatch):
         options.check_table("three rows", [3, 9, 5], 100)
 
 
-def test_what_is_needed_beside_the_rows_counts_too(monkeypatch):
+def test_memory_beyond_the_rows_counts(monkeypatch):
     monkeypatch.setattr(options, "free_bytes", lambda: 250)
     options.check_table("two rows", [3, 9], 100, 50)
     with pytest.raises(options.InputError, match=r"min_docs=6 would fit: at most 1 terms"):

@@ -27,7 +27,7 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
 
-def test_importing_the_package_does_not_import_torch_but_naming_it_does():
+def test_only_the_use_of_wordclass_torch_imports_torch():
     pytest.importorskip("torch")
     code = (
         "import sys, wordclass as wc\n"
@@ -39,7 +39,7 @@ def test_importing_the_package_does_not_import_torch_but_naming_it_does():
     assert run(code).stdout == "torch.nn.modules.module\n"
 
 
-def test_the_parts_for_networks_of_ones_own_are_there():
+def test_wordclass_torch_has_the_building_blocks_of_networks():
     pytest.importorskip("torch")
     from wordclass.network.embedding_layer import EmbeddingLayer
 
@@ -49,7 +49,7 @@ def test_the_parts_for_networks_of_ones_own_are_there():
     assert wc.torch.encoder("mean", 3).output_dim == 3
 
 
-def test_without_torch_the_error_names_the_pip_command_and_all_else_works():
+def test_without_torch_the_error_names_the_pip_command_and_everything_else_works():
     lines = [
         f"torch is needed for {what}; install it with: pip install 'wordclass[torch]'\n"
         for what in ("wordclass.torch", "the classifier 'cnn'")
@@ -57,6 +57,6 @@ def test_without_torch_the_error_names_the_pip_command_and_all_else_works():
     assert run(WITHOUT_TORCH).stdout == "".join(lines)
 
 
-def test_the_extra_that_the_error_names_is_that_of_the_package():
+def test_the_error_names_the_extra_of_the_package():
     with pytest.raises(wc.MissingExtraError, match=r"pip install 'wordclass\[nothing\]'"):
         catalogue.import_extra("nothing", "for this test")

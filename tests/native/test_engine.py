@@ -1,4 +1,4 @@
-"""The compiled engine itself: texts it holds, and calls that must raise and never crash."""
+"""The native text engine: its texts, and calls that must raise and never crash."""
 
 import ctypes
 import json
@@ -19,37 +19,38 @@ def _every_character_is_known():
     NativeCountedTexts(["\U00010400"], Analyzer(), 1)
 
 
-def terms_of(held):
-    found = engine.CountedTexts(held, engine.options(True, True, 1, 1, []), 1)
-    return found.sorted(np.arange(len(found.doc_freq())))[1]
+def terms_of(documents):
+    counted = engine.CountedTexts(documents, engine.options(True, True, 1, 1, []), 1)
+    return counted.sorted(np.arange(len(counted.doc_freq())))[1]
 
 
-def test_texts_with_the_two_characters_that_only_python_lowers_are_told():
+def test_texts_with_the_two_characters_that_only_python_lowercases_are_listed():
     texts = ["aa", "\u0130i", "Σα", "é", "αΣ \U00010400", "", "\u0131\u03c3"]
-    held = engine.Documents(texts)
-    assert held.special() == [1, 2, 4]
-    held.replace(2, "now plain")
-    assert held.special() == [1, 4]
-    held.replace(1, "\U00010428 wider")
-    held.replace(4, "")
-    assert terms_of(held) == ["aa", "now", "plain", "wider", "\u0131\u03c3"]
+    documents = engine.Documents(texts)
+    assert documents.special() == [1, 2, 4]
+    documents.replace(2, "now plain")
+    assert documents.special() == [1, 4]
+    documents.replace(1, "\U00010428 wider")
+    documents.replace(4, "")
+    assert terms_of(documents) == ["aa", "now", "plain", "wider", "\u0131\u03c3"]
 
 
-def test_texts_are_held_while_they_are_needed():
+def test_texts_stay_alive_while_they_are_needed():
     texts = [f"{word} {word}x" for word in ("alpha", "été", "中文字", "\U00010428\U00010428")]
     expected = sorted(word for text in texts for word in text.split())
-    given = ["".join([text, ""]) for text in texts]
-    held = engine.Documents(given)
-    given.clear()
-    junk = ["x" * size for size in range(1, 2000)]  # takes the place of what was let go
-    assert terms_of(held) == expected
+    copies = ["".join([text, ""]) for text in texts]
+    documents = engine.Documents(copies)
+    copies.clear()
+    junk = ["x" * size for size in range(1, 2000)]  # reuses the memory of freed strings
+    assert terms_of(documents) == expected
     del junk
 
 
 def test_a_text_of_four_gigabytes_is_refused():
-    # memory that is never touched takes no room
+    # memory that is never written needs no pages
     new = ctypes.pythonapi.PyUnicode_New
-    new.argtypes, new.restype = [ctypes.c_ssize_t, ctypes.c_uint32], ctypes.py_object
+    new.argtypes = [ctypes.c_ssize_t, ctypes.c_uint32]
+    new.restype = ctypes.py_object
     try:
         huge = new(2**32, 127)
     except MemoryError:
@@ -58,31 +59,31 @@ def test_a_text_of_four_gigabytes_is_refused():
         engine.Documents(["", huge])
 
 
-def test_an_object_that_a_thread_is_changing_is_refused_to_another():
+def test_an_object_that_one_thread_changes_is_refused_to_another():
     counter = engine.TermCounter(engine.options(True, True, 1, 1, []), 1)
     documents = engine.Documents(["aa bb " * 20_000] * 500)
-    refused = []
+    messages = []
 
     def add():
         try:
             counter.add(documents)
         except ValueError as error:
-            refused.append(str(error))
+            messages.append(str(error))
 
     threads = [threading.Thread(target=add) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(refused) <= {"another thread is using this object"}
+    assert set(messages) <= {"another thread is using this object"}
     counter.finish()
-    assert counter.n_docs == 500 * (4 - len(refused))
+    assert counter.n_docs == 500 * (4 - len(messages))
     assert counter.doc_freq().tolist() == [counter.n_docs] * 2
 
 
 # --- calls that must not crash -----------------------------------------------------------------
 
-# Each runs in a process of its own: a crash is then one failing test, and says which.
+# Each call runs in its own process, so a crash is one failing test.
 SETUP = """
 import numpy as np
 from wordclass.native.extension import engine as e
@@ -116,20 +117,20 @@ for code in attempts:
     if child == 0:
         try:
             exec(code, names)
-            told = "fine"
+            outcome = "fine"
         except BaseException as error:
-            told = type(error).__name__
-        os.write(writer, told.encode())
+            outcome = type(error).__name__
+        os.write(writer, outcome.encode())
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
-        told = pipe.read()
+        outcome = pipe.read()
     _, status = os.waitpid(child, 0)
     signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    outcomes[code] = told if not signal else f"killed by signal {signal}"
+    outcomes[code] = outcome if not signal else f"killed by signal {signal}"
 print(json.dumps(outcomes))
 """
-REFUSED = {"ValueError", "TypeError", "IndexError", "OverflowError", "MemoryError"}
+REFUSALS = {"ValueError", "TypeError", "IndexError", "OverflowError", "MemoryError"}
 
 MUST_RAISE = [
     # ids and columns
@@ -189,7 +190,7 @@ MUST_RAISE = [
     "fixed.count(None, 1)",
     "fixed.index(None, 1)",
     "fixed.count(documents, -1)",
-    # objects that were never made
+    # objects that were never initialized
     "e.CountedTexts.__new__(e.CountedTexts).doc_freq()",
     "e.Documents.__new__(e.Documents).special()",
     "e.FixedVocabulary.__new__(e.FixedVocabulary).count(documents, 1)",
@@ -253,7 +254,7 @@ MUST_RAISE = [
     "counted.tfidf_sums(*sums); counted.tfidf_sums(*sums)",
     "counted.tfidf_sums(*sums); counted.occurrences(ints(0, 1, -1), 2)",
     "counted.occurrences(ints(0, 1, -1), 2); counted.tfidf_sums(*sums)",
-    # terms block by block
+    # terms counted in blocks
     "e.TermCounter(options, -1)",
     "e.TermCounter(None, 1)",
     "counter.add(None)",
@@ -266,7 +267,7 @@ MUST_RAISE = [
     "e.TermCounter.__new__(e.TermCounter).finish()",
 ]
 MAY_RAISE = [
-    # of another type: taken over number by number, or refused
+    # arrays of another type, which are converted or refused
     "counted.sorted(np.array([0.5, 1.5]))",
     "counted.sorted(ints(0, 1))",
     "counted.sorted(longs(0, 1, 2)[::2])",
@@ -278,12 +279,12 @@ MAY_RAISE = [
     "counted.occurrences(ints(-1, -1, -1), 2**40)",
     "counted.occurrences(ints(2, 1, 0)[::-1], 3)",
     "e.learn_characters(0x110000, np.zeros(0, np.uint32))",
-    # surrogates, spaces and the widest characters in place of lower cases
+    # surrogates, spaces and the widest characters instead of lower case
     *(
-        f"e.learn_visible_characters(0x400, np.full(9, {made}, np.uint32)); "
+        f"e.learn_visible_characters(0x400, np.full(9, {code}, np.uint32)); "
         "found = e.CountedTexts(e.Documents(['\\u0400\\u0401 \\u0402']), "
         "e.character_options(True, 1, 16), 1); found.sorted(np.arange(len(found.doc_freq())))"
-        for made in ("0xd800", "0x20", "0x10ffff", "0", "2**32 - 1")
+        for code in ("0xd800", "0x20", "0x10ffff", "0", "2**32 - 1")
     ),
     "e.CountedTexts(e.Documents(['', ' a', '\\ud800\\0']), e.character_options(True, 16, 16), 3)",
     "e.FixedVocabulary(['', ' ', 'a' * 99, '\\0'], e.character_options(False, 1, 16))"
@@ -306,7 +307,7 @@ MAY_RAISE = [
     "counter.sorted(longs(2, 1, 0))",
     "e.TermCounter(options, 0).add(documents)",
     "e.TermCounter(options, 10**6).add(documents)",
-    # threads, n-grams and words beyond reason
+    # extreme numbers of threads, n-grams and words
     "e.CountedTexts(documents, options, 0)",
     "e.CountedTexts(documents, options, 10**6)",
     "e.CountedTexts(documents, options, 2**64 - 1)",
@@ -336,7 +337,7 @@ MAY_RAISE = [
 def outcomes():
     attempts = dict.fromkeys(["", *MUST_RAISE, *MAY_RAISE], "")
     attempts[""] = SETUP
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", DRIVER],
         input=json.dumps(attempts),
         capture_output=True,
@@ -344,15 +345,15 @@ def outcomes():
         timeout=120,
         check=True,
     )
-    return json.loads(done.stdout)
+    return json.loads(process.stdout)
 
 
 @pytest.mark.parametrize("code", MUST_RAISE)
-def test_a_call_with_what_does_not_fit_raises(code, outcomes):
-    assert outcomes[code] in REFUSED
+def test_a_call_with_invalid_arguments_raises(code, outcomes):
+    assert outcomes[code] in REFUSALS
 
 
 @pytest.mark.parametrize("code", MAY_RAISE)
-def test_a_strange_call_works_or_raises(code, outcomes):
-    told = {"fine", "RuntimeError", "UnicodeEncodeError", "UnicodeDecodeError"}
-    assert outcomes[code] in REFUSED | told
+def test_an_unusual_call_works_or_raises(code, outcomes):
+    allowed = {"fine", "RuntimeError", "UnicodeEncodeError", "UnicodeDecodeError"}
+    assert outcomes[code] in REFUSALS | allowed

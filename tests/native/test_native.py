@@ -21,12 +21,12 @@ def without_engine(monkeypatch):
     return remove
 
 
-def test_the_engine_is_here_so_that_no_slow_path_hides_a_broken_build():
+def test_the_native_engine_was_built():
     assert extension.engine is not None
     assert isinstance(counting.count(["aa"], Analyzer()), counting.NativeCountedTexts)
 
 
-def test_weights_are_the_same_to_the_bit_with_and_without_the_engine(without_engine):
+def test_weights_are_equal_to_the_bit_with_and_without_the_engine(without_engine):
     texts = documents(600, seed=5)
     with_engine = wc.DocumentVectorizer(min_docs=2).fit(texts)
     X = with_engine.transform(texts)
@@ -37,7 +37,7 @@ def test_weights_are_the_same_to_the_bit_with_and_without_the_engine(without_eng
     assert without.transform(texts).data.tobytes() == X.data.tobytes()
 
 
-def test_without_the_engine_everything_works_and_one_warning_says_so(without_engine):
+def test_without_the_engine_everything_works_with_one_warning(without_engine):
     texts = ["aa bb", "bb cc", "aa cc dd"] * 4
     labels = ["x", "y", "x"] * 4
     expected = wc.WordClassEmbeddings(min_docs=1).fit(texts, labels)
@@ -47,7 +47,7 @@ def test_without_the_engine_everything_works_and_one_warning_says_so(without_eng
         embeddings = wc.WordClassEmbeddings(min_docs=1).fit(texts, labels)
         embeddings.transform(texts)
         wc.DocumentVectorizer(ngrams=(1, 2)).fit(texts).transform(texts)
-    assert [each.category for each in caught] == [extension.SlowPathWarning]
+    assert [warning.category for warning in caught] == [extension.SlowPathWarning]
     assert embeddings.terms_ == expected.terms_
     np.testing.assert_allclose(embeddings.vectors_, expected.vectors_, atol=1e-6)
     np.testing.assert_allclose(embeddings.transform(texts), expected.transform(texts), atol=1e-6)
@@ -55,20 +55,20 @@ def test_without_the_engine_everything_works_and_one_warning_says_so(without_eng
 
 @pytest.mark.parametrize("is_multilabel", [False, True])
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
-def test_sums_are_the_same_with_and_without_the_engine(ngrams, is_multilabel, without_engine):
+def test_sums_are_equal_with_and_without_the_engine(ngrams, is_multilabel, without_engine):
     texts = documents(600, seed=6)
-    labels = (
-        [("x", "y", "z")[k % 4 % 3 :] for k in range(len(texts))]
-        if is_multilabel
-        else ([k % 7 for k in range(len(texts))])
-    )
+    if is_multilabel:
+        labels = [("x", "y", "z")[k % 4 % 3 :] for k in range(len(texts))]
+    else:
+        labels = [k % 7 for k in range(len(texts))]
 
-    def fitted(n_jobs=None):
+    def fit(n_jobs=None):
         return wc.WordClassEmbeddings(
             ngrams=ngrams, min_docs=2, correlation="information_gain", n_jobs=n_jobs
         ).fit(texts, labels)
 
-    ours, in_threads = fitted(), fitted(n_jobs=3)
+    ours = fit()
+    in_threads = fit(n_jobs=3)
     X = wc.DocumentVectorizer(ngrams=ngrams, min_docs=2).fit_transform(texts)
     Y = encode_labels(labels).Y
     sums = WordClassCounts.of(X, Y)
@@ -77,6 +77,6 @@ def test_sums_are_the_same_with_and_without_the_engine(ngrams, is_multilabel, wi
     for name in ("joint_weight", "joint_docs", "term_docs", "term_weight", "term_squares"):
         np.testing.assert_array_equal(getattr(sums, name), getattr(expected, name))
     with pytest.warns(extension.SlowPathWarning):
-        slow = fitted()
+        slow = fit()
     assert ours.vectors_.tobytes() == in_threads.vectors_.tobytes()
     np.testing.assert_allclose(ours.vectors_, slow.vectors_, atol=1e-4)

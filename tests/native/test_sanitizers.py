@@ -1,4 +1,4 @@
-"""All native code built with sanitizers, fed with nasty things: no error may be reported."""
+"""Sanitizers report no error in native code on hostile input."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 N_DOCS = 20_000
 
-# loads the extension given as argument in place of the installed one, then compares with Python
+# loads the extension in the first argument instead of the installed one, then compares with Python
 FUZZ = """
 import importlib.util, os, sys
 
@@ -29,7 +29,7 @@ import test_engine, test_native_counting as fuzz
 from nasty_documents import documents, spliced_with_numbers
 import wordclass as wc
 
-for analyze in (fuzz.Analyzer(), fuzz.CharacterAnalyzer()):  # first: no characters are known yet
+for analyze in (fuzz.Analyzer(), fuzz.CharacterAnalyzer()):  # before any characters are known
     fuzz.test_counting_in_several_python_threads_at_once(analyze)
 for seed, analyze in enumerate(fuzz.CHARACTERS):
     texts = documents(n_docs // 100, seed + 900)
@@ -38,9 +38,9 @@ for seed, analyze in enumerate(fuzz.CHARACTERS):
     fuzz.test_words_of_one_character_leave_room_for_all_their_ngrams(analyze)
 for size in (1, 7, 8, 15, 16, 17, 63, 64, 65, 300):
     fuzz.test_characters_of_words_of_every_length_at_every_place(size)
-each = n_docs // len(fuzz.OPTIONS) + 1
+n_docs_per_option = n_docs // len(fuzz.OPTIONS) + 1
 for seed, analyze in enumerate(fuzz.OPTIONS):
-    texts = documents(each, seed + 500)
+    texts = documents(n_docs_per_option, seed + 500)
     counted = fuzz.assert_counted_alike(texts, analyze, (1, 3))
     fuzz.assert_known_alike(texts, analyze, counted.terms[::3], (1, 3))
 for ngrams in fuzz.NGRAMS:
@@ -56,36 +56,36 @@ wc.WordClassEmbeddings(min_docs=1, n_jobs=3).fit(texts, labels).transform(texts)
 names = {}
 exec(test_engine.SETUP, names)
 for code in (*test_engine.MUST_RAISE, *test_engine.MAY_RAISE):
-    # not those that ask for absurd amounts of memory, which a sanitizer takes for an error
+    # sanitizers report requests for absurd amounts of memory as errors
     if "__new__" in code or "**" in code or "characters(0x400" in code:
         continue
     try:
         exec(code, dict(names))
     except Exception:
         pass
-# every function, with all sizes, threads and wrong arguments
+# every function with several sizes, numbers of threads and invalid arguments
 called = set()
 for seed in range(8):
     for n_threads in (1, 2, 7):
         for call in sound_native_calls.calls(1 + 40 * seed, n_threads, seed).values():
             call()
             called.add(call.name)
-        for call in sound_native_calls.calls_with_looks(n_threads, seed):
+        for call in sound_native_calls.calls_with_working_sets(n_threads, seed):
             call()
-assert called == set(sound_native_calls.every_name())
-for what, call, _ in native_calls.spoiled_calls():
-    sizes = [each for each in call.arguments.values() if isinstance(each, int)]
-    if max(sizes, default=0) > native_calls.HUGE:
+assert called == set(sound_native_calls.list_names())
+for _, call, _ in native_calls.invalid_calls():
+    sizes = [value for value in call.arguments.values() if isinstance(value, int)]
+    if max(sizes, default=0) > native_calls.MAX_SANITIZED_SIZE:
         continue
     try:
         call()
     except Exception:
         pass
-INTERRUPTED = "solver.solve", "solver.solve with looks", "solver.validate_products"
+INTERRUPTED = "solver.solve", "solver.solve with working sets", "solver.validate_products"
 for call in native_calls.long_calls(3):
     if call.name in (*INTERRUPTED, "engine.CountedTexts"):
-        assert native_calls.interrupted(call)[0] == 0, call.name
-print("all the same")
+        assert native_calls.interrupt(call)[0] == 0, call.name
+print("all equal")
 """
 
 
@@ -113,9 +113,9 @@ def build(tmp_path):
 
 
 def library(name):
-    """Return where g++ keeps a library, or skip."""
-    found = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True)
-    path = found.stdout.strip()
+    """Return the path of a library of g++, or skip the test."""
+    command = ["g++", f"-print-file-name={name}"]
+    path = subprocess.run(command, capture_output=True, text=True).stdout.strip()
     if not os.path.isabs(path):
         pytest.skip(f"{name} is not installed")
     return path
@@ -124,7 +124,7 @@ def library(name):
 def run_fuzz(extension, preloaded, n_docs=N_DOCS, **variables):
     environment = {
         **os.environ,
-        # with libstdc++ behind it, so that the sanitizer sees exceptions
+        # libstdc++ follows, so that the sanitizer sees exceptions
         "LD_PRELOAD": " ".join([preloaded, library("libstdc++.so")]),
         "PYTHONMALLOC": "malloc",  # so that it sees every str
         "OMP_NUM_THREADS": "1",
@@ -142,7 +142,7 @@ def run_fuzz(extension, preloaded, n_docs=N_DOCS, **variables):
 
 
 @pytest.mark.slow
-def test_no_byte_out_of_bounds_and_nothing_undefined(build):
+def test_native_code_has_no_access_out_of_bounds_and_no_undefined_behavior(build):
     extension = build("-fsanitize=address,undefined -fno-sanitize-recover=all")
     done = run_fuzz(
         extension,
@@ -153,11 +153,11 @@ def test_no_byte_out_of_bounds_and_nothing_undefined(build):
     assert "runtime error" not in done.stderr, done.stderr[-4_000:]
     assert "ERROR: AddressSanitizer" not in done.stderr, done.stderr[-4_000:]
     assert done.returncode == 0, done.stderr[-4_000:]
-    assert done.stdout.endswith("all the same\n")
+    assert done.stdout.endswith("all equal\n")
 
 
 @pytest.mark.slow
-def test_no_two_threads_touch_the_same_memory(build):
+def test_native_code_has_no_data_races(build):
     extension = build("-fsanitize=thread")
     try:
         done = run_fuzz(
@@ -169,7 +169,7 @@ def test_no_two_threads_touch_the_same_memory(build):
         pytest.skip("the thread sanitizer takes too long here")
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("the thread sanitizer does not run on this kernel")
-    # Python itself is not built for it, so what it reports outside the extension is not ours
+    # Python itself is not built with the sanitizer, so reports outside the extension do not count
     races = [part for part in done.stderr.split("=" * 18) if "_native" in part]
     assert not races, races[0]
-    assert done.stdout.endswith("all the same\n"), done.stderr[-4_000:]
+    assert done.stdout.endswith("all equal\n"), done.stderr[-4_000:]
