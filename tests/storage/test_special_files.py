@@ -177,7 +177,7 @@ from pathlib import Path
 from wordclass.storage import files
 path = Path(sys.argv[1])
 replacing = files.replace_atomically if sys.argv[2] == "file" else (
-    lambda path: files.replacing_folder(path, lambda _: None))
+    lambda path: files.replace_folder_atomically(path, lambda _: None))
 with replacing(path) as temporary:
     print(temporary, flush=True)
     time.sleep(600)
