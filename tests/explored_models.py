@@ -1,4 +1,4 @@
-"""Small models of several kinds, each fitted once, for the tests of the page and the service."""
+"""Small fitted models of several kinds for tests of the page and the service."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ def model(kind, is_multilabel=False):
     texts, labels = (multilabel_corpus if is_multilabel else corpus)(90, seed=0)
     options = dict(OPTIONS[kind])
     if kind == "cnn":
-        words = [word for each in WORDS.values() for word in each]
+        words = [word for topic_words in WORDS.values() for word in topic_words]
         rows = np.random.default_rng(0).normal(size=(len(words), 5)).astype(np.float32)
         options["vectors"] = wc.WordVectors.of(words, rows)
     return wc.classifier(kind, **options).fit(texts, labels)
@@ -30,10 +30,10 @@ def model(kind, is_multilabel=False):
 
 @cache
 def documents(is_multilabel=False):
-    """Forty documents, some of them with labels that are wrong, so that there are mistakes."""
+    """Return forty documents, some with wrong labels, so that there are mistakes."""
     texts, labels = (multilabel_corpus if is_multilabel else corpus)(40, seed=1)
     if is_multilabel:
-        labels = [["garden"] if k % 8 == 0 else each for k, each in enumerate(labels)]
+        labels = [["garden"] if k % 8 == 0 else names for k, names in enumerate(labels)]
     else:
-        labels = ["garden" if k % 8 == 0 else each for k, each in enumerate(labels)]
+        labels = ["garden" if k % 8 == 0 else names for k, names in enumerate(labels)]
     return LabelledCorpus(texts, labels, is_multilabel=is_multilabel)

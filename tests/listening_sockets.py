@@ -1,4 +1,4 @@
-"""The addresses on which a tree of processes listens, as Linux lists them."""
+"""The addresses on which a tree of processes listens, as reported by Linux."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -8,7 +8,7 @@ _LISTENING = "0A"
 
 
 def addresses(root: int) -> list[IPv4Address | IPv6Address]:
-    """Return the address of every TCP socket on which a process or a descendant of it listens."""
+    """Return the addresses on which a process and its descendants listen for TCP connections."""
     inodes = {inode for process in _process_tree(root) for inode in _socket_inodes(process)}
     listening = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -26,7 +26,7 @@ def _process_tree(root: int) -> set[int]:
             parents[int(folder.name)] = int(
                 (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
             )
-        except OSError:  # it ended meanwhile
+        except OSError:  # the process has ended
             continue
     tree = set()
     added = {root}
@@ -41,7 +41,7 @@ def _socket_inodes(process: int) -> set[str]:
     for link in Path(f"/proc/{process}/fd").glob("*"):
         try:
             match = re.fullmatch(r"socket:\[(\d+)\]", str(link.readlink()))
-        except OSError:  # closed meanwhile
+        except OSError:  # the file has been closed
             continue
         if match:
             inodes.add(match[1])

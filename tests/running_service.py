@@ -1,4 +1,4 @@
-"""A service that really runs: the command, in a process of its own, asked over HTTP."""
+"""Run the service in a process and send HTTP requests to it."""
 
 import json
 import signal
@@ -11,7 +11,7 @@ import httpx
 
 
 class Running:
-    """A service that was started, and how to ask it."""
+    """A running service and an HTTP client for it."""
 
     def __init__(self, process, address, log):
         self.process, self.address, self.log = process, address, log
@@ -31,12 +31,12 @@ class Running:
         return [json.loads(line) for line in self.log.read_text().splitlines() if line[:1] == "{"]
 
     def wait_for(self, event, n=1, seconds=20):
-        """Wait until the log tells of an event for the nth time."""
+        """Wait until the log has n events whose name begins like this, and return the last one."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            found = [each for each in self.events() if each["event"].startswith(event)]
-            if len(found) >= n:
-                return found[-1]
+            events = [line for line in self.events() if line["event"].startswith(event)]
+            if len(events) >= n:
+                return events[-1]
             time.sleep(0.05)
         raise AssertionError(f"no {event!r} in {self.log.read_text()}")
 
@@ -46,19 +46,22 @@ class Running:
 
 @contextmanager
 def running(folder, *arguments, command="serve"):
-    """Start the command on a free port; its log goes to a file in the folder."""
+    """Start the command on a free port, with its log in a file in the folder."""
     log = folder / "service.log"
-    given = [sys.executable, "-m", "wordclass", command, *map(str, arguments)]
+    command_line = [sys.executable, "-m", "wordclass", command, *map(str, arguments)]
     with log.open("w") as stream:
         process = subprocess.Popen(
-            [*given, "--port", "0", "--json"], stdout=subprocess.PIPE, stderr=stream, text=True
+            [*command_line, "--port", "0", "--json"],
+            stdout=subprocess.PIPE,
+            stderr=stream,
+            text=True,
         )
     try:
         line = process.stdout.readline()
         assert line, log.read_text()
-        found = Running(process, json.loads(line)["address"], log)
-        with found.client:
-            yield found
+        service = Running(process, json.loads(line)["address"], log)
+        with service.client:
+            yield service
     finally:
         process.send_signal(signal.SIGTERM)
         try:

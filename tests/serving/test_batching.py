@@ -1,4 +1,4 @@
-"""What happens when there is too much to do: a real model whose analyzer takes its time."""
+"""The service under load, with a real model whose analyzer is slow."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ pytest.importorskip("starlette")
 
 from wordclass.serving.app import Limits, Service
 
-SEEN = []
+ANALYZED_TEXTS = []
 
 
 def slow_words(text):
@@ -21,7 +21,7 @@ def slow_words(text):
         time.sleep(0.15)
     if "broken" in text:
         raise RuntimeError("cannot be cut into words")
-    SEEN.append(text)
+    ANALYZED_TEXTS.append(text)
     return text.split()
 
 
@@ -32,13 +32,13 @@ def views():
 
 
 def ask(views, texts, **limits):
-    """Send one request per text, all at once; return the answers."""
+    """Send one request per text at the same time, and return the answers."""
     service = Service({"m": views}, limits=Limits(**limits))
 
     async def all_at_once():
         transport = httpx.ASGITransport(service)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            jobs = [client.post("/models/m/predict", json={"texts": [each]}) for each in texts]
+            jobs = [client.post("/models/m/predict", json={"texts": [text]}) for text in texts]
             return await asyncio.gather(*jobs)
 
     return asyncio.run(all_at_once())
@@ -54,35 +54,35 @@ def test_requests_that_arrive_together_are_predicted_together(views):
         answers = ask(views, ["slow"] + ["moon", "rose"] * 10)
     finally:
         object.__delattr__(views, "predict")
-    labels = [each.json()["results"][0][0]["label"] for each in answers]
+    labels = [answer.json()["results"][0][0]["label"] for answer in answers]
     assert labels[1:] == ["sky", "garden"] * 10
     assert sum(calls) == 21
     assert len(calls) <= 3
 
 
-def test_what_finds_no_room_is_told_to_come_again(views):
-    answers = ask(views, ["slow moon"] * 12, waiting=4)
-    statuses = [each.status_code for each in answers]
+def test_requests_beyond_the_limit_are_asked_to_retry(views):
+    answers = ask(views, ["slow moon"] * 12, waiting_requests=4)
+    statuses = [answer.status_code for answer in answers]
     assert statuses.count(200) == 4
-    refused = answers[-1]
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert "try again" in refused.json()["detail"]
+    error = answers[-1]
+    assert (error.status_code, error.headers["retry-after"]) == (503, "1")
+    assert "try again" in error.json()["detail"]
 
 
-def test_an_answer_that_takes_too_long_is_given_up(views):
-    (answer,) = ask(views, ["slow " * 2], seconds=0.05)
+def test_an_answer_that_takes_too_long_is_abandoned(views):
+    (answer,) = ask(views, ["slow " * 2], answer_seconds=0.05)
     assert answer.status_code == 503
     assert "within 0.05 seconds" in answer.json()["detail"]
 
 
-def test_a_text_that_breaks_the_model_breaks_nobody_elses_answer(views):
+def test_a_text_that_breaks_the_model_does_not_affect_other_requests(views):
     answers = ask(views, ["slow", "broken", "moon", "rose"])
-    assert [each.status_code for each in answers] == [200, 500, 200, 200]
+    assert [answer.status_code for answer in answers] == [200, 500, 200, 200]
     assert "cannot be cut" not in answers[1].text
 
 
 def test_explanations_wait_in_the_same_queue(views):
-    service = Service({"m": views}, limits=Limits(waiting=2))
+    service = Service({"m": views}, limits=Limits(waiting_requests=2))
 
     async def several():
         transport = httpx.ASGITransport(service)
@@ -90,5 +90,5 @@ def test_explanations_wait_in_the_same_queue(views):
             jobs = [client.post("/models/m/explain", json={"text": "slow moon"}) for _ in range(5)]
             return await asyncio.gather(*jobs)
 
-    statuses = [each.status_code for each in asyncio.run(several())]
+    statuses = [answer.status_code for answer in asyncio.run(several())]
     assert sorted(statuses) == [200, 200, 503, 503, 503]

@@ -1,4 +1,4 @@
-"""The OpenAPI document against the service, by schemathesis, which makes up requests."""
+"""Requests that schemathesis generates from the OpenAPI document."""
 
 import subprocess
 import sys
@@ -13,17 +13,17 @@ pytest.importorskip("schemathesis")
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    made = tmp_path_factory.mktemp("described")
-    model("linear").save(made / "news")
-    with running(made, made / "news", "--quiet") as found:
-        yield found
+    hosts = tmp_path_factory.mktemp("described")
+    model("linear").save(hosts / "news")
+    with running(hosts, hosts / "news", "--quiet") as service:
+        yield service
 
 
 @pytest.mark.parametrize(
     "n_examples", [10, pytest.param(300, marks=pytest.mark.slow)], ids=lambda n: f"{n} examples"
 )
-def test_the_service_does_what_its_document_says(service, tmp_path, n_examples):
-    # a body that is too large is refused, too, which it does not take for a refusal by itself
+def test_the_service_follows_its_document(service, tmp_path, n_examples):
+    # schemathesis does not expect by itself that bodies can be too large
     refusals = [400, 401, 404, 405, 408, 413, 415]
     config = tmp_path / "schemathesis.toml"
     config.write_text(f"[checks]\nnegative_data_rejection.expected-statuses = {refusals}\n")
@@ -35,6 +35,6 @@ def test_the_service_does_what_its_document_says(service, tmp_path, n_examples):
          "--suppress-health-check", "all"],
         capture_output=True, text=True, cwd=tmp_path,
     )  # fmt: skip
-    told = "\n".join(line[:300] for line in run.stdout.splitlines())
-    assert run.returncode == 0, told[-8000:] + run.stderr[-2000:]
+    output = "\n".join(line[:300] for line in run.stdout.splitlines())
+    assert run.returncode == 0, output[-8000:] + run.stderr[-2000:]
     assert service.get("/health").status_code == 200

@@ -55,7 +55,8 @@ def serve(
     catalogue.import_extra("uvicorn", "to serve a model", "serve")
     catalogue.import_extra("starlette", "to serve a model", "serve")
     from wordclass.explorer.views import Exploration
-    from wordclass.serving.app import AccessPolicy, Limits
+    from wordclass.serving.access import AccessPolicy
+    from wordclass.serving.app import Limits
     from wordclass.storage.models import load
 
     named = _named(models)
@@ -65,11 +66,11 @@ def serve(
     for name, seconds in {"timeout": timeout, "read-timeout": read_timeout}.items():
         check_number(f"--{name}", seconds, above=0.0)  # typer lets NaN and infinity pass
     limits = Limits(
-        body=max_body,
-        text=max_text,
-        batch=max_batch,
-        waiting=max_waiting,
-        seconds=timeout,
+        body_bytes=max_body,
+        text_chars=max_text,
+        batch_texts=max_batch,
+        waiting_requests=max_waiting,
+        answer_seconds=timeout,
         body_seconds=read_timeout,
     )
 
@@ -129,7 +130,8 @@ def explore(
         return {model.resolve().name: views}
 
     if output is None:
-        from wordclass.serving.app import AccessPolicy, Limits
+        from wordclass.serving.access import AccessPolicy
+        from wordclass.serving.app import Limits
 
         hosts = (host, *(allow_host or ()))
         _run(

@@ -1,8 +1,6 @@
-"""The service: routes, checks and answers. What is answered is made in `explorer.views`."""
+"""The routes of the HTTP service: access, limits and answers. `explorer.views` computes them."""
 
 import asyncio
-import hashlib
-import hmac
 import json
 import math
 import re
@@ -26,58 +24,68 @@ from wordclass.errors import InputError, MissingExtraError, WordClassError
 from wordclass.explorer.page import Page
 from wordclass.explorer.views import Exploration, JsonObject
 from wordclass.serving import openapi
+from wordclass.serving.access import AccessControl, AccessPolicy
 from wordclass.serving.batching import Batcher, Worker
+from wordclass.serving.docs_page import docs_policy, render_docs
 from wordclass.serving.journal import Counters, Journal
 from wordclass.serving.json_bodies import LARGE_BODY_BYTES, parse_json
-from wordclass.serving.openapi import Refused
+from wordclass.serving.openapi import RequestError
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-_CLIENT_GONE = 499  # a status for the log and the counters: nobody receives it
-_OPEN = frozenset({"/health", "/ready"})  # what asks whether we are alive has no token
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_DISCARDED = 8  # times the largest body: so much of a larger one is read before it is refused
-_MAP_SECONDS = 20.0  # that a request waits for the map
+_CLIENT_DISCONNECTED = 499  # for the log and the counters: nobody receives this status
+# a larger body is read up to this multiple of the limit and then refused: most clients read an
+# answer only after they have sent everything
+_MAX_DISCARDED_BODIES = 8
+_MAP_SECONDS = 20.0  # the maximum time that a request waits for the map
 _HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
     b"cache-control": b"no-store",
     b"cross-origin-resource-policy": b"same-origin",
 }
-_NO_PAGE = b"default-src 'none'; frame-ancestors 'none'"
-_PAGE = (
+_DATA_POLICY = b"default-src 'none'; frame-ancestors 'none'"
+_PAGE_POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_FORM = "application/x-www-form-urlencoded"
-_LARGE_FORM_BYTES = 1 << 16  # a larger one takes up to seconds, in which others are answered
-_VALUES_PER_TEXT = 8  # JSON values of a document of a batch, metadata included
+_JSON_TYPE = "application/json"
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_LARGE_FORM_BYTES = 1 << 16  # larger forms are parsed in a thread, which may take seconds
+_VALUES_PER_TEXT = 8  # JSON values of a document of a batch, including its metadata
 _EXTRA_VALUES = 10_000
-_SINGLE_HEADERS = frozenset({b"host", b"authorization", b"content-type", b"content-length"})
-_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?")
 _NUMBER = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How much is taken at once."""
+    """The limits of requests.
 
-    body: int = 16 << 20  # bytes
-    explain_body: int = 1 << 18  # bytes: an explanation takes longer than a prediction
-    text: int = 1_000_000  # characters
-    batch: int = 2000  # texts
-    waiting: int = 256  # requests, per process
-    seconds: float = 30.0  # for an answer
-    body_seconds: float = 10.0  # for a request to arrive
+    Parameters
+    ----------
+    body_bytes : int
+        The maximum size of a body.
+    explain_body_bytes : int
+        The maximum size of the body of an explanation, which takes longer than a prediction.
+    text_chars : int
+        The maximum length of a text.
+    batch_texts : int
+        The maximum number of texts per request.
+    waiting_requests : int
+        The maximum number of requests that wait per process.
+    answer_seconds : float
+        The maximum time until the answer.
+    body_seconds : float
+        The maximum time until the request has arrived.
+    """
 
-
-@dataclass(frozen=True, kw_only=True)
-class AccessPolicy:
-    """Who is served: tokens, names of this host, origins of pages; no tokens: everybody."""
-
-    tokens: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
+    body_bytes: int = 16 << 20
+    explain_body_bytes: int = 1 << 18
+    text_chars: int = 1_000_000
+    batch_texts: int = 2000
+    waiting_requests: int = 256
+    answer_seconds: float = 30.0
+    body_seconds: float = 10.0
 
 
 class Service:
@@ -86,13 +94,17 @@ class Service:
     Parameters
     ----------
     models : mapping
-        From the id of each model to it.
-    limits, manners
-        How much is taken, and from whom.
-    journal, counters
-        Where requests are written down, and counted.
+        The models by their ids.
+    limits : Limits, optional
+        The limits of requests.
+    access_policy : AccessPolicy, optional
+        The accepted tokens, host names and origins.
+    journal : Journal, optional
+        The log.
+    counters : Counters, optional
+        The counters of requests.
     page : Page, optional
-        A page to look at the one model by.
+        The page that explores the only model. By default there is no page.
     """
 
     def __init__(
@@ -105,25 +117,28 @@ class Service:
         counters: Counters | None = None,
         page: Page | None = None,
     ) -> None:
-        self.models, self.page = dict(models), page
-        self.limits, self.access_policy = limits or Limits(), access_policy or AccessPolicy()
-        self.journal, self.counters = journal or Journal(), counters or Counters(1)
-        self.is_leaving = False  # connections are to be closed: another process takes over
-        self.worker = Worker(self.limits.waiting, self.limits.seconds)
+        self.models = dict(models)
+        self.page = page
+        self.limits = limits or Limits()
+        self.access_policy = access_policy or AccessPolicy()
+        self.journal = journal or Journal()
+        self.counters = counters or Counters(1)
+        self.is_draining = False  # another process takes over: clients are asked to reconnect
+        self.worker = Worker(self.limits.waiting_requests, self.limits.answer_seconds)
         self.batchers = {name: Batcher(views, self.worker) for name, views in self.models.items()}
-        explain_body = min(self.limits.body, self.limits.explain_body)
-        self._bodies = openapi.bodies(self.limits.text, self.limits.batch, explain_body)
-        self._max_bytes = dict.fromkeys(self._bodies, self.limits.body) | {"Explain": explain_body}
-        self._max_values = _VALUES_PER_TEXT * self.limits.batch + _EXTRA_VALUES
-        self._digests = [
-            hashlib.sha256(token.encode()).digest() for token in self.access_policy.tokens
-        ]
-        self._hosts = {*_LOOPBACK, *map(_allowed_host, self.access_policy.hosts)}
+        max_explain_bytes = min(self.limits.body_bytes, self.limits.explain_body_bytes)
+        self._schemas = openapi.body_schemas(
+            self.limits.text_chars, self.limits.batch_texts, max_explain_bytes
+        )
+        self._max_bytes = dict.fromkeys(self._schemas, self.limits.body_bytes)
+        self._max_bytes["Explain"] = max_explain_bytes
+        self._max_values = _VALUES_PER_TEXT * self.limits.batch_texts + _EXTRA_VALUES
+        self._access = AccessControl(self.access_policy)
         self._maps: dict[str, asyncio.Task[bytes]] = {}
         self._app = self._with_cors(self._routes())
 
     def _with_cors(self, app: ASGIApp) -> ASGIApp:
-        """Return an application whose answers, errors included, the allowed origins can read."""
+        """Return an application whose answers and errors can be read by the allowed origins."""
         if not self.access_policy.origins:
             return app
         return CORSMiddleware(
@@ -138,14 +153,15 @@ class Service:
         routes = [
             self._route(f"{model}/predict", self._predict, "POST"),
             self._route(f"{model}/explain", self._explain, "POST"),
-            self._route("/health", self._alive),
-            self._route("/ready", self._alive),
+            self._route("/health", self._health),
+            self._route("/ready", self._health),
             self._route("/metrics", self._metrics),
             self._route("/openapi.json", self._openapi),
-            self._route("/models", self._list),
+            self._route("/docs", self._docs),
+            self._route("/models", self._list_models),
             self._route(f"{model}/classes/{{class:path}}", self._class),
             self._route(f"{model}/words/{{word:path}}", self._word),
-            self._route("/v1/projects", self._projects),
+            self._route("/v1/projects", self._list_projects),
             self._route("/v1/projects/{id}", self._project),
             self._route("/v1/projects/{id}/suggest", self._suggest, "POST"),
             self._route("/v1/projects/{id}/suggest-batch", self._suggest_batch, "POST"),
@@ -161,11 +177,11 @@ class Service:
                 self._route(f"{model}/against/{{class:path}}", self._against),
             ]
         handlers: Any = {
-            Refused: _refused,
-            HTTPException: _http_error,
-            WordClassError: _our_error,
-            ClientDisconnect: _client_gone,
-            Exception: _internal_error,
+            RequestError: _answer_request_error,
+            HTTPException: _answer_http_error,
+            WordClassError: _answer_user_error,
+            ClientDisconnect: _answer_disconnect,
+            Exception: _answer_internal_error,
         }
         return Starlette(routes=routes, exception_handlers=handlers)
 
@@ -176,14 +192,14 @@ class Service:
 
         return Route(path, endpoint, methods=[method])
 
-    # --- who is let in --------------------------------------------------------------------------
+    # --- access ---------------------------------------------------------------------------------
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; tell the journal and the counters of it."""
+        """Answer one request, and log and count it."""
         if scope["type"] != "http":
             return
         start = time.perf_counter()
-        status = 500  # unless an answer is sent
+        status = 500  # if the handler fails before it answers
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -194,7 +210,7 @@ class Service:
 
         try:
             await self._choose_app(scope)(scope, receive, send_with_headers)
-        except Exception as error:  # which `_internal_error` has answered
+        except Exception as error:  # `_answer_internal_error` has answered it
             self.journal.write("error", level="error", error=repr(error))
         seconds = time.perf_counter() - start
         template = scope.get("template", "(none)")
@@ -202,50 +218,40 @@ class Service:
         self.journal.request(scope["method"], template, status, seconds, scope.get("path_params"))
 
     def _choose_app(self, scope: Scope) -> ASGIApp:
-        """Return the application, or one that refuses the request."""
-        refused = self._not_let_in(scope)
-        if refused is None:
+        """Return the application, or one that answers with an error of access."""
+        error = self._access.error(scope)
+        if error is None:
             return self._app
-        is_preflight = scope["method"] == "OPTIONS"  # which CORS would answer by itself
-        return _problem(refused) if is_preflight else self._with_cors(_problem(refused))
+        is_preflight = scope["method"] == "OPTIONS"  # the CORS middleware would answer it
+        return _problem(error) if is_preflight else self._with_cors(_problem(error))
 
     def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
-        is_page = self.page is not None and scope["path"] == "/"
-        policy = (b"content-security-policy", _PAGE if is_page else _NO_PAGE)
-        leaving = [(b"connection", b"close")] if self.is_leaving else []
-        return [*_HEADERS.items(), policy, *leaving]
+        policy = _DATA_POLICY
+        if self.page is not None and scope["path"] == "/":
+            policy = _PAGE_POLICY
+        elif scope["path"] == "/docs":
+            policy = docs_policy()
+        headers = [*_HEADERS.items(), (b"content-security-policy", policy)]
+        if self.is_draining:
+            headers.append((b"connection", b"close"))
+        return headers
 
-    def _not_let_in(self, scope: Scope) -> Refused | None:
-        headers: dict[bytes, bytes] = {}
-        for name, value in scope["headers"]:
-            if name in headers and name in _SINGLE_HEADERS:
-                return Refused(400, f"there is more than one header {name.decode()!r}")
-            headers[name] = value
-        host = headers.get(b"host", b"").decode("latin-1")
-        if _host_name(host) not in self._hosts:
-            return Refused(400, f"the host {host[:80]!r} is not served here; --allow-host adds it")
-        if not self._digests or scope["path"] in _OPEN or scope["method"] == "OPTIONS":
-            return None
-        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        digest = hashlib.sha256(token.strip().encode("latin-1")).digest()
-        # all are compared, each in constant time: the duration reveals nothing
-        n_equal = sum(hmac.compare_digest(digest, known) for known in self._digests)
-        if kind.lower() == "bearer" and n_equal:
-            return None
-        problem = "a wrong token" if token else "a token is needed: Authorization: Bearer TOKEN"
-        return Refused(401, problem, {"WWW-Authenticate": "Bearer"})
+    # --- requests -------------------------------------------------------------------------------
 
-    # --- what is asked for ----------------------------------------------------------------------
-
-    async def _body(self, request: Request, max_bytes: int) -> bytes:
-        """Return the body, unless it is too large or comes too slowly."""
+    async def _read_body(self, request: Request, max_bytes: int) -> bytes:
+        """Read the body. Raise a RequestError if it is too large or too slow."""
         content = bytearray()
         size = 0
-        declared = int(request.headers.get("content-length", "0"))
-        problem = f"the body has more than {max_bytes:,} bytes"
-        too_large = Refused(413, problem, {"Connection": "close"})
-        is_asking = "expect" in request.headers  # before it sends anything
-        if declared > max_bytes and (is_asking or declared > _DISCARDED * self.limits.body):
+        declared_size = int(request.headers.get("content-length", "0"))
+        max_discarded = _MAX_DISCARDED_BODIES * self.limits.body_bytes
+        too_large = RequestError(
+            413,
+            f"the body has more than {max_bytes:,} bytes",
+            hint="send fewer or shorter texts per request",
+            headers={"Connection": "close"},
+        )
+        waits_for_approval = "expect" in request.headers  # before it sends the body
+        if declared_size > max_bytes and (waits_for_approval or declared_size > max_discarded):
             raise too_large
         try:
             async with asyncio.timeout(self.limits.body_seconds):
@@ -253,83 +259,93 @@ class Service:
                     size += len(chunk)
                     if size <= max_bytes:
                         content += chunk
-                    elif size > _DISCARDED * self.limits.body:
+                    elif size > max_discarded:
                         break
         except TimeoutError:
             problem = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
-            raise Refused(408, problem, {"Connection": "close"}) from None
+            raise RequestError(408, problem, headers={"Connection": "close"}) from None
         if size > max_bytes:
             raise too_large
         return bytes(content)
 
-    async def _typed_body(self, request: Request, kind: str, media: str) -> bytes:
-        """Return the body of a kind, unless its media type is another one."""
-        sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        content = await self._body(request, self._max_bytes[kind])
-        if sent != media:
-            raise Refused(415, f"the content type is {sent[:60]!r}; expected {media!r}")
+    async def _read_typed_body(self, request: Request, kind: str, media: str) -> bytes:
+        """Read the body of a kind. Raise a RequestError if it has another content type."""
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        content = await self._read_body(request, self._max_bytes[kind])
+        if content_type != media:
+            problem = "the request has no content type"
+            if content_type:
+                problem = f"the content type is {content_type[:60]!r}"
+            hint = f"send the header Content-Type: {media}"
+            raise RequestError(415, problem, expected=repr(media), hint=hint)
         return content
 
-    async def _json(self, request: Request, kind: str) -> dict[str, Any]:
-        content = await self._typed_body(request, kind, "application/json")
+    async def _read_json(self, request: Request, kind: str) -> dict[str, Any]:
+        content = await self._read_typed_body(request, kind, _JSON_TYPE)
         if len(content) > LARGE_BODY_BYTES:
-            return await asyncio.to_thread(self._checked_json, content, kind)
-        return self._checked_json(content, kind)
+            return await asyncio.to_thread(self._parse_body, content, kind)
+        return self._parse_body(content, kind)
 
-    def _checked_json(self, content: bytes, kind: str) -> dict[str, Any]:
+    def _parse_body(self, content: bytes, kind: str) -> dict[str, Any]:
         value: dict[str, Any] = parse_json(content, self._max_values)
-        openapi.check(value, self._bodies[kind])
+        openapi.check(value, self._schemas[kind])
         return value
 
-    async def _form(self, request: Request) -> dict[str, Any]:
-        content = await self._typed_body(request, "Suggest", _FORM)
+    async def _read_form(self, request: Request) -> dict[str, Any]:
+        content = await self._read_typed_body(request, "Suggest", _FORM_TYPE)
         try:
             if len(content) > _LARGE_FORM_BYTES:
-                return self._suggest_options(await asyncio.to_thread(_fields, content))
-            return self._suggest_options(_fields(content))
+                fields = await asyncio.to_thread(_parse_form, content)
+            else:
+                fields = _parse_form(content)
         except ValueError:
-            raise Refused(400, "the body is no form in UTF-8 of at most 100 fields") from None
+            problem = "the body is not a valid form"
+            raise RequestError(400, problem, expected="at most 100 fields in UTF-8") from None
+        return self._suggest_options(fields)
 
     def _suggest_options(self, fields: Mapping[str, list[str]]) -> dict[str, Any]:
-        """Return limit and threshold as numbers, and a text where there is one."""
-        schema = self._bodies["Suggest"]
-        found: dict[str, Any] = {"limit": 10, "threshold": 0.0}
-        known = {name: each for name, each in fields.items() if name in schema["properties"]}
-        if repeated := [name for name, each in known.items() if len(each) > 1]:
-            raise Refused(400, f"{repeated[0]!r} is given more than once")
-        given = {name: each for name, (each,) in known.items()}
-        for name in found.keys() & given.keys():
-            if not _NUMBER.fullmatch(given[name]):  # Python would take "1_0", too
-                raise Refused(400, f"{name!r} is {given[name][:60]!r}; expected a number")
-            found[name] = float(given[name])
-        if "text" in given:
-            found["text"] = given["text"]
-        openapi.check(found, {**schema, "required": []})
-        return {**found, "limit": int(found["limit"])}
+        """Return limit and threshold as numbers, and the text if there is one."""
+        schema = self._schemas["Suggest"]
+        options: dict[str, Any] = {"limit": 10, "threshold": 0.0}
+        known = {name: values for name, values in fields.items() if name in schema["properties"]}
+        for name, values in known.items():
+            if len(values) > 1:
+                raise RequestError(400, f"{name!r} occurs more than once")
+        for name in options.keys() & known.keys():
+            digits = known[name][0]
+            if not _NUMBER.fullmatch(digits):  # Python would accept "1_0" too
+                raise RequestError(400, f"{name!r} is {digits[:60]!r}", expected="a number")
+            options[name] = float(digits)
+        if "text" in known:
+            options["text"] = known["text"][0]
+        openapi.check(options, {**schema, "required": []})
+        return {**options, "limit": int(options["limit"])}
 
     def _views(self, request: Request) -> tuple[str, Exploration]:
         name = request.path_params["id"]
         if name not in self.models:
-            raise Refused(404, f"there is no model {name[:80]!r}; known: {', '.join(self.models)}")
+            known = ", ".join(self.models)
+            raise RequestError(404, f"unknown model {name[:80]!r}", expected=known)
         return name, self.models[name]
 
     # --- answers --------------------------------------------------------------------------------
 
     async def _predict(self, request: Request) -> Response:
         name, _ = self._views(request)
-        body = await self._json(request, "Predict")
+        body = await self._read_json(request, "Predict")
         texts = body["texts"]
-        self.counters.n_texts(len(texts))
+        self.counters.add_texts(len(texts))
         k = int(body.get("k", 3))
-        return _json({"results": await self.batchers[name].predict(texts, k, request.receive)})
+        results = await self.batchers[name].predict(texts, k, request.receive)
+        return _json({"results": results})
 
     async def _explain(self, request: Request) -> Response:
         self._views(request)
-        body = await self._json(request, "Explain")
+        body = await self._read_json(request, "Explain")
         names = [_class_name(body.get(key)) for key in ("label", "against")]
-        return await self._looked_up(request, "explain", body["text"], *names)
+        return await self._answer_view(request, "explain", body["text"], *names)
 
-    async def _alive(self, request: Request) -> Response:
+    async def _health(self, request: Request) -> Response:
         return _json({"status": "ok", "models": len(self.models)})
 
     async def _metrics(self, request: Request) -> Response:
@@ -337,55 +353,61 @@ class Service:
         return Response(text, media_type="text/plain; version=0.0.4")
 
     @cached_property
-    def _document(self) -> JsonObject:
+    def _openapi_document(self) -> JsonObject:
         from importlib.metadata import version
 
-        return openapi.document(
+        return openapi.build_document(
             version("wordclass"),
             [*self.models],
-            self._bodies,
+            self._schemas,
             max_bytes=self._max_bytes,
-            needs_token=bool(self._digests),
+            needs_token=self._access.needs_token,
         )
 
     async def _openapi(self, request: Request) -> Response:
-        return _json(self._document)
+        return _json(self._openapi_document)
 
-    async def _list(self, request: Request) -> Response:
+    async def _docs(self, request: Request) -> Response:
+        address = str(request.base_url).rstrip("/")
+        content = render_docs(self._openapi_document, address)
+        return Response(content, media_type="text/html")
+
+    async def _list_models(self, request: Request) -> Response:
         models = [
-            {"id": name, "classifier": each.model.name, "n_classes": len(each.classes)}
-            for name, each in self.models.items()
+            {"id": name, "classifier": views.model.name, "n_classes": len(views.classes)}
+            for name, views in self.models.items()
         ]
         return _json({"models": models})
 
     async def _class(self, request: Request) -> Response:
-        return await self._looked_up(request, "class_", request.path_params["class"])
+        return await self._answer_view(request, "class_", request.path_params["class"])
 
     async def _word(self, request: Request) -> Response:
         _, views = self._views(request)
         word = request.path_params["word"]
-        found = await self.worker.run(partial(views.word, word), request.receive)
-        if not (found["is_known"] or found.get("n_docs") or found["nearest_by_vectors"]):
-            raise Refused(404, f"the model does not know the word {word[:80]!r}")
-        return _json(found)
+        view = await self.worker.run(partial(views.word, word), request.receive)
+        if not (view["is_known"] or view.get("n_docs") or view["nearest_by_vectors"]):
+            raise RequestError(404, f"the model does not know the word {word[:80]!r}")
+        return _json(view)
 
-    async def _looked_up(self, request: Request, question: str, *arguments: str | None) -> Response:
+    async def _answer_view(self, request: Request, name: str, *arguments: str | None) -> Response:
+        """Answer with the result of a method of the exploration."""
         _, views = self._views(request)
         try:
-            job = partial(getattr(views, question), *arguments)
+            job = partial(getattr(views, name), *arguments)
             return _json(await self.worker.run(job, request.receive))
         except InputError as error:
-            raise Refused(404, str(error)) from None
+            raise RequestError(404, str(error)) from None
 
-    # --- Annif's --------------------------------------------------------------------------------
+    # --- the interface of Annif -----------------------------------------------------------------
 
-    async def _projects(self, request: Request) -> Response:
-        return _json({"projects": [self._described(name) for name in self.models]})
+    async def _list_projects(self, request: Request) -> Response:
+        return _json({"projects": [self._describe_project(name) for name in self.models]})
 
     async def _project(self, request: Request) -> Response:
-        return _json(self._described(self._views(request)[0]))
+        return _json(self._describe_project(self._views(request)[0]))
 
-    def _described(self, name: str) -> JsonObject:
+    def _describe_project(self, name: str) -> JsonObject:
         return {
             "project_id": name,
             "name": name,
@@ -399,11 +421,11 @@ class Service:
 
     async def _suggest(self, request: Request) -> Response:
         self._views(request)
-        form = await self._form(request)
+        form = await self._read_form(request)
         if "text" not in form:
-            raise Refused(400, "the form has no 'text'")
-        (results,) = await self._suggested(request, [form["text"]], form)
-        return _json({"results": results})
+            raise RequestError(400, "the form has no field 'text'")
+        (suggestions,) = await self._suggestions(request, [form["text"]], form)
+        return _json({"results": suggestions})
 
     async def _suggest_batch(self, request: Request) -> Response:
         self._views(request)
@@ -411,106 +433,86 @@ class Service:
         options = self._suggest_options(
             {name: query.getlist(name) for name in query.keys() - {"text"}}
         )
-        documents = (await self._json(request, "SuggestBatch"))["documents"]
-        found = await self._suggested(request, [each["text"] for each in documents], options)
+        documents = (await self._read_json(request, "SuggestBatch"))["documents"]
+        texts = [document["text"] for document in documents]
+        suggestions = await self._suggestions(request, texts, options)
         return _json(
             [
-                {"document_id": each.get("document_id"), "results": results}
-                for each, results in zip(documents, found, strict=True)
+                {"document_id": document.get("document_id"), "results": results}
+                for document, results in zip(documents, suggestions, strict=True)
             ]
         )
 
-    async def _suggested(
+    async def _suggestions(
         self, request: Request, texts: list[str], options: Mapping[str, Any]
     ) -> list[list[JsonObject]]:
         name, _ = self._views(request)
-        self.counters.n_texts(len(texts))
+        self.counters.add_texts(len(texts))
         k = max(options["limit"], 1)
-        found = await self.batchers[name].predict(texts, k, request.receive)
-        made = []
-        for scored in found:
+        predictions = await self.batchers[name].predict(texts, k, request.receive)
+        suggestions = []
+        for classes in predictions:
             rows = [
                 {
-                    "uri": f"urn:wordclass:{name}:{each['label']}",
-                    "label": str(each["label"]),
+                    "uri": f"urn:wordclass:{name}:{prediction['label']}",
+                    "label": str(prediction["label"]),
                     "notation": None,
-                    "score": _share(each),
+                    "score": _annif_score(prediction),
                 }
-                for each in scored[: options["limit"]]
+                for prediction in classes[: options["limit"]]
             ]
-            made.append([row for row in rows if row["score"] >= options["threshold"]])
-        return made
+            suggestions.append([row for row in rows if row["score"] >= options["threshold"]])
+        return suggestions
 
     # --- the page -------------------------------------------------------------------------------
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
-        found = None if self.page is None else self.page.files.get(name)
-        if found is None:
-            raise Refused(404, f"there is no file {name[:80]!r}")
-        content, media = found
+        file = None if self.page is None else self.page.files.get(name)
+        if file is None:
+            raise RequestError(404, f"the page has no file {name[:80]!r}")
+        content, media = file
         return Response(content, media_type=media)
 
     async def _about(self, request: Request) -> Response:
-        return await self._looked_up(request, "about")
+        return await self._answer_view(request, "about")
 
     async def _mistakes(self, request: Request) -> Response:
-        return await self._looked_up(request, "mistakes")
+        return await self._answer_view(request, "mistakes")
 
     async def _cell(self, request: Request) -> Response:
-        sides = [request.query_params.get(side) for side in ("true", "predicted")]
-        return await self._looked_up(request, "cell", *sides)
+        names = [request.query_params.get(key) for key in ("true", "predicted")]
+        return await self._answer_view(request, "cell", *names)
 
     async def _against(self, request: Request) -> Response:
-        return await self._looked_up(request, "against_rest", request.path_params["class"])
+        return await self._answer_view(request, "against_rest", request.path_params["class"])
 
     async def _map(self, request: Request) -> Response:
-        """Answer with the map, which is made once, in a thread of its own."""
+        """Answer with the map, which is computed once in a separate thread."""
         name, views = self._views(request)
         if name not in self._maps:
             job = asyncio.to_thread(lambda: json.dumps(views.map()).encode())
             self._maps[name] = asyncio.create_task(job)
         done, _ = await asyncio.wait([self._maps[name]], timeout=_MAP_SECONDS)
         if not done:
-            raise Refused(503, "the map is being made", {"Retry-After": "1"})
-        return Response(self._maps[name].result(), media_type="application/json")
+            problem = "the map is still being computed"
+            headers = {"Retry-After": "1"}
+            raise RequestError(503, problem, hint="try again in a second", headers=headers)
+        return Response(self._maps[name].result(), media_type=_JSON_TYPE)
 
 
-def _fields(content: bytes) -> dict[str, list[str]]:
-    """Return the fields of a form."""
+def _parse_form(content: bytes) -> dict[str, list[str]]:
+    """Return the fields of a form. Raise ValueError if it is invalid."""
     return urllib.parse.parse_qs(
         content.decode(), keep_blank_values=True, errors="strict", max_num_fields=100
     )
 
 
-def _share(scored: JsonObject) -> float:
-    """Return a score from 0 to 1, as Annif's are: the probability, or what is made of the score."""
-    if scored["probability"] is not None:
-        return float(scored["probability"])
-    return round(1 / (1 + math.exp(-max(min(scored["score"], 500.0), -500.0))), 6)
-
-
-def _host_name(host: str) -> str | None:
-    """Return the name in a Host header without its port, or None if the header is malformed.
-
-    Examples
-    --------
-    >>> _host_name("[::1]:8000"), _host_name("Example.org:80"), _host_name("localhost")
-    ('::1', 'example.org', 'localhost')
-    >>> _host_name("[::1].example.org"), _host_name("::1"), _host_name("")
-    (None, None, None)
-    """
-    match = _HOST.fullmatch(host.lower())
-    return match and (match[1] or match[2])
-
-
-def _allowed_host(host: str) -> str:
-    """Return the name of an allowed host. An IPv6 address may lack its brackets."""
-    name = _host_name(f"[{host}]" if host.count(":") > 1 and host[0] != "[" else host)
-    if name is None:
-        problem = f"{host!r} is no name of a host"
-        raise InputError(f"{problem}; expected a name such as models.example.org, or an address")
-    return name
+def _annif_score(prediction: JsonObject) -> float:
+    """Return a score from 0 to 1 as Annif expects: the probability or the logistic score."""
+    if prediction["probability"] is not None:
+        return float(prediction["probability"])
+    return round(1 / (1 + math.exp(-max(min(prediction["score"], 500.0), -500.0))), 6)
 
 
 def _class_name(label: str | float | None) -> str | None:
@@ -519,42 +521,48 @@ def _class_name(label: str | float | None) -> str | None:
 
 
 def _json(value: object) -> Response:
-    return Response(json.dumps(value, separators=(",", ":")), media_type="application/json")
+    return Response(json.dumps(value, separators=(",", ":")), media_type=_JSON_TYPE)
 
 
-def _problem(refused: Refused) -> Response:
-    told = {
+def _problem(error: RequestError) -> Response:
+    problem = {
         "type": "about:blank",
-        "title": HTTPStatus(refused.status).phrase,
-        "status": refused.status,
-        "detail": refused.detail,
+        "title": HTTPStatus(error.status).phrase,
+        "status": error.status,
+        "detail": error.detail,
     }
-    content = json.dumps(told)
-    return Response(content, refused.status, refused.headers, "application/problem+json")
+    content = json.dumps(problem)
+    return Response(content, error.status, error.headers, "application/problem+json")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)  # noqa: S101 - what it is registered for
+async def _answer_request_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)  # noqa: S101 - registered for this type
     return _problem(error)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101
-    told = {404: f"there is nothing at {request.url.path[:80]!r}"}
-    if error.status_code == 405:
-        told[405] = f"{request.method} is not possible here"
-    detail = told.get(error.status_code, error.detail)
-    return _problem(Refused(error.status_code, detail, dict(error.headers or {})))
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this type
+    path = request.url.path[:80]
+    problem = str(error.detail)
+    hint = None
+    if error.status_code == 404:
+        problem = f"unknown path {path!r}"
+        hint = "see /docs for the routes"
+    elif error.status_code == 405:
+        problem = f"the method {request.method} is not allowed for {path!r}"
+        hint = "see /docs for the routes"
+    headers = dict(error.headers or {})
+    return _problem(RequestError(error.status_code, problem, hint=hint, headers=headers))
 
 
-async def _our_error(request: Request, error: Exception) -> Response:
+async def _answer_user_error(request: Request, error: Exception) -> Response:
     status = 501 if isinstance(error, MissingExtraError) else 400
-    return _problem(Refused(status, str(error)))
+    return _problem(RequestError(status, str(error)))
 
 
-async def _client_gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=_CLIENT_GONE)
+async def _answer_disconnect(request: Request, error: Exception) -> Response:
+    return Response(status_code=_CLIENT_DISCONNECTED)
 
 
-async def _internal_error(request: Request, error: Exception) -> Response:
-    return _problem(Refused(500, "internal server error; see the log"))
+async def _answer_internal_error(request: Request, error: Exception) -> Response:
+    return _problem(RequestError(500, "internal server error; see the log of the service"))

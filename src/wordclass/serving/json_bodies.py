@@ -1,32 +1,33 @@
-"""Parse the JSON of request bodies in bounded time, whatever a client sends.
+"""Parse the JSON of request bodies in bounded time.
 
-The parser of the standard library holds the interpreter lock until it ends, so a thread does not
-keep a body of a million small values from stopping everything else. What takes time is the number
-of values, not their size; they are counted before anything is parsed, which costs little.
+The parser of the standard library holds the interpreter lock until it ends, so a body with a
+million small values would block all other requests, even from a thread. The time depends on the
+number of values rather than their size. They are counted before parsing, which is cheap.
 """
 
 import json
 from typing import Any, NoReturn
 
-from wordclass.serving.openapi import Refused
+from wordclass.serving.openapi import RequestError
 
 MAX_NUMBER_CHARS = 400  # a float has at most 309 digits before the point
-LARGE_BODY_BYTES = 1 << 18  # a smaller one is parsed in milliseconds, whatever it holds
+LARGE_BODY_BYTES = 1 << 18  # smaller bodies are parsed in milliseconds
 
 
 def parse_json(content: bytes, max_values: int) -> Any:  # noqa: ANN401 - any JSON
-    """Return the value of a JSON text.
+    """Parse a JSON text.
 
     Parameters
     ----------
     content : bytes
+        The text.
     max_values : int
-        Items of lists and objects that are accepted, counted over the whole body.
+        The maximum number of items of lists and objects, counted over the whole text.
 
     Raises
     ------
-    Refused
-        The content is not JSON (400), or holds too many values (413).
+    RequestError
+        The content is not JSON (400) or has too many values (413).
     """
     try:
         text = content.decode(json.detect_encoding(content), "surrogatepass")
@@ -34,25 +35,26 @@ def parse_json(content: bytes, max_values: int) -> Any:  # noqa: ANN401 - any JS
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:120]
-        raise Refused(400, f"the body is not JSON: {reason}") from None
+        raise RequestError(400, f"the body is not JSON: {reason}") from None
 
 
 def _check_value_count(text: str, max_values: int) -> None:
-    """Refuse a text with too many values, without parsing it.
+    """Raise a RequestError if a text has too many values, without parsing it.
 
-    Backslashes stand in strings only, or the text is not JSON: the parser stops at the first one
-    elsewhere, and what follows it does not matter.
+    In JSON, backslashes occur in strings only. The parser stops at a backslash elsewhere, so the
+    text after it does not matter.
     """
-    if _count_separators(text) <= max_values:  # those inside strings, too
+    if _count_separators(text) <= max_values:  # including those inside strings
         return
     without_escapes = text.replace("\\\\", "").replace('\\"', "")
     n_quotes = without_escapes.count('"')
-    is_refused = n_quotes > 4 * max_values + 4  # a key and a string, two quotes each
-    if not is_refused:
+    is_too_large = n_quotes > 4 * max_values + 4  # two for a key and two for a string
+    if not is_too_large:
         outside_strings = "".join(without_escapes.split('"')[::2])
-        is_refused = _count_separators(outside_strings) > max_values
-    if is_refused:
-        raise Refused(413, f"the body has more than {max_values:,} JSON values; send fewer at once")
+        is_too_large = _count_separators(outside_strings) > max_values
+    if is_too_large:
+        problem = f"the body has more than {max_values:,} JSON values"
+        raise RequestError(413, problem, hint="send fewer texts per request")
 
 
 def _count_separators(text: str) -> int:
@@ -69,12 +71,13 @@ def _parse_float(digits: str) -> float:
 
 def _check_length(digits: str) -> str:
     if len(digits) > MAX_NUMBER_CHARS:
-        raise ValueError(f"a number has {len(digits):,} characters; expected {MAX_NUMBER_CHARS}")
+        problem = f"a number has {len(digits):,} characters"
+        raise ValueError(f"{problem}; expected at most {MAX_NUMBER_CHARS}")
     return digits
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(
