@@ -157,7 +157,7 @@ def test_vectors_are_never_written_plain_under_a_compressed_name(
 def test_a_picture_is_not_written_under_a_compressed_name(run, data, model, tmp_path, compression):
     path = tmp_path / f"confusion.png{compression}"
     status, _, err = run("evaluate", model, data, "--confusion", path)
-    assert (status, "a picture ends in .png, .pdf or .svg" in err) == (1, True)
+    assert (status, "a name that ends in .png, .pdf or .svg" in err) == (1, True)
     assert not path.exists()
 
 

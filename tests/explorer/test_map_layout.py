@@ -7,9 +7,9 @@ from wordclass.explorer.map_layout import (
     SIDE,
     Box,
     around,
-    beside,
     class_labels,
-    head,
+    label_position,
+    next_to,
     place,
     to_drawing_units,
 )
@@ -35,26 +35,26 @@ def test_a_class_that_is_all_over_the_map_has_no_label(term_map):
 
 
 def test_labels_at_one_point_do_not_overlap():
-    taken = []
-    placed = [place(around(20, 20, 20, 8, reach=40), taken) for _ in range(6)]
+    occupied = []
+    placed = [place(around(20, 20, 20, 8, reach=40), occupied) for _ in range(6)]
     assert all(placed)
-    assert placed == taken
+    assert placed == occupied
     assert not any(a.overlaps(b) for a, b in combinations(placed, 2))
     assert all(box.is_inside for box in placed)
 
 
-def test_a_label_without_room_is_left_out():
-    taken = []
-    assert place(beside(10, 10, SIDE, 5, gap=1), taken) is None
-    assert taken == []
+def test_a_label_without_space_is_omitted():
+    occupied = []
+    assert place(next_to(10, 10, SIDE, 5, gap=1), occupied) is None
+    assert occupied == []
 
 
-def test_the_first_candidate_with_room_is_taken():
-    right, left, *_ = beside(50, 50, 8, 8, gap=1)
+def test_the_first_candidate_with_space_is_used():
+    right, left, *_ = next_to(50, 50, 8, 8, gap=1)
     assert place([right, left], [Box(60, 50, 10, 10)]) == left
 
 
-def test_what_touches_the_edge_is_inside():
+def test_a_box_that_touches_the_edge_is_inside():
     assert Box(5, SIDE - 4, 10, 8).is_inside
     assert not Box(4.9, 50, 10, 8).is_inside
     assert not Box(50, SIDE - 3.9, 10, 8).is_inside
@@ -65,16 +65,16 @@ def test_boxes_that_touch_do_not_overlap():
     assert Box(0, 0, 2, 2).overlaps(Box(1.9, 0, 2, 2))
 
 
-def test_the_head_of_a_class_is_above_its_cluster_not_above_a_stray_term():
-    x, y, is_gathered = head(np.array([[100, 900], [120, 800], [140, 900], [900, 50]]))
+def test_the_label_of_a_class_is_above_its_cluster_not_above_an_outlier():
+    x, y, is_cluster = label_position(np.array([[100, 900], [120, 800], [140, 900], [900, 50]]))
     assert x < 200
     assert y >= 800
-    assert is_gathered
+    assert is_cluster
 
 
-def test_terms_all_over_the_map_are_not_gathered():
-    assert not head(np.array([[0, 0], [0, 1000], [1000, 0], [1000, 1000]]))[2]
+def test_terms_all_over_the_map_are_not_a_cluster():
+    assert not label_position(np.array([[0, 0], [0, 1000], [1000, 0], [1000, 1000]]))[2]
 
 
-def test_a_class_without_terms_has_a_head_all_the_same():
-    assert head(np.zeros((0, 2))) == (500, 500, False)
+def test_a_class_without_terms_has_a_label_position():
+    assert label_position(np.zeros((0, 2))) == (500, 500, False)

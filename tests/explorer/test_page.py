@@ -1,4 +1,4 @@
-"""The page in a real browser: Debian's Chromium, driven by Playwright. No request may leave."""
+"""The page in Chromium, which Playwright controls. It may send no request to other hosts."""
 
 import json
 import re
@@ -24,7 +24,7 @@ sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python")
 pytest.importorskip("openTSNE")
 
-pytestmark = pytest.mark.xdist_group("page")  # which makes its fixtures once
+pytestmark = pytest.mark.xdist_group("page")  # so that its fixtures are created once
 
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -45,36 +45,37 @@ VIEWS = [
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield found
-        found.close()
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
 
 
 @contextmanager
 def opened(browser, address, **options):
-    """Open a page; fail where it asks anyone else, or complains."""
+    """Open a page, and fail if it sends requests to other hosts or logs messages."""
     context = browser.new_context(**options)
     page = context.new_page()
-    complaints, asked = [], []
-    page.on("console", lambda each: complaints.append(f"{each.type}: {each.text}"))
-    page.on("pageerror", lambda each: complaints.append(str(each)))
-    page.on("dialog", lambda each: (complaints.append("dialog"), each.dismiss()))
-    page.on("request", lambda each: asked.append(each.url))
+    messages = []
+    urls = []
+    page.on("console", lambda message: messages.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("dialog", lambda dialog: (messages.append("dialog"), dialog.dismiss()))
+    page.on("request", lambda request: urls.append(request.url))
     page.set_default_timeout(20_000)
     page.goto(address)
     page.wait_for_selector("main h1")
     yield page
-    own = address.split("#")[0].rstrip("/")
-    strangers = [url for url in asked if not url.startswith((own, "data:"))]
-    assert not strangers
+    origin = address.split("#")[0].rstrip("/")
+    foreign_urls = [url for url in urls if not url.startswith((origin, "data:"))]
+    assert not foreign_urls
     if address.startswith("file:"):
-        assert len(asked) == 1
-    assert not complaints
+        assert len(urls) == 1
+    assert not messages
     context.close()
 
 
 def show(page, view):
-    """Go to a view and wait until it is there."""
+    """Open a view, wait until it is shown, and return its text."""
     page.evaluate("delete document.getElementById('main').dataset.view")
     page.evaluate("view => { location.hash = ''; location.hash = view }", view)
     name = view.split("/")[0]
@@ -83,43 +84,43 @@ def show(page, view):
 
 
 KINDS = [
-    pytest.param(kind, several, id=f"{kind}{'-multilabel' * several}")
+    pytest.param(kind, is_multilabel, id=f"{kind}{'-multilabel' * is_multilabel}")
     for kind in ("linear", "nearest", "svm", "cnn")
-    for several in (False, True)
+    for is_multilabel in (False, True)
 ]
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """One file per model, made when it is asked for."""
+    """A function that returns the address of the exported page of a model."""
     folder = tmp_path_factory.mktemp("pages")
 
-    def made(kind, several):
-        path = folder / f"{kind}-{several}.html"
+    def address_of(kind, is_multilabel):
+        path = folder / f"{kind}-{is_multilabel}.html"
         if not path.exists():
             path.write_bytes(
-                export_page(kind, Exploration(model(kind, several), documents(several)))
+                export_page(kind, Exploration(model(kind, is_multilabel), documents(is_multilabel)))
             )
         return path.as_uri()
 
-    return made
+    return address_of
 
 
-@pytest.mark.parametrize(("kind", "several"), KINDS)
-def test_every_view_of_the_file_opens(browser, files, kind, several):
-    with opened(browser, files(kind, several)) as page:
+@pytest.mark.parametrize(("kind", "is_multilabel"), KINDS)
+def test_every_view_of_the_file_opens(browser, files, kind, is_multilabel):
+    with opened(browser, files(kind, is_multilabel)) as page:
         for view in VIEWS:
-            told = show(page, view)
+            text = show(page, view)
             if kind == "cnn" and view in ("text", "word/moon", "rest/music"):
-                assert "wordclass explore can" in told
+                assert "use wordclass serve or wordclass explore" in text
             else:
-                assert page.locator("main [role=alert]").count() == 0 or "not in the file" in told
+                assert page.locator("main [role=alert]").count() == 0 or "not in the file" in text
         assert "moon" in show(page, "class/space")
 
 
 def shown_predictions(page):
-    """What the first view shows: the labels in order, the predicted ones, the sum."""
-    labels = [each.removesuffix(" ✓") for each in page.locator(".bars .link").all_inner_texts()]
+    """Return the labels in order, the sentence with the predicted ones, and the sum."""
+    labels = [text.removesuffix(" ✓") for text in page.locator(".bars .link").all_inner_texts()]
     return labels, page.inner_text("#said"), page.inner_text("#sum")
 
 
@@ -127,45 +128,45 @@ def as_number(text):
     return float(text.replace("\u2212", "-"))
 
 
-@pytest.mark.parametrize(("kind", "several"), KINDS[:4])
-def test_the_file_predicts_as_the_model_does(browser, files, kind, several):
-    views = Exploration(model(kind, several), documents(several))
+@pytest.mark.parametrize(("kind", "is_multilabel"), KINDS[:4])
+def test_the_file_predicts_the_same_as_the_model(browser, files, kind, is_multilabel):
+    views = Exploration(model(kind, is_multilabel), documents(is_multilabel))
     texts = [
         TEXT,
         "",
-        *documents(several).texts[:10],
+        *documents(is_multilabel).texts[:10],
         "İstanbul ΣΑΣ 3.5,7 x-12 moon's",
         "\x00 moon",
     ]
-    with opened(browser, files(kind, several)) as page:
+    with opened(browser, files(kind, is_multilabel)) as page:
         for text in texts:
-            wanted = views.explain(text)
+            expected = views.explain(text)
             page.fill("#text", text)
-            score = f"{wanted['score']:.3f}".replace("-0.000", "0.000").replace("-", "\u2212")
+            score = f"{expected['score']:.3f}".replace("-0.000", "0.000").replace("-", "\u2212")
             page.wait_for_function(
                 """([text, score]) => document.querySelector("#colored")?.textContent === text
                     && document.querySelector("#sum").innerText.includes(score)""",
-                arg=[text or "Nothing is typed.", score],
+                arg=[text or "The text is empty.", score],
             )
-            labels, said, _ = shown_predictions(page)
-            best = [str(each["label"]) for each in views.predict([text], 3)[0]]
+            labels, sentence, _ = shown_predictions(page)
+            best = [str(prediction["label"]) for prediction in views.predict([text], 3)[0]]
             assert labels[0] == best[0] or views.is_multilabel
-            for label in wanted["predicted"]:
-                assert str(label) in said
+            for label in expected["predicted"]:
+                assert str(label) in sentence
 
 
 def browser_numbers(page, texts):
-    """Ask the script of the page itself, by a module made of its own text."""
+    """Return the predictions and explanations of the script inside the page."""
     return page.evaluate(
         """async (texts) => {
             const source = document.querySelector("script[type=module]").textContent;
             const data = JSON.parse(document.getElementById("data").textContent);
-            const made = new Function("texts", "data", source.replace(/\\nstart\\(\\);\\s*$/, "") + `
-                const model = new LocalModel(data.model, data.about.classes, data.characters);
-                return texts.map((text) => ({
-                    predicted: model.predict(text, 99), explained: model.explain(text, data.about.classes[0]),
-                }));`);
-            return made(texts, data);
+            const run = new Function("texts", "data", source.replace(/\\nstart\\(\\);\\s*$/, "") + `
+                return load(Uint8Array.from(atob(data.model), (letter) => letter.charCodeAt(0))).then((model) =>
+                    texts.map((text) => ({
+                        classes: model.best(text, 99), explanation: model.explain(text, data.about.classes[0]),
+                    })));`);
+            return run(texts, data);
         }""",
         texts,
     )
@@ -179,7 +180,7 @@ NASTY = [
 
 
 @pytest.mark.parametrize(
-    ("kind", "several", "options"),
+    ("kind", "is_multilabel", "options"),
     [
         ("linear", False, {"characters": None, "ngrams": (1, 2)}),
         ("linear", False, {"characters": (2, 4)}),
@@ -188,45 +189,47 @@ NASTY = [
         ("nearest", False, {"min_docs": 1, "analyzer": "characters", "ngrams": (2, 4)}),
     ],
 )
-def test_scores_in_the_browser_are_those_of_the_model_to_five_digits(
-    browser, tmp_path, kind, several, options
+def test_scores_in_the_browser_equal_those_of_the_model(
+    browser, tmp_path, kind, is_multilabel, options
 ):
     from made_up import multilabel_corpus
 
-    texts, labels = (multilabel_corpus if several else corpus)(60)
+    texts, labels = (multilabel_corpus if is_multilabel else corpus)(60)
     texts = [text + f" {k}.5 x{k} İx ΣΑΣ" for k, text in enumerate(texts)]
     clf = wc.classifier(kind, **options).fit(texts, labels)
     views = Exploration(clf)
     path = tmp_path / "page.html"
     path.write_bytes(export_page("page", views, map_facts=EMPTY_MAP))
-    asked = [*NASTY, *texts[:10]]
-    context = browser.new_context(bypass_csp=True)  # to reach inside the module
+    texts = [*NASTY, *texts[:10]]
+    context = browser.new_context(bypass_csp=True)  # so that the test can run code of the module
     page = context.new_page()
     page.goto(path.as_uri())
     page.wait_for_selector("main h1")
-    found = browser_numbers(page, asked)
+    answers = browser_numbers(page, texts)
     context.close()
-    scores, names = clf.class_scores(asked), clf.classes_.tolist()
-    shares = clf.predict_proba(asked)
-    for k, each in enumerate(found):
-        got = {one["label"]: one for one in each["predicted"]}
+    scores = clf.class_scores(texts)
+    names = clf.classes_.tolist()
+    probabilities = clf.predict_proba(texts)
+    for k, answer in enumerate(answers):
+        classes = {prediction["label"]: prediction for prediction in answer["classes"]}
         np.testing.assert_allclose(
-            [got[name]["score"] for name in names], scores[k], atol=1e-5, err_msg=repr(asked[k])
+            [classes[name]["score"] for name in names], scores[k], atol=1e-5, err_msg=repr(texts[k])
         )
         np.testing.assert_allclose(
-            [got[name]["probability"] for name in names], shares[k], atol=1e-5
+            [classes[name]["probability"] for name in names], probabilities[k], atol=1e-5
         )
-        explained, wanted = each["explained"], views.explain(asked[k], names[0])
+        explanation = answer["explanation"]
+        expected = views.explain(texts[k], names[0])
         for key in ("score", "intercept", "sum"):
-            assert explained[key] == pytest.approx(wanted[key], abs=2e-5), (key, asked[k])
-        summed = sum(added for *_, added in explained["words"])
-        assert summed == pytest.approx(explained["sum"], abs=1e-5)
-        for word, start, end, _ in explained["words"]:
-            assert asked[k][start:end] == word
+            assert explanation[key] == pytest.approx(expected[key], abs=2e-5), (key, texts[k])
+        total = sum(contribution for *_, contribution in explanation["words"])
+        assert total == pytest.approx(explanation["sum"], abs=1e-5)
+        for word, start, end, _ in explanation["words"]:
+            assert texts[k][start:end] == word
         if clf.name == "linear" and options["characters"] is None:
-            places = {(start, end): added for _, start, end, added in wanted["words"]}
-            for _, start, end, added in explained["words"]:
-                assert places[start, end] == pytest.approx(added, abs=2e-5)
+            by_span = {(start, end): value for _, start, end, value in expected["words"]}
+            for _, start, end, contribution in explanation["words"]:
+                assert by_span[start, end] == pytest.approx(contribution, abs=2e-5)
 
 
 EMPTY_MAP = {
@@ -237,7 +240,7 @@ EMPTY_MAP = {
 
 @pytest.fixture(scope="module")
 def explored(tmp_path_factory):
-    """The page as a service hands it out, of a multilabel network, which no file can predict."""
+    """The served page of a multilabel network, which cannot be exported."""
     folder = tmp_path_factory.mktemp("explored")
     model("cnn", True).save(folder / "net")
     lines = [
@@ -246,25 +249,25 @@ def explored(tmp_path_factory):
     ]
     (folder / "docs.jsonl").write_text("\n".join(lines))
     options = ["--data", folder / "docs.jsonl", "--quiet"]
-    with running(folder, folder / "net", *options, command="explore") as found:
-        yield found
+    with running(folder, folder / "net", *options, command="explore") as service:
+        yield service
 
 
 def test_the_served_page_shows_what_the_model_says(browser, explored):
     views = Exploration(model("cnn", True), documents(True))
     with opened(browser, explored.address) as page:
         page.fill("#text", TEXT)
-        wanted = views.explain(TEXT)
+        expected = views.explain(TEXT)
         page.wait_for_function(
             "wanted => document.querySelector('#sum')?.innerText.includes(wanted)",
-            arg=f"{wanted['score']:.3f}".replace("-", "\u2212"),
+            arg=f"{expected['score']:.3f}".replace("-", "\u2212"),
         )
-        _, said, _ = shown_predictions(page)
-        assert all(str(label) in said for label in wanted["predicted"])
-        page.select_option("#choose-Whyorwhynotthisclass", "garden")
-        page.select_option("#choose-Againstthisclass", "music")
+        _, sentence, _ = shown_predictions(page)
+        assert all(str(label) in sentence for label in expected["predicted"])
+        page.select_option("#choose-Explainthisclass", "garden")
+        page.select_option("#choose-Comparewith", "music")
         page.wait_for_function(
-            "() => document.querySelector('#sum').innerText.includes('garden less music')"
+            "() => document.querySelector('#sum').innerText.includes('garden minus score of music')"
         )
         both = views.explain(TEXT, "garden", "music")
         assert f"{abs(both['score']):.3f}" in page.inner_text("#sum")
@@ -280,20 +283,20 @@ def test_the_served_page_shows_what_the_model_says(browser, explored):
 def test_a_cell_shows_exact_sums(browser, files):
     views = Exploration(model("linear"), documents())
     (true, predicted, n), *_ = views.mistakes()["cells"]
-    names = views.classes[true], views.classes[predicted]
+    names = (views.classes[true], views.classes[predicted])
     with opened(browser, files("linear", False)) as page:
         show(page, "mistakes")
         page.click(f"a[href='#mistakes/{names[0]}/{names[1]}'] >> nth=0")
         page.wait_for_selector("#total")
-        wanted = views.cell(*names)
+        expected = views.cell(*names)
         assert f"{n} documents" in page.inner_text("main")
         assert as_number(page.inner_text("#total strong")) == pytest.approx(
-            wanted["total"], abs=0.006
+            expected["total"], abs=0.006
         )
         rows = page.locator("#cell tbody tr").all_inner_texts()
-        word, added, in_docs = rows[0].split("\t")
-        assert (word, int(in_docs)) == (wanted["words"][0][0], wanted["words"][0][2])
-        assert as_number(added) == pytest.approx(wanted["words"][0][1], abs=6e-4)
+        word, contribution, n_docs = rows[0].split("\t")
+        assert (word, int(n_docs)) == (expected["words"][0][0], expected["words"][0][2])
+        assert as_number(contribution) == pytest.approx(expected["words"][0][1], abs=6e-4)
 
 
 def test_the_map_is_searched_filtered_and_moved(browser, files):
@@ -320,15 +323,15 @@ def test_the_map_is_searched_filtered_and_moved(browser, files):
         page.keyboard.press("0")
         box = page.locator("canvas").bounding_box()
         page.mouse.move(box["x"] + 10, box["y"] + 10)
-        told = set()
+        messages = set()
         for k in range(0, 100, 4):
             page.mouse.move(box["x"] + box["width"] * k / 100, box["y"] + box["height"] * k / 100)
-            told.add(page.inner_text("#said"))
+            messages.add(page.inner_text("#said"))
         page.mouse.wheel(0, -300)
         page.wait_for_timeout(50)
 
 
-def test_everything_is_reached_by_keyboard(browser, files):
+def test_everything_can_be_reached_by_keyboard(browser, files):
     with opened(browser, files("linear", False)) as page:
         reached = set()
         for _ in range(60):
@@ -368,11 +371,11 @@ def test_axe_finds_nothing_serious(browser, files, scheme):
     for view in VIEWS:
         if view != "text":
             show(page, view)
-        found = Axe().run(page).response["violations"]
+        violations = Axe().run(page).response["violations"]
         serious += [
-            (view, each["id"], [node["html"][:100] for node in each["nodes"]][:3])
-            for each in found
-            if each["impact"] in ("serious", "critical")
+            (view, violation["id"], [node["html"][:100] for node in violation["nodes"]][:3])
+            for violation in violations
+            if violation["impact"] in ("serious", "critical")
         ]
     context.close()
     assert not serious
@@ -404,11 +407,11 @@ def spaced(text):
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory):
-    """A model whose classes and words are attacks, and documents that are."""
-    plain = [each.replace(" ", "_") for each in ATTACKS]
+    """A model and documents whose classes and words are attacks."""
+    plain = [attack.replace(" ", "_") for attack in ATTACKS]
     texts = [f"{attack} {attack} word{k}" for k, attack in enumerate(plain)] * 2
     labels = [*ATTACKS] * 2
-    labels[0] = ATTACKS[1]  # a mistake to look at
+    labels[0] = ATTACKS[1]  # a mistake
     clf = wc.classifier("nearest", min_docs=1, analyzer=spaced).fit(texts, labels)
     return clf, LabelledCorpus(texts, [*ATTACKS] * 2, is_multilabel=False)
 
@@ -444,7 +447,7 @@ def test_attacks_are_shown_as_text(browser, attacked, tmp_path):
 
 
 def test_attacks_on_the_words_and_texts_of_a_file_that_predicts(browser, tmp_path):
-    """Terms come from the default analyzer here, the attacks from whoever types and from labels."""
+    """Attacks in typed texts and in labels, with the default analyzer."""
     labels = [*ATTACKS] * 3
     texts = [f"term{k % len(ATTACKS)} {ATTACKS[k % len(ATTACKS)]}" for k in range(len(labels))]
     clf = wc.classifier("nearest", min_docs=1).fit(texts, labels)
@@ -476,15 +479,15 @@ def test_two_thousand_classes_stay_readable_and_small(browser, tmp_path):
         page.wait_for_selector("#carried")
         assert "of the model's 2,002 terms" in page.inner_text("#carried")
         assert page.locator(".bars .link").count() == 8
-        told = show(page, "mistakes")
-        assert "The 24 classes with most mistakes, of 2,000" in told
+        text = show(page, "mistakes")
+        assert "The 24 classes with most mistakes, of 2,000" in text
         assert page.locator(".confusion tbody tr").count() <= 25
         show(page, "class/class number 7")
-        assert page.locator("#main select").count() == 0  # a list of 2,000 names is no menu
+        assert page.locator("#main select").count() == 0  # 2,000 names are too many for a menu
 
 
 def test_a_large_model_paints_within_a_second_and_fits_into_three_megabytes(browser, tmp_path):
-    """20 classes and 20,000 terms."""
+    """The model has 20 classes and 20,000 terms."""
     rng = np.random.default_rng(0)
     words = [f"term{k:05}" for k in range(20_000)]
     texts = [" ".join(words[k::400]) for k in range(400)]
@@ -507,8 +510,114 @@ def test_a_large_model_paints_within_a_second_and_fits_into_three_megabytes(brow
         show(page, "map")
 
 
-def test_the_file_names_nothing_elsewhere():
-    """No address of another host in what is ours, and every file has a media type."""
+def open_file(browser, tmp_path, views, **options):
+    path = tmp_path / "page.html"
+    path.write_bytes(export_page("page", views, map_facts=EMPTY_MAP, **options))
+    return opened(browser, path.as_uri())
+
+
+def test_the_page_opens_with_an_example_text_and_word(browser, files, tmp_path):
+    with opened(browser, files("linear", False)) as page:
+        text = page.input_value("#text")
+        assert text in documents().texts
+        page.wait_for_selector("#colored mark")
+        show(page, "word")
+        word = page.inner_text("main h1")
+        assert word in text.lower()
+        assert page.locator("main .bars li").count() == 3
+    with open_file(browser, tmp_path, Exploration(model("nearest"))) as page:
+        assert page.input_value("#text")
+        page.wait_for_selector("#colored mark")
+
+
+def test_mistakes_are_not_green(browser, files):
+    with opened(browser, files("linear", False)) as page:
+        for view in ("mistakes", "class/garden"):
+            show(page, view)
+            for link in page.locator("main .bars a[href^='#mistakes/']").all():
+                bar = link.locator("xpath=ancestor::li").locator(".bar i")
+                assert bar.get_attribute("class") == "wrong"
+        show(page, "class/garden")
+        cards = page.locator(".card").all()
+        texts = [card.inner_text() for card in cards]
+        for card, text in zip(cards, texts, strict=True):
+            assert ("mistake" in card.get_attribute("class")) == ("mistake:" in text)
+            assert ("mistake:" in text) != ("correctly predicted" in text)
+        assert any("mistake:" in text for text in texts)
+
+
+def test_numbers_are_shown_as_they_are_written(browser, tmp_path):
+    texts = ["moon in 1969 and 1972", "moon of 2024", "rose is red", "rose and soil"] * 5
+    labels = ["sky", "sky", "garden", "garden"] * 5
+    options = {"characters": None, "ngrams": (1, 2), "C": 1.0, "block_weight": 0.0}
+    clf = wc.classifier("linear", vector_weight=0.0, min_docs=1, **options).fit(texts, labels)
+    assert "numbermask" in clf.scorer_.terms
+    corpus_ = LabelledCorpus(texts, labels, is_multilabel=False)
+    path = tmp_path / "page.html"
+    path.write_bytes(export_page("page", Exploration(clf, corpus_)))
+    with opened(browser, path.as_uri()) as page:
+        page.fill("#text", "moon in 1969")
+        page.wait_for_function(
+            "() => document.querySelector('#colored')?.textContent === 'moon in 1969'"
+        )
+        assert "in 1969" in page.inner_text("main")
+        for view in ("text", "class/sky", "word/numbermask", "word/1969", "word/moon", "mistakes",
+                     "mistakes/sky/sky", "map", "rest/sky"):  # fmt: skip
+            shown = show(page, view)
+            assert "numbermask" not in shown + page.content().partition("<script")[0], view
+        assert "1969" in show(page, "word/1969")
+        assert "treats all numbers alike" in page.inner_text("main")
+
+
+def test_a_shown_probability_is_that_of_the_model(browser, tmp_path, monkeypatch):
+    clf = model("linear")
+    text = documents().texts[0]
+    expected = f"{100 * clf.predict_proba([text]).max():.1f}%"
+    for max_bytes in (MAX_PAGE_BYTES, 0):  # the second page has weights of half precision
+        monkeypatch.setattr("wordclass.explorer.page.MAX_PAGE_BYTES", max_bytes)
+        with open_file(browser, tmp_path, Exploration(clf)) as page:
+            page.fill("#text", text)
+            page.wait_for_function(
+                "text => document.querySelector('#colored')?.textContent === text", arg=text
+            )
+            assert page.locator(".bars .number").first.inner_text() == expected
+    monkeypatch.setattr("wordclass.explorer.page.MAX_PAGE_BYTES", 60_000)
+    monkeypatch.setattr("wordclass.explorer.page.MAX_COMPLETE_PAGE_BYTES", 0)
+    with open_file(browser, tmp_path, Exploration(clf)) as page:
+        page.wait_for_selector("#carried")
+        assert "shows no probabilities" in page.inner_text("#carried")
+        assert "%" not in page.locator(".bars").first.inner_text()
+
+
+def test_there_is_one_number_of_terms(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr("wordclass.explorer.page.MAX_PAGE_BYTES", 60_000)
+    monkeypatch.setattr("wordclass.explorer.page.MAX_COMPLETE_PAGE_BYTES", 0)
+    texts, labels = corpus(90, seed=0)
+    options = {"C": 1.0, "block_weight": 0.0, "vector_weight": 0.0, "characters": (2, 4)}
+    views = Exploration(wc.classifier("linear", **options).fit(texts, labels))
+    n_terms = sum(len(part.weights) for part in views.model.scorer_.linear_scorers)
+    with open_file(browser, tmp_path, views) as page:
+        page.wait_for_selector("#carried")
+        assert f"{n_terms:,} terms" in page.inner_text("#facts")
+        assert f"of the model's {n_terms:,} terms" in page.inner_text("#carried")
+
+
+def test_texts_in_tables_are_aligned_left_and_numbers_right(browser, tmp_path):
+    table = {
+        "caption": "c", "heads": ["name", "text", "number"],
+        "rows": [["a", "words", "1,234"], ["b", "3 words", "0.5%"]],
+    }  # fmt: skip
+    overview = {"title": "t", "paragraphs": [], "numbers": [], "tables": [table], "files": []}
+    with open_file(browser, tmp_path, Exploration(model("nearest")), overview=overview) as page:
+        alignments = page.eval_on_selector_all(
+            "tbody tr:first-child > *",
+            "cells => cells.map((cell) => getComputedStyle(cell).textAlign)",
+        )
+        assert alignments == ["left", "left", "right"]
+
+
+def test_the_page_names_no_other_host():
+    """The scripts have no address of another host, and every file has a media type."""
     for name, (content, _) in Page().files.items():
         assert not re.search(
             rb"https?://|//cdn|@import|eval\(|innerHTML|insertAdjacentHTML", content

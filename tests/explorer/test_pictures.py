@@ -62,9 +62,9 @@ def test_a_picture_is_drawn(tmp_path, n_classes, ending):
     path = tmp_path / f"confusion{ending}"
     draw_confusion(path, true, chance.permutation(true).tolist(), classes)
     assert path.stat().st_size > 5_000
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_file_that_is_no_picture_is_refused(tmp_path):
+def test_a_file_that_is_not_a_picture_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"ends in \.png"):
         draw_confusion(tmp_path / "a.txt", ["a"], ["a"], ["a"])

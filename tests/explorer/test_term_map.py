@@ -15,13 +15,13 @@ from wordclass.errors import InputError
 from wordclass.explorer.term_map import (
     Panel,
     TermMap,
+    choose_terms,
     find_vectors,
-    gains,
+    information_gains,
+    lay_out,
     learn_vectors,
     make_map,
     neighbor_share,
-    places,
-    round_robin,
     rows_of,
     shared_neighbors,
 )
@@ -33,8 +33,8 @@ VECTORS = np.random.default_rng(0).normal(size=(40, 5))
 
 
 def test_the_same_seed_gives_the_same_places():
-    first = places(VECTORS, seed=3)
-    assert np.array_equal(first, places(VECTORS, seed=3))
+    first = lay_out(VECTORS, seed=3)
+    assert np.array_equal(first, lay_out(VECTORS, seed=3))
     assert first.shape == (40, 2)
     assert first.min() == 0
     assert first.max() == 1
@@ -42,18 +42,18 @@ def test_the_same_seed_gives_the_same_places():
 
 @pytest.mark.parametrize("n_terms", [0, 1, 2, 3, 4, 5, 7, 19])
 def test_a_handful_of_terms_has_places_too(n_terms):
-    found = places(VECTORS[:n_terms], seed=0)
-    assert found.shape == (n_terms, 2)
-    assert np.isfinite(found).all()
+    positions = lay_out(VECTORS[:n_terms], seed=0)
+    assert positions.shape == (n_terms, 2)
+    assert np.isfinite(positions).all()
 
 
 def test_vectors_of_one_dimension_have_places():
-    assert np.isfinite(places(VECTORS[:, :1], seed=0)).all()
+    assert np.isfinite(lay_out(VECTORS[:, :1], seed=0)).all()
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_terms_that_are_all_the_same_lie_in_the_middle(value):
-    assert (places(np.full((5, 3), value), seed=0) == 0.5).all()
+    assert (lay_out(np.full((5, 3), value), seed=0) == 0.5).all()
 
 
 def test_the_neighbors_of_two_bundles_are_of_the_own_class():
@@ -80,31 +80,31 @@ SCORES = hnp.arrays(np.float64, (12, 3), elements=st.integers(0, 5).map(float))
 
 def test_the_classes_choose_in_turn():
     scores = np.array([[9.0, 8.0], [7.0, 0.0], [3.0, 6.0], [1.0, 5.0], [0.0, 0.0]])
-    rows, columns = round_robin(scores, 2, ALL[:5])
+    rows, columns = choose_terms(scores, 2, ALL[:5])
     # term 0 is the favorite of both, and goes to the class that chooses first
     assert rows.tolist() == [0, 2, 1, 3]
     assert columns.tolist() == [0, 1, 0, 1]
 
 
 def test_a_term_without_score_is_never_chosen():
-    rows, columns = round_robin(np.array([[1.0, 0.0], [0.0, 0.0]]), 2, ALL[:2])
+    rows, columns = choose_terms(np.array([[1.0, 0.0], [0.0, 0.0]]), 2, ALL[:2])
     assert (rows.tolist(), columns.tolist()) == ([0], [0])
 
 
 def test_terms_that_are_not_allowed_are_passed_over():
     scores = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]])
-    rows, _ = round_robin(scores, 1, np.array([False, True, True]))
+    rows, _ = choose_terms(scores, 1, np.array([False, True, True]))
     assert rows.tolist() == [1, 2]
 
 
 def test_nothing_to_choose_from_gives_empty_arrays():
-    rows, columns = round_robin(np.zeros((0, 2)), 3, ALL[:0])
+    rows, columns = choose_terms(np.zeros((0, 2)), 3, ALL[:0])
     assert rows.shape == columns.shape == (0,)
 
 
 @given(scores=SCORES, n_per_class=st.integers(1, 5))
 def test_each_term_is_chosen_once_and_no_class_gets_more_than_its_number(scores, n_per_class):
-    rows, columns = round_robin(scores, n_per_class, ALL)
+    rows, columns = choose_terms(scores, n_per_class, ALL)
     assert len(set(rows.tolist())) == len(rows)
     assert np.bincount(columns, minlength=3).max() <= n_per_class
     assert (scores[rows, columns] > 0).all()
@@ -112,14 +112,14 @@ def test_each_term_is_chosen_once_and_no_class_gets_more_than_its_number(scores,
 
 @given(scores=SCORES.map(lambda scores: scores + 1))
 def test_every_class_gets_the_same_number_where_there_are_enough(scores):
-    _, columns = round_robin(scores, 4, ALL)
+    _, columns = choose_terms(scores, 4, ALL)
     assert np.bincount(columns).tolist() == [4, 4, 4]
 
 
 def test_a_term_has_no_gain_for_a_class_that_it_keeps_away_from():
     X = sparse.csr_matrix([[1.0], [1.0], [0.0], [0.0]])
     Y = sparse.csr_matrix([[1, 0], [1, 0], [0, 1], [0, 1]])
-    assert gains(X, Y).tolist() == [[1.0, 0.0]]
+    assert information_gains(X, Y).tolist() == [[1.0, 0.0]]
 
 
 SOME = WordVectors.of(["moon", "rose"], [[1.0, 2.0], [3.0, 4.0]])
@@ -132,7 +132,7 @@ def test_pretrained_vectors_are_matched_by_term():
 
 
 def test_pretrained_vectors_of_none_of_the_terms_are_an_error():
-    with pytest.raises(InputError, match="no vector for any of the 1 terms"):
+    with pytest.raises(InputError, match="the vectors have none of the 1 terms"):
         rows_of(SOME, ["unheard"])
 
 
@@ -159,43 +159,45 @@ def vectors_for(embeddings, n_dims=3):
 
 def test_the_blocks_side_by_side_count_the_same(learned):
     vectors = vectors_for(learned[1])
-    made = make_map(*learned, vectors, n_per_class=4)
+    term_map = make_map(*learned, vectors, n_per_class=4)
     lengths = (
-        np.linalg.norm(made.vectors[:, :3], axis=1),
-        np.linalg.norm(made.vectors[:, 3:], axis=1),
+        np.linalg.norm(term_map.vectors[:, :3], axis=1),
+        np.linalg.norm(term_map.vectors[:, 3:], axis=1),
     )
     assert np.allclose(lengths, 1)
-    assert made.panels[2].caption == "Both vectors of a term, at equal length"
+    assert term_map.panels[2].caption == "Both vectors of a term, with equal lengths"
 
 
 def test_the_published_map_has_the_vectors_as_they_are(learned):
     texts, embeddings = learned
     vectors = vectors_for(embeddings)
-    made = make_map(texts, embeddings, vectors, n_per_class=4, as_published=True)
-    for term, row in zip(made.terms, made.vectors, strict=True):
+    term_map = make_map(texts, embeddings, vectors, n_per_class=4, as_published=True)
+    for term, row in zip(term_map.terms, term_map.vectors, strict=True):
         assert np.allclose(row[:3], vectors[term])
         assert np.allclose(row[3:], embeddings[term])
-    assert embeddings.terms_[0] not in made.terms
+    assert embeddings.terms_[0] not in term_map.terms
 
 
-def test_a_published_class_chooses_terms_that_speak_against_it_too():
+def test_a_published_class_also_chooses_terms_that_are_rare_in_it():
     X = sparse.csr_matrix([[1.0], [1.0], [0.0], [0.0]])
     Y = sparse.csr_matrix([[1, 0], [1, 0], [0, 1], [0, 1]])
-    assert gains(X, Y, both_ways=True).tolist() == [[1.0, 1.0]]
+    assert information_gains(X, Y, includes_negative=True).tolist() == [[1.0, 1.0]]
 
 
-def test_a_map_is_the_same_after_a_stay_in_a_file(learned, tmp_path):
-    made = make_map(*learned, None, n_per_class=4)
-    facts, arrays = made.to_parts()
+def test_a_map_is_restored_from_a_file(learned, tmp_path):
+    term_map = make_map(*learned, None, n_per_class=4)
+    metadata, arrays = term_map.to_parts()
     np.savez(tmp_path / "map.npz", **arrays)
-    with np.load(tmp_path / "map.npz", allow_pickle=False) as kept:
-        again = TermMap.of_parts(json.loads(json.dumps(facts)), kept)
-    assert (again.terms, again.classes) == (made.terms, made.classes)
-    assert again.class_of.tolist() == made.class_of.tolist()
-    assert (np.abs(again.vectors - made.vectors) <= np.abs(made.vectors).max(axis=0) / 62).all()
-    for one, other in zip(again.panels, made.panels, strict=True):
-        assert (one.title, one.neighbor_share) == (other.title, other.neighbor_share)
-        assert np.allclose(one.places, other.places, atol=1 / 8192)
+    with np.load(tmp_path / "map.npz", allow_pickle=False) as stored:
+        restored = TermMap.of_parts(json.loads(json.dumps(metadata)), stored)
+    assert (restored.terms, restored.classes) == (term_map.terms, term_map.classes)
+    assert restored.class_of.tolist() == term_map.class_of.tolist()
+    assert (
+        np.abs(restored.vectors - term_map.vectors) <= np.abs(term_map.vectors).max(axis=0) / 62
+    ).all()
+    for panel, expected in zip(restored.panels, term_map.panels, strict=True):
+        assert (panel.title, panel.neighbor_share) == (expected.title, expected.neighbor_share)
+        assert np.allclose(panel.places, expected.places, atol=1 / 8192)
 
 
 def test_the_papers_map_takes_below_500_kilobytes(tmp_path):
@@ -204,26 +206,26 @@ def test_the_papers_map_takes_below_500_kilobytes(tmp_path):
     panels = [Panel("title", "caption", chance.random((5000, 2)), 0.5) for _ in range(3)]
     vectors = chance.normal(size=(5000, 120)).astype(np.float32)
     vectors[:, 7] = 0
-    made = TermMap(terms, ["class"], np.zeros(5000, np.int64), panels, vectors)
-    facts, arrays = made.to_parts()
+    term_map = TermMap(terms, ["class"], np.zeros(5000, np.int64), panels, vectors)
+    metadata, arrays = term_map.to_parts()
     np.savez_compressed(tmp_path / "map.npz", **arrays)
     assert (tmp_path / "map.npz").stat().st_size < 500_000
-    again = TermMap.of_parts(facts, arrays)
-    assert (again.vectors[:, 7] == 0).all()
-    assert np.abs(again.vectors - vectors).max() < 0.1
+    restored = TermMap.of_parts(metadata, arrays)
+    assert (restored.vectors[:, 7] == 0).all()
+    assert np.abs(restored.vectors - vectors).max() < 0.1
 
 
 def test_bundles_far_apart_are_laid_out_apart():
     bundles = np.repeat(np.eye(3), 12, axis=0) + 0.05 * np.random.default_rng(0).normal(
         size=(36, 3)
     )
-    found = places(bundles, seed=0).reshape(3, 12, 2)
-    spread = found.std(axis=1).max()
-    middles = found.mean(axis=1)
+    positions = lay_out(bundles, seed=0).reshape(3, 12, 2)
+    spread = positions.std(axis=1).max()
+    middles = positions.mean(axis=1)
     assert pdist(middles).min() > 2 * spread
 
 
-def test_vectors_are_looked_for_only_where_the_variable_points(tmp_path, monkeypatch):
+def test_vectors_are_searched_only_in_the_folder_of_the_variable(tmp_path, monkeypatch):
     monkeypatch.delenv("WORDCLASS_DATA", raising=False)
     assert find_vectors(None) is None
     monkeypatch.setenv("WORDCLASS_DATA", str(tmp_path))

@@ -35,36 +35,41 @@ def test_every_answer_can_be_written_as_json(views):
 def test_predictions_are_those_of_the_model(views):
     texts = [*documents(views.is_multilabel).texts, "", "nothing known"]
     clf = views.model
-    scores, order = clf.class_scores(texts), clf.classes_.tolist()
-    for k, found in enumerate(views.predict(texts, 3)):
-        assert sorted(each["label"] for each in found) == order
-        for each in found:
-            assert each["score"] == pytest.approx(scores[k, order.index(each["label"])], abs=1e-5)
+    scores = clf.class_scores(texts)
+    order = clf.classes_.tolist()
+    for k, classes in enumerate(views.predict(texts, 3)):
+        assert sorted(prediction["label"] for prediction in classes) == order
+        for prediction in classes:
+            assert prediction["score"] == pytest.approx(
+                scores[k, order.index(prediction["label"])], abs=1e-5
+            )
     if not views.is_multilabel:
-        assert [found[0]["label"] for found in views.predict(texts, 1)] == clf.predict(
+        assert [classes[0]["label"] for classes in views.predict(texts, 1)] == clf.predict(
             texts
         ).tolist()
     if views.has_probabilities:
-        shares = clf.predict_proba(texts)
-        for found, own in zip(views.predict(texts, 2), shares, strict=True):
-            for each in found:
-                assert each["probability"] == pytest.approx(
-                    own[order.index(each["label"])], abs=1e-5
+        probabilities = clf.predict_proba(texts)
+        for classes, expected in zip(views.predict(texts, 2), probabilities, strict=True):
+            for prediction in classes:
+                assert prediction["probability"] == pytest.approx(
+                    expected[order.index(prediction["label"])], abs=1e-5
                 )
     else:
         assert views.predict(texts, 1)[0][0]["probability"] is None
 
 
-def test_the_words_of_a_text_sum_up_to_its_score(views):
+def test_the_contributions_of_words_sum_up_to_the_score(views):
     for label, against in (("space", None), ("garden", None), ("space", "garden")):
-        found = views.explain(TEXT, label, against)
+        view = views.explain(TEXT, label, against)
         scores = views.model.class_scores([TEXT])[0]
-        wanted = scores[views.column(label)] - (scores[views.column(against)] if against else 0.0)
-        assert found["score"] == pytest.approx(wanted, abs=1e-5)
-        assert found["intercept"] + found["sum"] == pytest.approx(wanted, abs=1e-4)
-        assert sum(added for _, added in found["terms"]) == pytest.approx(found["sum"], abs=1e-4)
-        assert sum(each[-1] for each in found["words"]) == pytest.approx(found["sum"], abs=1e-4)
-        for word, start, end, _ in found["words"]:
+        expected = scores[views.column(label)] - (scores[views.column(against)] if against else 0.0)
+        assert view["score"] == pytest.approx(expected, abs=1e-5)
+        assert view["intercept"] + view["sum"] == pytest.approx(expected, abs=1e-4)
+        assert sum(contribution for _, contribution in view["terms"]) == pytest.approx(
+            view["sum"], abs=1e-4
+        )
+        assert sum(word[-1] for word in view["words"]) == pytest.approx(view["sum"], abs=1e-4)
+        for word, start, end, _ in view["words"]:
             assert TEXT[start:end] == word
 
 
@@ -74,114 +79,124 @@ def test_without_a_label_the_predicted_one_is_explained():
     assert views.explain("moon orbit rocket")["label"] == label == "space"
 
 
-def test_the_words_of_a_cell_sum_up_to_the_scores_of_its_documents(views):
+def test_the_contributions_in_a_cell_sum_up_to_the_scores_of_its_documents(views):
     truth = [
-        {*each} if views.is_multilabel else {each} for each in documents(views.is_multilabel).labels
+        {*labels} if views.is_multilabel else {labels}
+        for labels in documents(views.is_multilabel).labels
     ]
     texts = documents(views.is_multilabel).texts
-    scores, clf = views.model.class_scores(texts), views.model
+    clf = views.model
+    scores = clf.class_scores(texts)
     decisions = clf.decide(scores)
     names = [*views.classes, None]
     cells = {(names[i], names[j]): n for i, j, n in views.mistakes()["cells"]}
     assert cells
     for (true, predicted), n in cells.items():
-        found = views.cell(true, predicted, n=3)
+        view = views.cell(true, predicted, n=3)
         rows = []
-        for k, own in enumerate(truth):
-            given = {views.classes[j] for j in np.flatnonzero(decisions[k])}
-            missed, wrong = own - given or {None}, given - own or {None}
-            if own != given and true in missed and predicted in wrong:
+        for k, true_names in enumerate(truth):
+            predicted_names = {views.classes[j] for j in np.flatnonzero(decisions[k])}
+            missed = true_names - predicted_names or {None}
+            wrong = predicted_names - true_names or {None}
+            if true_names != predicted_names and true in missed and predicted in wrong:
                 rows.append(k)
-        assert found["n_docs"] == found["n_summed"] == n == len(rows)
+        assert view["n_docs"] == view["n_summed"] == n == len(rows)
         total = 0.0
         for name, sign in ((predicted, 1), (true, -1)):
             if name is not None:
                 j = views.column(name)
-                level = clf.thresholds_[j] if None in (true, predicted) else 0.0
-                total += sign * float((scores[rows, j] - level).sum())
-        assert found["total"] == pytest.approx(total, abs=1e-3)
-        summed = found["constant"] + found["rest"] + sum(added for _, added, _ in found["words"])
-        assert summed == pytest.approx(found["total"], abs=1e-3)
-        assert sum(each["total"] for each in found["documents"]) == pytest.approx(total, abs=1e-3)
-        for each in found["documents"]:
-            assert all(added > 0 for _, added in each["words"])
-
-
-def test_the_diagonal_holds_the_documents_that_are_right(views):
-    found = views.cell("space", "space")
-    assert found["n_docs"] == views.mistakes()["right"][views.column("space")]
-    for each in found["documents"]:
-        assert "space" in each["true"]
-        assert "space" in each["predicted"]
-
-
-def test_a_class_has_the_scores_that_evaluate_gives(views):
-    corpus, clf = documents(views.is_multilabel), views.model
-    wanted = wc.evaluate(corpus.labels, clf.predict(corpus.texts), classes=clf.classes_.tolist())
-    for name in views.classes:
-        found = views.class_(name, 5)
-        assert found["scores"]["f1"] == pytest.approx(wanted.per_class[name].f1, abs=1e-6)
-        assert found["scores"]["n_true"] == wanted.per_class[name].n_true
-        assert [added for _, added in found["terms"]] == sorted(
-            (added for _, added in found["terms"]), reverse=True
+                threshold = clf.thresholds_[j] if None in (true, predicted) else 0.0
+                total += sign * float((scores[rows, j] - threshold).sum())
+        assert view["total"] == pytest.approx(total, abs=1e-3)
+        summed = (
+            view["constant"]
+            + view["rest"]
+            + sum(contribution for _, contribution, _ in view["words"])
         )
-        for each in found["typical"]:
-            assert name in each["true"]
-    assert views.about()["measures"]["macro_f1"] == pytest.approx(wanted.macro_f1, abs=1e-6)
+        assert summed == pytest.approx(view["total"], abs=1e-3)
+        assert sum(labels["total"] for labels in view["documents"]) == pytest.approx(
+            total, abs=1e-3
+        )
+        for labels in view["documents"]:
+            assert all(contribution > 0 for _, contribution in labels["words"])
 
 
-def test_the_doubtful_documents_are_those_nearest_to_the_border():
+def test_the_diagonal_has_the_correctly_predicted_documents(views):
+    view = views.cell("space", "space")
+    assert view["n_docs"] == views.mistakes()["right"][views.column("space")]
+    for document in view["documents"]:
+        assert "space" in document["true"]
+        assert "space" in document["predicted"]
+
+
+def test_a_class_has_the_measures_of_evaluate(views):
+    corpus = documents(views.is_multilabel)
+    clf = views.model
+    expected = wc.evaluate(corpus.labels, clf.predict(corpus.texts), classes=clf.classes_.tolist())
+    for name in views.classes:
+        view = views.class_(name, 5)
+        assert view["scores"]["f1"] == pytest.approx(expected.per_class[name].f1, abs=1e-6)
+        assert view["scores"]["n_true"] == expected.per_class[name].n_true
+        assert [score for _, score in view["terms"]] == sorted(
+            (score for _, score in view["terms"]), reverse=True
+        )
+        for document in view["typical"]:
+            assert name in document["true"]
+    assert views.about()["measures"]["macro_f1"] == pytest.approx(expected.macro_f1, abs=1e-6)
+
+
+def test_the_doubtful_documents_are_closest_to_the_decision_boundary():
     views = explored()
     texts = documents().texts
     scores = views.model.class_scores(texts)
     j = views.column("space")
     margin = scores[:, j] - np.delete(scores, j, axis=1).max(axis=1)
-    listed = [each["number"] - 1 for each in views.class_("space")["doubtful"]]
-    assert [abs(margin[k]) for k in listed] == sorted(abs(margin[k]) for k in listed)
+    rows = [document["number"] - 1 for document in views.class_("space")["doubtful"]]
+    assert [abs(margin[k]) for k in rows] == sorted(abs(margin[k]) for k in rows)
 
 
-def test_the_profile_of_a_word_is_what_a_text_of_this_word_scores(views):
-    found = views.word("Moon")
-    alone = views.model.class_scores(["moon"])[0] - views.model.class_scores([""])[0]
-    assert found["term"] == "moon"
-    for name, value in found["profile"]:
-        assert value == pytest.approx(alone[views.column(name)], abs=1e-4)
-    assert found["profile"][0][1] == max(value for _, value in found["profile"])
-    assert found["n_docs"] == sum("moon" in text.split() for text in views.documents.texts)
-    assert all("moon" in each["text"] for each in found["documents"])
+def test_the_profile_of_a_word_has_the_scores_of_a_text_with_this_word(views):
+    view = views.word("Moon")
+    expected = views.model.class_scores(["moon"])[0] - views.model.class_scores([""])[0]
+    assert view["term"] == "moon"
+    for name, value in view["profile"]:
+        assert value == pytest.approx(expected[views.column(name)], abs=1e-4)
+    assert view["profile"][0][1] == max(value for _, value in view["profile"])
+    assert view["n_docs"] == sum("moon" in text.split() for text in views.documents.texts)
+    assert all("moon" in document["text"] for document in view["documents"])
 
 
 def test_the_nearest_words_are_those_with_the_largest_cosine():
     views = explored("nearest")
     S = views.profiles / np.linalg.norm(views.profiles, axis=1, keepdims=True)
     cosines = S @ S[views.row_of["moon"]]
-    found = views.word("moon", 4)["nearest"]
-    assert len(found) == 4
-    assert "moon" not in dict(found)
+    nearest = views.word("moon", 4)["nearest"]
+    assert len(nearest) == 4
+    assert "moon" not in dict(nearest)
     order = np.sort(np.delete(cosines, views.row_of["moon"]))[::-1]
-    np.testing.assert_allclose([cosine for _, cosine in found], order[:4], atol=1e-5)
-    for word, cosine in found:
+    np.testing.assert_allclose([cosine for _, cosine in nearest], order[:4], atol=1e-5)
+    for word, cosine in nearest:
         assert cosines[views.row_of[word]] == pytest.approx(cosine, abs=1e-5)
 
 
-def test_other_vectors_are_given_or_the_networks_own_or_learned_from_the_documents():
-    given = wc.WordVectors.of(["moon", "song", "tune"], np.eye(3, dtype=np.float32))
-    found = explored(vectors=given, source="given").word("moon")
-    assert found["source"] == "given"
-    assert {word for word, _ in found["nearest_by_vectors"]} == {"song", "tune"}
+def test_unsupervised_vectors_are_passed_or_of_the_network_or_learned_from_the_documents():
+    vectors = wc.WordVectors.of(["moon", "song", "tune"], np.eye(3, dtype=np.float32))
+    view = explored(vectors=vectors, source="given").word("moon")
+    assert view["source"] == "given"
+    assert {word for word, _ in view["nearest_by_vectors"]} == {"song", "tune"}
     assert "network" in explored("cnn").word("moon")["source"]
     assert "Latent semantic" in explored("linear").word("moon")["source"]
     assert Exploration(model("linear")).word("moon")["source"] is None
 
 
 def test_a_class_against_the_rest_counts_documents():
-    found = explored().against_rest("space")
+    view = explored().against_rest("space")
     corpus = documents()
     has_moon = np.array(["moon" in text.split() for text in corpus.texts])
     is_space = np.array([label == "space" for label in corpus.labels])
-    k = found["terms"].index("moon")
-    assert found["inside"][k] == pytest.approx(has_moon[is_space].mean(), abs=1e-6)
-    assert found["outside"][k] == pytest.approx(has_moon[~is_space].mean(), abs=1e-6)
+    k = view["terms"].index("moon")
+    assert view["inside"][k] == pytest.approx(has_moon[is_space].mean(), abs=1e-6)
+    assert view["outside"][k] == pytest.approx(has_moon[~is_space].mean(), abs=1e-6)
     without = Exploration(model("linear")).against_rest("space")
     assert not without["has_sides"]
     with pytest.raises(InputError, match="--data"):
@@ -190,29 +205,29 @@ def test_a_class_against_the_rest_counts_documents():
 
 def test_the_map_has_as_many_terms_for_each_class():
     pytest.importorskip("openTSNE")
-    found = explored().map(9)
-    assert np.bincount(found["class_of"]).tolist() == [3, 3, 3]
-    (panel,) = found["panels"]
+    view = explored().map(9)
+    assert np.bincount(view["class_of"]).tolist() == [3, 3, 3]
+    (panel,) = view["panels"]
     assert np.shape(panel["places"]) == (9, 2)
-    for term, profile, j in zip(found["terms"], found["profiles"], found["class_of"], strict=True):
+    for term, profile, j in zip(view["terms"], view["profiles"], view["class_of"], strict=True):
         assert profile[0][1] == pytest.approx(
             max(explored().profiles[explored().row_of[term]]), abs=1e-3
         )
         assert explored().profiles[explored().row_of[term], j] > 0
 
 
-def test_unknown_classes_and_missing_documents_are_told():
+def test_unknown_classes_and_missing_documents_are_refused():
     views = Exploration(model("linear"))
     with pytest.raises(InputError, match="unknown class 'spaec'; close: space"):
         views.class_("spaec")
-    with pytest.raises(InputError, match="give them by --data"):
+    with pytest.raises(InputError, match="pass labelled texts with --data"):
         views.mistakes()
     strange = LabelledCorpus(["moon"], ["nonsense"], is_multilabel=False)
-    with pytest.raises(InputError, match="not one of these documents"):
+    with pytest.raises(InputError, match="no document has a label"):
         Exploration(model("linear"), strange).about()
 
 
-def test_documents_without_a_known_label_do_not_move_the_others():
+def test_documents_without_a_known_label_are_ignored():
     corpus = documents()
     mixed = LabelledCorpus(
         ["rocket strange", *corpus.texts], ["strange", *corpus.labels], is_multilabel=False
@@ -224,7 +239,8 @@ def test_documents_without_a_known_label_do_not_move_the_others():
 
 
 def test_labels_that_are_numbers_keep_their_type():
-    texts, labels = documents().texts, [int(label == "space") for label in documents().labels]
+    texts = documents().texts
+    labels = [int(label == "space") for label in documents().labels]
     numbered = wc.classifier("nearest", min_docs=1).fit(texts, labels)
     views = Exploration(numbered, LabelledCorpus(texts, labels, is_multilabel=False))
     assert views.predict(["moon"], 1)[0][0]["label"] in (0, 1)

@@ -110,4 +110,4 @@ def test_invalid_columns_are_refused(facts):
 
 def test_a_page_refuses_models_with_stored_factors():
     page = export_page("model", Exploration(load("svm_tf_chi")))
-    assert b"the file can weigh words by tf-idf only" in page
+    assert b"a model with another weighting than tf-idf cannot be exported" in page

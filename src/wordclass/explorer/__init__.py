@@ -1,1 +1,1 @@
-"""A model to look at: questions answered with plain dicts, and a page that asks them."""
+"""Views of a model as plain dicts, and a page that shows them."""

@@ -1,7 +1,7 @@
-"""Tables of characters as the running Python has them, for a page that cuts texts by itself.
+"""Tables of characters of the running Python, for readers of models in other languages.
 
-Browsers know other versions of Unicode than Python, and other definitions: U+FEFF is white space in
-JavaScript. A page that carries these tables finds the same words as the model did.
+Other languages have other versions and definitions of Unicode: U+FEFF is white space in JavaScript.
+With these tables, a reader cuts texts into the same words as the model.
 """
 
 import re
@@ -17,44 +17,46 @@ _FINAL_SIGMA = "\u03c2"
 
 @cache
 def character_tables() -> JsonObject:
-    r"""Return the tables, ready for JSON.
+    r"""Return the tables as values that JSON can hold.
 
     Returns
     -------
-    `word`, `space`, `cased` and `case_ignorable` are ranges of code points, first and last in turn:
-    what `\w` and `\s` match, and the letters that decide whether a capital sigma becomes a final
-    one. `lower` is a mapping from characters to their lower case, where they have one.
+    dict
+        `word`, `space`, `cased` and `case_ignorable` are ranges of code points as a flat list of
+        first and last codes: the matches of `\w` and of `\s`, and the characters that decide
+        whether a capital sigma becomes a final one. `lower` maps characters to their lower case if
+        it differs.
     """
     characters = [chr(code) for code in range(sys.maxunicode + 1)]
-    everything = "".join(characters)
+    all_characters = "".join(characters)
     cased = []
     ignorable = []
     for code, character in enumerate(characters):
-        if _makes_final(character):
+        if _makes_final_sigma(character):
             cased.append(code)
-        elif _makes_final("a" + character):  # what is skipped in the search for a cased letter
+        elif _makes_final_sigma("a" + character):  # skipped in the search for a cased letter
             ignorable.append(code)
-    lowered = [(character, character.lower()) for character in characters]
+    lowercase = [(character, character.lower()) for character in characters]
     return {
-        "word": _matching_ranges(r"\w+", everything),
-        "space": _matching_ranges(r"\s+", everything),
+        "word": _matching_ranges(r"\w+", all_characters),
+        "space": _matching_ranges(r"\s+", all_characters),
         "cased": _ranges(cased),
         "case_ignorable": _ranges(ignorable),
-        "lower": {character: lower for character, lower in lowered if lower != character},
+        "lower": {character: lower for character, lower in lowercase if lower != character},
     }
 
 
-def _makes_final(before: str) -> bool:
-    return (before + _SIGMA).lower()[-1] == _FINAL_SIGMA
+def _makes_final_sigma(prefix: str) -> bool:
+    return (prefix + _SIGMA).lower()[-1] == _FINAL_SIGMA
 
 
-def _matching_ranges(pattern: str, everything: str) -> list[int]:
-    matches = re.finditer(pattern, everything)
+def _matching_ranges(pattern: str, all_characters: str) -> list[int]:
+    matches = re.finditer(pattern, all_characters)
     return [bound for match in matches for bound in (match.start(), match.end() - 1)]
 
 
 def _ranges(codes: list[int]) -> list[int]:
-    """Return sorted numbers as ranges: first and last, in turn.
+    """Return sorted numbers as ranges: a flat list of first and last numbers.
 
     Examples
     --------

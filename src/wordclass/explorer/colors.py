@@ -1,36 +1,36 @@
-"""Colors for any number of classes, evenly spaced on a wheel that looks even to the eye.
+"""Colors for any number of classes, evenly spaced on a perceptually uniform color wheel.
 
-Classes in sorted order lie next to each other on the wheel, so those of one package (`scipy.io`,
-`scipy.signal`) share a range of hues; lightness alternates, so that neighbors differ all the same.
+Classes that are neighbors in sorted order are neighbors on the wheel, so classes with a common
+prefix (`scipy.io`, `scipy.signal`) have similar hues. Their lightness alternates, so that they can
+still be distinguished.
 """
 
 import math
 
-# lightness of the first, second and third of three neighbors, in Oklab
-_ON_WHITE = (0.50, 0.68, 0.59)
-_ON_BLACK = (0.66, 0.82, 0.74)
+# Oklab lightness of three successive neighbors
+_LIGHTNESS_ON_WHITE = (0.50, 0.68, 0.59)
+_LIGHTNESS_ON_BLACK = (0.66, 0.82, 0.74)
 _CHROMA = 0.17
-_FIRST_HUE = 25.0  # degrees; a warm red
+_FIRST_HUE_DEGREES = 25.0  # a warm red
 
 
 def palette(n_colors: int, on_black: bool = False) -> list[str]:
-    """Return colors as #rrggbb, to be seen on a white background, or on a black one.
+    """Return colors as #rrggbb for a white background, or for a black one.
 
     Examples
     --------
     >>> palette(2)
     ['#b02a2d', '#01acba']
     """
-    levels = _ON_BLACK if on_black else _ON_WHITE
-    return [
-        oklch(levels[k % 3], _CHROMA, _FIRST_HUE + 360.0 * k / n_colors) for k in range(n_colors)
-    ]
+    levels = _LIGHTNESS_ON_BLACK if on_black else _LIGHTNESS_ON_WHITE
+    hues = [_FIRST_HUE_DEGREES + 360.0 * k / n_colors for k in range(n_colors)]
+    return [oklch(levels[k % 3], _CHROMA, hue) for k, hue in enumerate(hues)]
 
 
 def oklch(lightness: float, chroma: float, hue: float) -> str:
-    """Return a color of Björn Ottosson's Oklab as #rrggbb.
+    """Return a color of the Oklab color space by Björn Ottosson as #rrggbb.
 
-    A color that screens cannot show gives up chroma, never lightness or hue.
+    The chroma is reduced until screens can show the color. Lightness and hue never change.
     """
     while True:
         channels = _linear_rgb(lightness, chroma, math.radians(hue))

@@ -1,4 +1,4 @@
-"""The documents of an exploration: how a model scores them, and which terms are in them."""
+"""The documents of an exploration: their scores, and an index of their terms."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from wordclass.arrays import Flags, Floats, Floats32, Ints, Sparse
 from wordclass.corpus.documents import LabelledCorpus
 from wordclass.corpus.labels import encode_labels
 from wordclass.decision.measures import Scores, score
-from wordclass.errors import InputError
+from wordclass.errors import InputError, list_some
 from wordclass.text import counting
 from wordclass.text.vocabulary import Vocabulary
 from wordclass.text.weightings import count
@@ -21,7 +21,7 @@ from wordclass.text.weightings import count
 
 @dataclass(frozen=True, eq=False)
 class ScoredDocuments:
-    """Labelled documents with a model's scores, the truth and the decisions, all (n, m)."""
+    """Labelled documents with scores, true classes and decisions of a model, all (n, m)."""
 
     model: Any
     texts: list[str]
@@ -32,30 +32,34 @@ class ScoredDocuments:
 
     @classmethod
     def of(cls, model: Any, documents: LabelledCorpus, classes: list[str]) -> "ScoredDocuments":  # noqa: ANN401
-        """Score documents with a model; labels that the model does not know are dropped."""
+        """Score documents with a model. Labels that are not classes of the model are dropped."""
         known = {*classes}
-        all_labels = [_names(labels) for labels in documents.labels]
+        all_labels = [_label_names(labels) for labels in documents.labels]
         labels = [[name for name in names if name in known] for names in all_labels]
         if not any(labels):
-            raise InputError("not one of these documents has a label that the model knows")
+            raise InputError(
+                "no document has a label that is a class of the model",
+                expected=f"labels such as {list_some(classes)}",
+                hint="use documents of the same task as the model",
+            )
         texts = [*documents.texts]
         # a single-label model cannot be right about a document without a known label
         if not model.codeframe_.is_multilabel:
             labelled = [k for k, names in enumerate(labels) if names]
             texts = [texts[k] for k in labelled]
             labels = [labels[k] for k in labelled]
-        in_order = encode_labels(labels, sorted(classes)).Y
-        position = {name: j for j, name in enumerate(sorted(classes))}
-        Y = sparse.csr_matrix(in_order[:, [position[name] for name in classes]])
+        sorted_Y = encode_labels(labels, sorted(classes)).Y
+        sorted_column = {name: j for j, name in enumerate(sorted(classes))}
+        Y = sparse.csr_matrix(sorted_Y[:, [sorted_column[name] for name in classes]])
         predictions = model.predictions(texts)
         n_dropped = sum(map(len, all_labels)) - sum(map(len, labels))
-        measured = score(Y, predictions.decisions, model.codeframe_, n_dropped)
+        scores = score(Y, predictions.decisions, model.codeframe_, n_dropped)
         truth = np.asarray(Y.toarray() > 0)
-        return cls(model, texts, predictions.scores, truth, predictions.decisions, measured)
+        return cls(model, texts, predictions.scores, truth, predictions.decisions, scores)
 
     @cached_property
     def cells(self) -> dict[tuple[int, int], int]:
-        """Number of documents per (true class, predicted class); -1 stands for no class."""
+        """Number of documents per (true class, predicted class), where -1 means no class."""
         return {cell: len(rows) for cell, rows in self._rows.items()}
 
     @cached_property
@@ -69,7 +73,7 @@ class ScoredDocuments:
         return dict(rows)
 
     def rows_of(self, true: int, predicted: int) -> Ints:
-        """Return the documents of a cell, those with the largest score difference first."""
+        """Return the documents of a cell, sorted by descending score difference."""
         if true == predicted:
             rows = np.flatnonzero(self.truth[:, true] & self.decisions[:, true])
             return rows[np.argsort(-self.margins(true)[rows], kind="stable")]
@@ -82,13 +86,13 @@ class ScoredDocuments:
 
     def margins(self, column: int) -> Floats:
         """Return the score of a class minus its threshold, or minus the best other class (n,)."""
-        own = self.class_scores[:, column].astype(np.float64)
+        scores = self.class_scores[:, column].astype(np.float64)
         if self.model.thresholds_ is not None:
-            return np.asarray(own - self.model.thresholds_[column])
+            return np.asarray(scores - self.model.thresholds_[column])
         if self.class_scores.shape[1] == 1:
-            return own
+            return scores
         second, best = self._best_two
-        return np.asarray(own - np.where(self.class_scores[:, column] == best, second, best))
+        return np.asarray(scores - np.where(self.class_scores[:, column] == best, second, best))
 
     @cached_property
     def _best_two(self) -> tuple[Floats32, Floats32]:
@@ -104,7 +108,7 @@ class ScoredDocuments:
 
 @dataclass(frozen=True, eq=False)
 class TermIndex:
-    """Occurrences X (n, v) of all terms of some documents, to look up documents by term."""
+    """An index from terms to documents, with the occurrences X (n, v)."""
 
     terms: list[str]
     doc_freq: Ints
@@ -113,7 +117,7 @@ class TermIndex:
 
     @classmethod
     def of(cls, model: Any, texts: Sequence[str]) -> "TermIndex":  # noqa: ANN401
-        """Index texts by the terms that the model's analyzer cuts from them."""
+        """Index texts by the terms that the model's analyzer finds in them."""
         if not texts:
             empty = sparse.csr_matrix((0, 0))
             return cls([], np.zeros(0, np.int64), empty, empty)
@@ -134,7 +138,7 @@ class TermIndex:
         return sparse.csr_matrix(self.X.T)
 
     def documents_of(self, term: str) -> Ints:
-        """Return the rows of the documents that contain a term, most occurrences first."""
+        """Return the documents with a term, sorted by descending number of occurrences."""
         column = self._columns.get(term)
         if column is None:
             return np.zeros(0, np.int64)
@@ -144,18 +148,18 @@ class TermIndex:
         return np.asarray(rows[np.argsort(-counts, kind="stable")], np.int64)
 
     def shares(self, terms: list[str], is_inside: Flags) -> tuple[Floats, Floats]:
-        """Return the shares (v,) of documents with each term, inside a class and outside."""
+        """Return the shares (v,) of documents with each term, inside and outside a class."""
         columns = np.array([self._columns.get(term, -1) for term in terms])
-        present = sparse.csr_matrix(self.X > 0, dtype=np.float64)
+        occurs = sparse.csr_matrix(self.X > 0, dtype=np.float64)
 
-        def share_of(is_chosen: Flags) -> Floats:
-            n_docs = np.asarray(present.T @ is_chosen.astype(np.float64)).ravel()
-            share = np.append(n_docs / max(int(is_chosen.sum()), 1), 0.0)  # column -1: 0
-            return np.asarray(share[columns])
+        def share_of(is_selected: Flags) -> Floats:
+            n_docs = np.asarray(occurs.T @ is_selected.astype(np.float64)).ravel()
+            shares = n_docs / max(int(is_selected.sum()), 1)
+            return np.asarray(np.append(shares, 0.0)[columns])  # 0 for column -1
 
         return share_of(is_inside), share_of(~is_inside)
 
 
-def _names(labels: Any) -> list[str]:  # noqa: ANN401 - one label, or several
+def _label_names(labels: Any) -> list[str]:  # noqa: ANN401 - one or several labels
     listed = labels if isinstance(labels, list | tuple | set) else [labels]
     return [str(label) for label in listed]

@@ -1,6 +1,6 @@
-"""Pictures: the map of terms, and which classes are taken for which.
+"""Draw pictures: the map of terms, and the confusion matrix.
 
-Needs matplotlib: ask `catalogue.extra` for it before this is imported.
+This module needs matplotlib. Call `catalogue.import_extra` before importing it.
 """
 
 import io
@@ -18,44 +18,49 @@ from wordclass.corpus.documents import Label
 from wordclass.errors import InputError
 from wordclass.explorer.colors import palette
 from wordclass.explorer.map_layout import (
-    LABEL,
+    LETTER_HEIGHT,
     SIDE,
     Box,
-    beside,
     class_labels,
+    next_to,
     place,
-    size_of,
+    text_size,
     to_drawing_units,
 )
 from wordclass.explorer.term_map import N_NEIGHBORS, Panel, TermMap
 from wordclass.storage import files
 from wordclass.tables import one_line
 
-_INK, _QUIET, _PAPER = "#1b1f24", "#5c6670", "#ffffff"
-_WIDTH, _HEIGHT = 10.6, 8.0  # inches of the map
+_INK = "#1b1f24"
+_QUIET = "#5c6670"
+_PAPER = "#ffffff"
+_WIDTH_INCHES = 10.6
+_HEIGHT_INCHES = 8.0
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
-# a dollar sign would start a formula
 _HALO = [withStroke(linewidth=2, foreground=_PAPER)]
-_HALOED: dict[str, Any] = {**_CENTERED, "path_effects": _HALO, "parse_math": False}
-_N_TERMS = 3  # written out for each class, where there is room
-_MOST = 40  # classes of a confusion matrix that are drawn all
-_CHOSEN = 30  # of more classes, the most confused
+# without parse_math, a dollar sign would start a formula
+_WITH_HALO: dict[str, Any] = {**_CENTERED, "path_effects": _HALO, "parse_math": False}
+_N_TERMS_PER_CLASS = 3  # written on the map, if there is space
+_MAX_CLASSES = 40  # of a complete confusion matrix
+_N_MOST_CONFUSED = 30  # classes to draw if there are more
 
 
 def draw_map(term_map: TermMap, title: str, path: Path) -> None:
-    """Draw the panel of the word-class vectors large, the first and the last beside it."""
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), facecolor=_PAPER)
+    """Draw a map: a large panel of word-class vectors between two small ones."""
+    figure = Figure(figsize=(_WIDTH_INCHES, _HEIGHT_INCHES), facecolor=_PAPER)
     subtitle = (
-        f"{len(term_map.terms):,} terms, the most telling ones of {len(term_map.classes)} classes, "
-        f"placed by t-SNE.  In percent: how many of a term's {N_NEIGHBORS} nearest neighbors are "
-        "of its class."
+        f"The {len(term_map.terms):,} most discriminative terms of {len(term_map.classes)} "
+        f"classes, laid out by t-SNE. Percentages: the share of a term's {N_NEIGHBORS} nearest "
+        "neighbors with the same class."
     )
     figure.text(0.03, 0.96, title, size=15, weight="bold", color=_INK, va="center")
     figure.text(0.03, 0.926, subtitle, size=8, color=_QUIET, va="center")
     without, by_class, both = term_map.panels
-    # square panels: heights follow from widths, as shares of the figure
-    ratio = _WIDTH / _HEIGHT
-    bottom, wide, narrow = 0.05, 0.62, 0.275
+    # panels are square; widths and heights are shares of the figure
+    ratio = _WIDTH_INCHES / _HEIGHT_INCHES
+    bottom = 0.05
+    wide = 0.62
+    narrow = 0.275
     top = bottom + wide * ratio
     large = figure.add_axes((0.03, bottom, wide, wide * ratio))
     upper = figure.add_axes((0.695, top - narrow * ratio, narrow, narrow * ratio))
@@ -63,14 +68,13 @@ def draw_map(term_map: TermMap, title: str, path: Path) -> None:
     _draw_panel(large, term_map, by_class, dot=13, size=10)
     _draw_panel(upper, term_map, without, dot=5, size=8.5)
     _draw_panel(lower, term_map, both, dot=5, size=8.5)
-    taken = write_classes(large, term_map, by_class, LABEL, size=7)
-    n_written = [0] * len(term_map.classes)
-    for term, column, at in zip(
-        term_map.terms, term_map.class_of, to_drawing_units(by_class), strict=True
-    ):
-        n_written[column] += 1  # terms are in the order in which their class chose them
-        if n_written[column] <= _N_TERMS:
-            write_term(large, term, at, taken, letter=10, size=5.2, color=_INK)
+    occupied = write_classes(large, term_map, by_class, LETTER_HEIGHT, size=7)
+    positions = to_drawing_units(by_class)
+    n_terms = [0] * len(term_map.classes)
+    for term, column, position in zip(term_map.terms, term_map.class_of, positions, strict=True):
+        n_terms[column] += 1  # terms are in the order in which their class chose them
+        if n_terms[column] <= _N_TERMS_PER_CLASS:
+            write_term(large, term, position, occupied, letter_height=10, size=5.2, color=_INK)
     figure.savefig(path, dpi=200)
 
 
@@ -83,16 +87,16 @@ def _draw_panel(axes: Axes, term_map: TermMap, panel: Panel, dot: float, size: f
 
 
 def marker(column: int) -> str:
-    """Return the marker of a class: neighbors in color have different ones."""
+    """Return the marker of a class. Classes with similar colors have different markers."""
     return "osD^v"[column % 5]
 
 
 def draw_terms(axes: Axes, term_map: TermMap, places: Floats, dot: float) -> None:
-    """Draw terms at places (n_terms, 2) in units, in the color of their class and its marker."""
+    """Draw terms at positions (n_terms, 2) with the color and marker of their class."""
     for column, color in enumerate(palette(len(term_map.classes))):
         x, y = places[term_map.class_of == column].T
         style: dict[str, Any] = {"color": color, "linewidths": 0, "alpha": 0.85}
-        # thousands of points take megabytes as drawings
+        # thousands of points would take megabytes as vector graphics
         axes.scatter(x, y, s=dot, marker=marker(column), rasterized=True, **style)
     axes.set(xlim=(0, SIDE), ylim=(SIDE, 0), xticks=[], yticks=[], box_aspect=1)
     for spine in axes.spines.values():
@@ -100,43 +104,68 @@ def draw_terms(axes: Axes, term_map: TermMap, places: Floats, dot: float) -> Non
 
 
 def write_classes(
-    axes: Axes, term_map: TermMap, panel: Panel, letter: float, size: float
+    axes: Axes, term_map: TermMap, panel: Panel, letter_height: float, size: float
 ) -> list[Box]:
-    """Write the classes where most of their terms are, and return the places that are taken.
+    """Write the names of classes near their terms.
 
-    Letters are so many units high, which are `size` points.
+    Parameters
+    ----------
+    axes : Axes
+        The axes to write on.
+    term_map : TermMap
+        The map.
+    panel : Panel
+        The panel of the map that the axes show.
+    letter_height : float
+        The height of letters in units of the drawing.
+    size : float
+        The height of letters in points.
+
+    Returns
+    -------
+    list of Box
+        The boxes of the names.
     """
-    labels = class_labels(term_map, panel, letter)
+    labels = class_labels(term_map, panel, letter_height)
     colors = palette(len(labels))
     for name, color, (box, is_shown) in zip(term_map.classes, colors, labels, strict=True):
         if is_shown:
-            axes.text(box.x, box.y, name, size=size, weight="bold", color=color, **_HALOED)
+            axes.text(box.x, box.y, name, size=size, weight="bold", color=color, **_WITH_HALO)
     return [box for box, is_shown in labels if is_shown]
 
 
 def write_term(
-    axes: Axes, term: str, at: Floats, taken: list[Box], letter: float, size: float, color: str
+    axes: Axes,
+    term: str,
+    position: Floats,
+    occupied: list[Box],
+    letter_height: float,
+    size: float,
+    color: str,
 ) -> None:
-    """Write a term beside its place, if there is room."""
-    x, y = at
-    if found := place(beside(x, y, *size_of(term, letter), gap=letter / 2), taken):
-        axes.text(found.x, found.y, term, size=size, color=color, **_HALOED)
+    """Write a term next to its position if there is space, and add its box to `occupied`."""
+    x, y = position
+    width, height = text_size(term, letter_height)
+    if box := place(next_to(x, y, width, height, gap=letter_height / 2), occupied):
+        axes.text(box.x, box.y, term, size=size, color=color, **_WITH_HALO)
 
 
 def draw_confusion(
     path: Path, true: Sequence[Any], predicted: Sequence[Any], classes: Sequence[Label]
 ) -> None:
-    """Draw a row per true class and a column per predicted one, shares of the row in the cells.
+    """Draw the confusion matrix as shares of each true class.
 
-    Of more than 40 classes, the 30 with most documents on the wrong side are drawn. Labels outside
-    the classes are left out.
+    If there are more than 40 classes, the 30 classes with most errors are drawn. Labels that are
+    not classes are ignored.
     """
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: a picture ends in .png, .pdf or .svg")
+        raise InputError(
+            f"{path} is not a picture", expected="a name that ends in .png, .pdf or .svg"
+        )
     counts = confusion_counts(true, predicted, classes)
-    chosen = most_confused(counts)
-    shares = row_shares(counts)[np.ix_(chosen, chosen)]
-    names = [_short(one_line(classes[j])) for j in chosen]
+    columns = most_confused(counts)
+    shares = row_shares(counts)[np.ix_(columns, columns)]
+    names = [_shorten(one_line(classes[j])) for j in columns]
     size = 3.0 + 0.36 * len(names)
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.add_subplot()
@@ -149,7 +178,7 @@ def draw_confusion(
             color = "white" if share > 0.5 else "black"
             axes.text(column, row, f"{100 * share:.0f}", color=color, fontsize=7, **_CENTERED)
     figure.colorbar(image, ax=axes, shrink=0.6, label="share of the true class")
-    title = "Percent of each true class by predicted class"
+    title = "Percentage of each true class by predicted class"
     if len(names) < len(classes):
         title += f": the {len(names)} most confused of {len(classes)}"
     axes.set_title(title)
@@ -157,8 +186,8 @@ def draw_confusion(
 
 
 def save_figure(figure: Figure, path: Path, **options: Any) -> None:  # noqa: ANN401 - of savefig
-    """Write a figure in the format that the ending of the file names."""
-    content = io.BytesIO()  # matplotlib stumbles over a full disk itself where it writes a PDF
+    """Write a figure in the format of the file's ending."""
+    content = io.BytesIO()  # matplotlib fails with unclear errors if it writes to a full disk
     figure.savefig(content, format=path.suffix.lower()[1:], **options)
     with files.open_for_writing(path) as stream:
         stream.write(content.getbuffer())
@@ -170,27 +199,27 @@ def confusion_counts(
     """Count documents (m, m) by true and predicted class."""
     column = {label: j for j, label in enumerate(classes)}
     counts = np.zeros((len(classes), len(classes)), np.int64)
-    for given, found in zip(true, predicted, strict=True):
-        if given in column:
-            counts[column[given], column[found]] += 1
+    for true_label, predicted_label in zip(true, predicted, strict=True):
+        if true_label in column:
+            counts[column[true_label], column[predicted_label]] += 1
     return counts
 
 
 def most_confused(counts: Ints) -> list[int]:
-    """Return the classes to draw, in their order."""
-    if len(counts) <= _MOST:
+    """Return the columns of the classes to draw, in ascending order."""
+    if len(counts) <= _MAX_CLASSES:
         return list(range(len(counts)))
-    wrong = counts.sum(axis=0) + counts.sum(axis=1) - 2 * np.diag(counts)
-    return sorted(np.argsort(-wrong, kind="stable")[:_CHOSEN].tolist())
+    n_errors = counts.sum(axis=0) + counts.sum(axis=1) - 2 * np.diag(counts)
+    return sorted(np.argsort(-n_errors, kind="stable")[:_N_MOST_CONFUSED].tolist())
 
 
 def row_shares(counts: Ints) -> Floats:
-    """Divide each row by its sum; a class without documents has zeros."""
+    """Divide each row by its sum. The row of a class without documents is zero."""
     totals = counts.sum(axis=1, keepdims=True)
     shares: Floats = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
     return shares
 
 
-def _short(name: str) -> str:
+def _shorten(name: str) -> str:
     plain = name.replace("$", r"\$").encode("utf-8", "replace").decode("utf-8")
     return plain if len(plain) <= 28 else plain[:27] + "…"

@@ -1,5 +1,5 @@
-// Which view is shown: the part of the address behind the # says it.
-import { count, h } from "./parts.js";
+// The view that the fragment of the address selects.
+import { count, h } from "./components.js";
 import { openSource } from "./source.js";
 import { classView, mapView, mistakesView, overview, restView, textView, wordView } from "./views.js";
 
@@ -16,34 +16,34 @@ async function start() {
     return;
   }
   const { facts } = source;
-  const isThere = { overview: Boolean(source.data?.overview), mistakes: facts.has_documents };
-  const names = Object.keys(TABS).filter((each) => isThere[each] !== false);
+  const isAvailable = { overview: Boolean(source.data?.overview), mistakes: facts.has_documents };
+  const names = Object.keys(TABS).filter((name) => isAvailable[name] !== false);
   document.title = `${source.name} \u00b7 wordclass`;
   document.getElementById("name").textContent = source.name;
   document.getElementById("facts").textContent = `${facts.classifier}, ${count(facts.n_classes)} classes, ${count(facts.n_terms)} terms`
     + (facts.has_documents ? `; ${count(facts.n_docs)} documents` : "");
-  const tabs = Object.fromEntries(names.map((each) => [each, h("a", { href: `#${each}` }, TABS[each])]));
-  document.getElementById("tabs").replaceChildren(...names.map((each) => h("li", {}, tabs[each])));
-  let turn = 0;
+  const tabs = Object.fromEntries(names.map((name) => [name, h("a", { href: `#${name}` }, TABS[name])]));
+  document.getElementById("tabs").replaceChildren(...names.map((name) => h("li", {}, tabs[name])));
+  let nShown = 0;
 
   async function show(isFirst = false) {
-    const [first, ...rest] = location.hash.slice(1).split("/").map(unescaped);
-    if (first === "main") { main.focus(); return; }
-    const name = names.includes(first) ? first : names[0];
-    turn += 1;
-    const mine = turn;
-    for (const [each, tab] of Object.entries(tabs)) {
-      if (each === name) tab.setAttribute("aria-current", "page");
+    const [requested, ...parameters] = location.hash.slice(1).split("/").map(decode);
+    if (requested === "main") { main.focus(); return; }
+    const name = names.includes(requested) ? requested : names[0];
+    nShown += 1;
+    const turn = nShown;
+    for (const [tabName, tab] of Object.entries(tabs)) {
+      if (tabName === name) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
     main.setAttribute("aria-busy", "true");
     let content;
     try {
-      content = await VIEWS[name](source, ...(name === first ? rest : []));
+      content = await VIEWS[name](source, ...(name === requested ? parameters : []));
     } catch (error) {
       content = [h("h1", {}, TABS[name]), h("p", { role: "alert" }, error.message)];
     }
-    if (mine !== turn) return;
+    if (turn !== nShown) return; // the user has opened another view in the meantime
     main.replaceChildren(...content.flat(Infinity).filter(Boolean));
     main.removeAttribute("aria-busy");
     main.dataset.view = name;
@@ -59,7 +59,7 @@ async function start() {
   await show(true);
 }
 
-function unescaped(text) {
+function decode(text) {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,17 +1,20 @@
-// Points on a canvas, to zoom into, move, and point at: by mouse, fingers, and keys.
-import { h } from "./parts.js";
+// Points on a canvas with zoom, movement and selection by mouse, touch and keyboard.
+import { h } from "./components.js";
 
-const SIDE = 0.04; // of the drawing, left free
+const MARGIN = 0.04; // share of the drawing
+const POINT_RADIUS = 18; // pixels within which a point is selected
+const MAX_NAMES = 160;
+const NAME_CELL = 14; // pixels of the grid that keeps names apart
 
 export class Plot {
-  // points: {x, y} from 0 to 1, y upwards; look(k): {color, size, isOn} or null where it is hidden
+  // points are {x, y} from 0 to 1 with y upwards; look(k) is {color, size, isOn}, or null if hidden
   constructor({ points, label, look, name, onpoint, onchoose, axes = null }) {
     Object.assign(this, { points, look, name, onpoint, onchoose, axes });
     this.zoom = 1;
     this.shift = [0, 0];
-    this.at = -1;
+    this.selected = -1;
     this.canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": `${label}. Arrow keys move, plus and minus zoom, 0 shows all.` });
-    const button = (sign, told, action) => h("button", { type: "button", "aria-label": told, title: told, onclick: action }, sign);
+    const button = (sign, title, action) => h("button", { type: "button", "aria-label": title, title, onclick: action }, sign);
     this.element = h("div", { class: "plot" }, this.canvas, h("div", { class: "zoom" },
       button("+", "Zoom in", () => this.zoomBy(1.5)), button("\u2212", "Zoom out", () => this.zoomBy(1 / 1.5)),
       button("\u25a1", "Show all", () => this.reset())));
@@ -21,44 +24,44 @@ export class Plot {
 
   listen() {
     const { canvas } = this;
-    const fingers = new Map();
-    let gap = 0;
-    const place = (event) => [event.offsetX, event.offsetY];
+    const pointers = new Map(); // positions of pressed pointers
+    let spread = 0; // distance of two pointers
+    const positionOf = (event) => [event.offsetX, event.offsetY];
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
-      fingers.set(event.pointerId, place(event));
-      this.moved = false;
+      pointers.set(event.pointerId, positionOf(event));
+      this.isDragged = false;
     });
     canvas.addEventListener("pointermove", (event) => {
-      const now = place(event);
-      const before = fingers.get(event.pointerId);
-      if (!before) { this.point(this.nearest(now)); return; }
-      fingers.set(event.pointerId, now);
-      const [dx, dy] = [now[0] - before[0], now[1] - before[1]];
-      if (Math.abs(dx) + Math.abs(dy) > 1) this.moved = true;
-      if (fingers.size === 1) this.shift = [this.shift[0] + dx, this.shift[1] + dy];
+      const position = positionOf(event);
+      const previous = pointers.get(event.pointerId);
+      if (!previous) { this.select(this.nearest(position)); return; }
+      pointers.set(event.pointerId, position);
+      const [dx, dy] = [position[0] - previous[0], position[1] - previous[1]];
+      if (Math.abs(dx) + Math.abs(dy) > 1) this.isDragged = true;
+      if (pointers.size === 1) this.shift = [this.shift[0] + dx, this.shift[1] + dy];
       else {
-        const [a, b] = [...fingers.values()];
-        const wide = Math.hypot(a[0] - b[0], a[1] - b[1]);
-        if (gap) this.zoomBy(wide / gap, [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2]);
-        gap = wide;
+        const [a, b] = [...pointers.values()];
+        const distance = Math.hypot(a[0] - b[0], a[1] - b[1]);
+        if (spread) this.zoomBy(distance / spread, [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2]);
+        spread = distance;
       }
       this.draw();
     });
-    const lift = (event) => {
-      if (fingers.delete(event.pointerId) && !this.moved && event.type === "pointerup") {
-        const k = this.nearest(place(event));
-        this.point(k);
+    const release = (event) => {
+      if (pointers.delete(event.pointerId) && !this.isDragged && event.type === "pointerup") {
+        const k = this.nearest(positionOf(event));
+        this.select(k);
         if (k >= 0) this.onchoose?.(k);
       }
-      gap = 0;
+      spread = 0;
     };
-    canvas.addEventListener("pointerup", lift);
-    canvas.addEventListener("pointercancel", lift);
-    canvas.addEventListener("pointerleave", (event) => { if (!fingers.size && event.pointerType === "mouse") this.point(-1); });
+    canvas.addEventListener("pointerup", release);
+    canvas.addEventListener("pointercancel", release);
+    canvas.addEventListener("pointerleave", (event) => { if (!pointers.size && event.pointerType === "mouse") this.select(-1); });
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
-      this.zoomBy(Math.exp(-event.deltaY / 400), place(event));
+      this.zoomBy(Math.exp(-event.deltaY / 400), positionOf(event));
     }, { passive: false });
     canvas.addEventListener("keydown", (event) => {
       const steps = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
@@ -72,10 +75,10 @@ export class Plot {
     });
   }
 
-  zoomBy(factor, around = [this.width / 2, this.height / 2]) {
+  zoomBy(factor, center = [this.width / 2, this.height / 2]) {
     const zoom = Math.min(Math.max(this.zoom * factor, 1), 60);
-    const real = zoom / this.zoom;
-    this.shift = this.shift.map((each, k) => around[k] - (around[k] - each) * real);
+    const ratio = zoom / this.zoom;
+    this.shift = this.shift.map((offset, k) => center[k] - (center[k] - offset) * ratio);
     this.zoom = zoom;
     if (zoom === 1) this.shift = [0, 0];
     this.draw();
@@ -83,39 +86,39 @@ export class Plot {
 
   reset() { this.zoom = 1; this.shift = [0, 0]; this.draw(); }
 
-  // zooms so that a point is in the middle
+  // zoom in with a point at the center
   show(k) {
     this.zoom = Math.max(this.zoom, 4);
     this.shift = [0, 0];
     const [x, y] = this.placeOf(this.points[k]);
     this.shift = [this.width / 2 - x, this.height / 2 - y];
-    this.at = k;
+    this.selected = k;
     this.draw();
   }
 
-  point(k) {
-    if (k === this.at) return;
-    this.at = k;
+  select(k) {
+    if (k === this.selected) return;
+    this.selected = k;
     this.onpoint?.(k);
     this.draw();
   }
 
   placeOf({ x, y }) {
-    const inner = 1 - 2 * SIDE;
+    const inner = 1 - 2 * MARGIN;
     return [
-      (SIDE + x * inner) * this.width * this.zoom + this.shift[0],
-      (SIDE + (1 - y) * inner) * this.height * this.zoom + this.shift[1],
+      (MARGIN + x * inner) * this.width * this.zoom + this.shift[0],
+      (MARGIN + (1 - y) * inner) * this.height * this.zoom + this.shift[1],
     ];
   }
 
   nearest([x, y]) {
     let best = -1;
-    let least = 18 ** 2;
+    let smallest = POINT_RADIUS ** 2;
     this.points.forEach((point, k) => {
       if (!this.look(k)) return;
-      const [a, b] = this.placeOf(point);
-      const gap = (a - x) ** 2 + (b - y) ** 2;
-      if (gap < least) { least = gap; best = k; }
+      const [pointX, pointY] = this.placeOf(point);
+      const squaredDistance = (pointX - x) ** 2 + (pointY - y) ** 2;
+      if (squaredDistance < smallest) { smallest = squaredDistance; best = k; }
     });
     return best;
   }
@@ -137,7 +140,7 @@ export class Plot {
     canvas.style.height = `${this.height}px`;
     const pen = canvas.getContext("2d");
     const style = getComputedStyle(canvas);
-    const [ink, paper, quiet] = ["--ink", "--paper", "--quiet"].map((each) => style.getPropertyValue(each));
+    const [ink, paper, quiet] = ["--ink", "--paper", "--quiet"].map((name) => style.getPropertyValue(name));
     pen.scale(ratio, ratio);
     pen.clearRect(0, 0, width, this.height);
     pen.font = `12px ${style.fontFamily}`;
@@ -157,7 +160,7 @@ export class Plot {
       if (look.isOn !== false) shown.push([k, x, y]);
     });
     pen.globalAlpha = 1;
-    this.write(pen, shown, ink, paper);
+    this.drawNames(pen, shown, ink, paper);
   }
 
   drawAxes(pen, quiet) {
@@ -168,38 +171,39 @@ export class Plot {
     pen.fillText(this.axes.y, 8, 12);
   }
 
-  // names of points where there is room, the first ones first; always that of the one pointed at
-  write(pen, shown, ink, paper) {
-    const cells = new Set();
-    const pointed = shown.filter(([k]) => k === this.at);
-    let n = 0;
+  // names of points that do not overlap, in order; the name of the selected point is always shown
+  drawNames(pen, shown, ink, paper) {
+    const occupied = new Set(); // cells of a grid
+    const selected = shown.filter(([k]) => k === this.selected);
+    const cellOf = (value) => Math.floor(value / NAME_CELL);
+    let nNames = 0;
     pen.textAlign = "left";
     pen.lineJoin = "round";
-    for (const [k, x, y] of [...pointed, ...shown]) {
-      if (n > 160) break;
+    for (const [k, x, y] of [...selected, ...shown]) {
+      if (nNames > MAX_NAMES) break;
       const name = this.name(k);
-      const wide = pen.measureText(name).width;
-      const left = x + 6 + wide > this.width ? x - 6 - wide : x + 6;
-      const columns = [];
-      for (let c = Math.floor(left / 14); c <= Math.floor((left + wide) / 14); c += 1) {
-        columns.push(`${c},${Math.floor((y - 7) / 14)}`, `${c},${Math.floor((y + 7) / 14)}`);
+      const width = pen.measureText(name).width;
+      const left = x + 6 + width > this.width ? x - 6 - width : x + 6;
+      const cells = [];
+      for (let column = cellOf(left); column <= cellOf(left + width); column += 1) {
+        cells.push(`${column},${cellOf(y - 7)}`, `${column},${cellOf(y + 7)}`);
       }
-      const isPointed = k === this.at;
-      if (!isPointed && columns.some((each) => cells.has(each))) continue;
-      columns.forEach((each) => cells.add(each));
+      const isSelected = k === this.selected;
+      if (!isSelected && cells.some((cell) => occupied.has(cell))) continue;
+      cells.forEach((cell) => occupied.add(cell));
       pen.strokeStyle = paper;
       pen.lineWidth = 3;
       pen.strokeText(name, left, y);
       pen.fillStyle = ink;
       pen.fillText(name, left, y);
-      if (isPointed) {
+      if (isSelected) {
         pen.strokeStyle = ink;
         pen.lineWidth = 2;
         pen.beginPath();
         pen.arc(x, y, 6, 0, 7);
         pen.stroke();
       }
-      n += 1;
+      nNames += 1;
     }
   }
 }

@@ -1,31 +1,34 @@
-// Where the answers come from: the service that handed out this page, or the data inside the file.
-import { LocalModel } from "./model.js";
-import { enc } from "./parts.js";
+// The source of all data: the service that served this page, or the data inside the file.
+import { enc } from "./components.js";
+import { load } from "./wordclass.mjs";
 
-class Remote {
+const MAX_TERMS_AGAINST_REST = 2000;
+const N_NEAREST = 12;
+
+class ServiceSource {
   async start() {
-    const { models } = await this.ask("models");
+    const { models } = await this.request("models");
     this.name = models[0].id;
     this.facts = await this.get("about");
     return this;
   }
 
-  async ask(path, options) {
-    const answer = await fetch(path, options);
-    if (answer.status === 503 && answer.headers.has("Retry-After")) {
-      await new Promise((wait) => { setTimeout(wait, 1000 * Number(answer.headers.get("Retry-After"))); });
-      return this.ask(path, options);
+  async request(path, options) {
+    const response = await fetch(path, options);
+    if (response.status === 503 && response.headers.has("Retry-After")) {
+      await new Promise((resolve) => { setTimeout(resolve, 1000 * Number(response.headers.get("Retry-After"))); });
+      return this.request(path, options);
     }
-    const found = await answer.json();
-    if (!answer.ok) throw new Error(found.detail ?? `status ${answer.status}`);
-    return found;
+    const content = await response.json();
+    if (!response.ok) throw new Error(content.detail ?? `status ${response.status}`);
+    return content;
   }
 
-  get(path) { return this.ask(`models/${enc(this.name)}/${path}`); }
+  get(path) { return this.request(`models/${enc(this.name)}/${path}`); }
 
   post(path, body) {
     const headers = { "Content-Type": "application/json" };
-    return this.ask(`models/${enc(this.name)}/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return this.request(`models/${enc(this.name)}/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
   }
 
   async predict(text, k) { return (await this.post("predict", { texts: [text], k })).results[0]; }
@@ -47,25 +50,29 @@ class Remote {
 
   against(name) { return this.get(`against/${enc(name)}`); }
 
-  map() { this.made ??= this.get("map"); return this.made; }
+  map() { this.mapRequest ??= this.get("map"); return this.mapRequest; }
 }
 
-class Local {
+class FileSource {
   constructor(data) {
     this.data = data;
     this.name = data.name;
     this.facts = data.about;
-    this.model = data.model && new LocalModel(data.model, data.about.classes, data.characters);
   }
 
-  need() {
+  async start() {
+    if (this.data.model) this.model = await load(Uint8Array.from(atob(this.data.model), (letter) => letter.charCodeAt(0)));
+    return this;
+  }
+
+  requireModel() {
     if (!this.model) throw new Error(this.data.no_model);
     return this.model;
   }
 
-  async predict(text, k) { return this.need().predict(text, k); }
+  async predict(text, k) { return this.requireModel().best(text, k); }
 
-  async explain(text, label, against) { return this.need().explain(text, label, against); }
+  async explain(text, label, against) { return this.requireModel().explain(text, label, against); }
 
   async class(name) {
     const column = this.facts.classes.indexOf(name);
@@ -74,49 +81,52 @@ class Local {
   }
 
   async word(word) {
-    if (!this.model) throw new Error(this.data.no_model);
-    const term = this.model.written(word);
-    const profile = this.model.profile(term);
-    const documents = this.documents().filter(({ text }) => this.model.characters.hasWord(text, term));
-    const others = this.data.neighbors?.[term] ?? [];
-    if (!profile && !documents.length) throw new Error(`'${word}' is not among the terms that this file carries`);
+    const model = this.requireModel();
+    const term = model.termOf(word);
+    const profile = model.profile(term);
+    const documents = this.documents().filter(({ text }) => model.characters.hasWord(text, term));
+    const neighbors = this.data.neighbors?.[term] ?? [];
+    if (!profile && !documents.length) throw new Error(`the model does not know the word '${word}'`);
     return {
       word, term, is_known: profile !== null,
       profile: profile ? profile.sort((a, b) => b[1] - a[1]) : [],
-      nearest: profile ? this.model.nearest(term, 12) : [],
-      source: this.data.neighbor_source, nearest_by_vectors: others.map((each) => [each, null]),
+      nearest: profile ? model.nearest(term, N_NEAREST) : [],
+      source: this.data.neighbor_source, nearest_by_vectors: neighbors.map((neighbor) => [neighbor, null]),
       n_docs: this.facts.has_documents ? documents.length : undefined, documents, is_part: true,
     };
   }
 
+  // the documents of all views in the file
   documents() {
-    const found = new Map();
-    const add = (each) => found.set(each.number, each);
-    for (const each of this.data.classes) [...(each.typical ?? []), ...(each.doubtful ?? [])].forEach(add);
-    for (const each of Object.values(this.data.cells)) each.documents.forEach(add);
-    return [...found.values()];
+    const documents = new Map();
+    const add = (document_) => documents.set(document_.number, document_);
+    for (const view of this.data.classes) [...(view.typical ?? []), ...(view.doubtful ?? [])].forEach(add);
+    for (const view of Object.values(this.data.cells)) view.documents.forEach(add);
+    return [...documents.values()];
   }
 
   async mistakes() { return this.data.mistakes; }
 
   async cell(from, to) {
-    const place = [from, to].map((name) => (name === null ? -1 : this.facts.classes.indexOf(name)));
-    const found = this.data.cells[place.join()];
-    if (!found) throw new Error("this cell is not in the file, which carries the most frequent ones; wordclass explore shows all");
-    return found;
+    const columns = [from, to].map((name) => (name === null ? -1 : this.facts.classes.indexOf(name)));
+    const view = this.data.cells[columns.join()];
+    if (!view) throw new Error("this cell is not in the file, which has the most frequent ones; wordclass explore shows all cells");
+    return view;
   }
 
   async against(name) {
-    const model = this.need();
+    const model = this.requireModel();
     const [part] = model.parts;
     const m = model.classes.length;
-    const column = model.classes.indexOf(name);
-    const order = part.terms.map((_, row) => row).sort((a, b) => part.weights[b * m + column] - part.weights[a * m + column]);
-    const rows = order.length > 2000 ? [...order.slice(0, 1000), ...order.slice(-1000)] : order;
-    const share = rows.map((row) => part.options.doc_freq[row] / part.options.n_docs);
+    const column = model.columnOf(name);
+    const weight = (row) => part.weights[row * m + column];
+    const order = part.terms.map((_, row) => row).sort((a, b) => weight(b) - weight(a));
+    const half = MAX_TERMS_AGAINST_REST / 2;
+    const rows = order.length > MAX_TERMS_AGAINST_REST ? [...order.slice(0, half), ...order.slice(-half)] : order;
+    const shares = rows.map((row) => part.docFreq[row] / part.nDocs);
     return {
       class: name, has_sides: false, terms: rows.map((row) => part.terms[row]),
-      telling: rows.map((row) => part.weights[row * m + column]), inside: share, outside: share,
+      telling: rows.map(weight), inside: shares, outside: shares,
     };
   }
 
@@ -127,6 +137,6 @@ class Local {
 }
 
 export async function openSource() {
-  const inside = document.getElementById("data");
-  return inside ? new Local(JSON.parse(inside.textContent)) : new Remote().start();
+  const embedded = document.getElementById("data");
+  return (embedded ? new FileSource(JSON.parse(embedded.textContent)) : new ServiceSource()).start();
 }
