@@ -2,14 +2,13 @@
 
 import json
 import re
-import shutil
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from explored_models import documents, model
 from made_up import corpus
+from pages_in_browser import EMPTY_MAP, opened, show
 from running_service import running
 
 import wordclass as wc
@@ -17,19 +16,11 @@ from wordclass.corpus.documents import LabelledCorpus
 from wordclass.explorer.page import MAX_PAGE_BYTES, Page, export_page
 from wordclass.explorer.views import Exploration
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("there is no chromium; apt-get install chromium", allow_module_level=True)
-sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python")
 pytest.importorskip("openTSNE")
 
 pytestmark = pytest.mark.xdist_group("page")  # so that its fixtures are created once
 
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 TEXT = "The moon and 42 rockets in orbit, a rose; Piano music 3.x \U0001f600 <i>song</i> unheard"
 VIEWS = [
     "text",
@@ -42,68 +33,11 @@ VIEWS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
-
-
-@contextmanager
-def opened(browser, address, **options):
-    """Open a page, and fail if it sends requests to other hosts or logs messages."""
-    context = browser.new_context(**options)
-    page = context.new_page()
-    messages = []
-    urls = []
-    page.on("console", lambda message: messages.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: messages.append(str(error)))
-    page.on("dialog", lambda dialog: (messages.append("dialog"), dialog.dismiss()))
-    page.on("request", lambda request: urls.append(request.url))
-    page.set_default_timeout(20_000)
-    page.goto(address)
-    page.wait_for_selector("main h1")
-    yield page
-    origin = address.split("#")[0].rstrip("/")
-    foreign_urls = [url for url in urls if not url.startswith((origin, "data:"))]
-    assert not foreign_urls
-    if address.startswith("file:"):
-        assert len(urls) == 1
-    assert not messages
-    context.close()
-
-
-def show(page, view):
-    """Open a view, wait until it is shown, and return its text."""
-    page.evaluate("delete document.getElementById('main').dataset.view")
-    page.evaluate("view => { location.hash = ''; location.hash = view }", view)
-    name = view.split("/")[0]
-    page.wait_for_selector(f"main[data-view={name}]:not([aria-busy])")
-    return page.inner_text("main")
-
-
 KINDS = [
     pytest.param(kind, is_multilabel, id=f"{kind}{'-multilabel' * is_multilabel}")
     for kind in ("linear", "nearest", "svm", "cnn")
     for is_multilabel in (False, True)
 ]
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A function that returns the address of the exported page of a model."""
-    folder = tmp_path_factory.mktemp("pages")
-
-    def address_of(kind, is_multilabel):
-        path = folder / f"{kind}-{is_multilabel}.html"
-        if not path.exists():
-            path.write_bytes(
-                export_page(kind, Exploration(model(kind, is_multilabel), documents(is_multilabel)))
-            )
-        return path.as_uri()
-
-    return address_of
 
 
 @pytest.mark.parametrize(("kind", "is_multilabel"), KINDS)
@@ -230,12 +164,6 @@ def test_scores_in_the_browser_equal_those_of_the_model(
             by_span = {(start, end): value for _, start, end, value in expected["words"]}
             for _, start, end, contribution in explanation["words"]:
                 assert by_span[start, end] == pytest.approx(contribution, abs=2e-5)
-
-
-EMPTY_MAP = {
-    "terms": ["moon"], "class_of": [0], "profiles": [[[0, 1.0]]],
-    "panels": [{"title": "t", "caption": "", "neighbor_share": 0.5, "places": [[0.5, 0.5]]}],
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -508,112 +436,6 @@ def test_a_large_model_paints_within_a_second_and_fits_into_three_megabytes(brow
         )
         assert paint < 1000
         show(page, "map")
-
-
-def open_file(browser, tmp_path, views, **options):
-    path = tmp_path / "page.html"
-    path.write_bytes(export_page("page", views, map_facts=EMPTY_MAP, **options))
-    return opened(browser, path.as_uri())
-
-
-def test_the_page_opens_with_an_example_text_and_word(browser, files, tmp_path):
-    with opened(browser, files("linear", False)) as page:
-        text = page.input_value("#text")
-        assert text in documents().texts
-        page.wait_for_selector("#colored mark")
-        show(page, "word")
-        word = page.inner_text("main h1")
-        assert word in text.lower()
-        assert page.locator("main .bars li").count() == 3
-    with open_file(browser, tmp_path, Exploration(model("nearest"))) as page:
-        assert page.input_value("#text")
-        page.wait_for_selector("#colored mark")
-
-
-def test_mistakes_are_not_green(browser, files):
-    with opened(browser, files("linear", False)) as page:
-        for view in ("mistakes", "class/garden"):
-            show(page, view)
-            for link in page.locator("main .bars a[href^='#mistakes/']").all():
-                bar = link.locator("xpath=ancestor::li").locator(".bar i")
-                assert bar.get_attribute("class") == "wrong"
-        show(page, "class/garden")
-        cards = page.locator(".card").all()
-        texts = [card.inner_text() for card in cards]
-        for card, text in zip(cards, texts, strict=True):
-            assert ("mistake" in card.get_attribute("class")) == ("mistake:" in text)
-            assert ("mistake:" in text) != ("correctly predicted" in text)
-        assert any("mistake:" in text for text in texts)
-
-
-def test_numbers_are_shown_as_they_are_written(browser, tmp_path):
-    texts = ["moon in 1969 and 1972", "moon of 2024", "rose is red", "rose and soil"] * 5
-    labels = ["sky", "sky", "garden", "garden"] * 5
-    options = {"characters": None, "ngrams": (1, 2), "C": 1.0, "block_weight": 0.0}
-    clf = wc.classifier("linear", vector_weight=0.0, min_docs=1, **options).fit(texts, labels)
-    assert "numbermask" in clf.scorer_.terms
-    corpus_ = LabelledCorpus(texts, labels, is_multilabel=False)
-    path = tmp_path / "page.html"
-    path.write_bytes(export_page("page", Exploration(clf, corpus_)))
-    with opened(browser, path.as_uri()) as page:
-        page.fill("#text", "moon in 1969")
-        page.wait_for_function(
-            "() => document.querySelector('#colored')?.textContent === 'moon in 1969'"
-        )
-        assert "in 1969" in page.inner_text("main")
-        for view in ("text", "class/sky", "word/numbermask", "word/1969", "word/moon", "mistakes",
-                     "mistakes/sky/sky", "map", "rest/sky"):  # fmt: skip
-            shown = show(page, view)
-            assert "numbermask" not in shown + page.content().partition("<script")[0], view
-        assert "1969" in show(page, "word/1969")
-        assert "treats all numbers alike" in page.inner_text("main")
-
-
-def test_a_shown_probability_is_that_of_the_model(browser, tmp_path, monkeypatch):
-    clf = model("linear")
-    text = documents().texts[0]
-    expected = f"{100 * clf.predict_proba([text]).max():.1f}%"
-    for max_bytes in (MAX_PAGE_BYTES, 0):  # the second page has weights of half precision
-        monkeypatch.setattr("wordclass.explorer.page.MAX_PAGE_BYTES", max_bytes)
-        with open_file(browser, tmp_path, Exploration(clf)) as page:
-            page.fill("#text", text)
-            page.wait_for_function(
-                "text => document.querySelector('#colored')?.textContent === text", arg=text
-            )
-            assert page.locator(".bars .number").first.inner_text() == expected
-    monkeypatch.setattr("wordclass.explorer.page.MAX_PAGE_BYTES", 60_000)
-    monkeypatch.setattr("wordclass.explorer.page.MAX_COMPLETE_PAGE_BYTES", 0)
-    with open_file(browser, tmp_path, Exploration(clf)) as page:
-        page.wait_for_selector("#carried")
-        assert "shows no probabilities" in page.inner_text("#carried")
-        assert "%" not in page.locator(".bars").first.inner_text()
-
-
-def test_there_is_one_number_of_terms(browser, tmp_path, monkeypatch):
-    monkeypatch.setattr("wordclass.explorer.page.MAX_PAGE_BYTES", 60_000)
-    monkeypatch.setattr("wordclass.explorer.page.MAX_COMPLETE_PAGE_BYTES", 0)
-    texts, labels = corpus(90, seed=0)
-    options = {"C": 1.0, "block_weight": 0.0, "vector_weight": 0.0, "characters": (2, 4)}
-    views = Exploration(wc.classifier("linear", **options).fit(texts, labels))
-    n_terms = sum(len(part.weights) for part in views.model.scorer_.linear_scorers)
-    with open_file(browser, tmp_path, views) as page:
-        page.wait_for_selector("#carried")
-        assert f"{n_terms:,} terms" in page.inner_text("#facts")
-        assert f"of the model's {n_terms:,} terms" in page.inner_text("#carried")
-
-
-def test_texts_in_tables_are_aligned_left_and_numbers_right(browser, tmp_path):
-    table = {
-        "caption": "c", "heads": ["name", "text", "number"],
-        "rows": [["a", "words", "1,234"], ["b", "3 words", "0.5%"]],
-    }  # fmt: skip
-    overview = {"title": "t", "paragraphs": [], "numbers": [], "tables": [table], "files": []}
-    with open_file(browser, tmp_path, Exploration(model("nearest")), overview=overview) as page:
-        alignments = page.eval_on_selector_all(
-            "tbody tr:first-child > *",
-            "cells => cells.map((cell) => getComputedStyle(cell).textAlign)",
-        )
-        assert alignments == ["left", "left", "right"]
 
 
 def test_the_page_names_no_other_host():
