@@ -123,7 +123,7 @@ class TermIndex:
             return cls([], np.zeros(0, np.int64), empty, empty)
         from wordclass.text.weightings import tfidf
 
-        counted = counting.count([*texts], model._analyzer(), None)
+        counted = counting.count([*texts], model._new_vectorizer().build_analyzer(), None)
         vocabulary, ids = Vocabulary.of(counted, 1, 1.0, None)
         X = counted.weigh(ids, vocabulary, count.weight)
         weighted = tfidf.weight(X.astype(np.int32), vocabulary)

@@ -347,7 +347,11 @@ class Exploration:
 
     def _to_term(self, word: str) -> str:
         """Return the term that the analyzer makes of a word, or the word if there are several."""
-        terms = self.model._analyzer()(word) if word not in self.row_of else [word]
+        terms = (
+            self.model._new_vectorizer().build_analyzer()(word)
+            if word not in self.row_of
+            else [word]
+        )
         return terms[0] if len({*terms}) == 1 else word
 
     @cached_property
