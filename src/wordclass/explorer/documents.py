@@ -15,6 +15,7 @@ from wordclass.corpus.labels import encode_labels
 from wordclass.decision.measures import Scores, score
 from wordclass.errors import InputError, list_some
 from wordclass.text import counting
+from wordclass.text.analyzer import Analyze
 from wordclass.text.vocabulary import Vocabulary
 from wordclass.text.weightings import count
 
@@ -123,7 +124,7 @@ class TermIndex:
             return cls([], np.zeros(0, np.int64), empty, empty)
         from wordclass.text.weightings import tfidf
 
-        counted = counting.count([*texts], model._new_vectorizer().build_analyzer(), None)
+        counted = counting.count([*texts], analyzer_of(model), None)
         vocabulary, ids = Vocabulary.of(counted, 1, 1.0, None)
         X = counted.weigh(ids, vocabulary, count.weight)
         weighted = tfidf.weight(X.astype(np.int32), vocabulary)
@@ -158,6 +159,12 @@ class TermIndex:
             return np.asarray(np.append(shares, 0.0)[columns])  # 0 for column -1
 
         return share_of(is_inside), share_of(~is_inside)
+
+
+def analyzer_of(model: Any) -> Analyze:  # noqa: ANN401 - any classifier
+    """Return the analyzer of the fitted scorer, or else that of the options."""
+    analyze: Analyze | None = model.scorer_.analyze
+    return model._new_vectorizer().build_analyzer() if analyze is None else analyze
 
 
 def _label_names(labels: Any) -> list[str]:  # noqa: ANN401 - one or several labels

@@ -19,7 +19,7 @@ from wordclass.decision.predictions import Predictions
 from wordclass.decision.scorers import LinearScorer, Scorer
 from wordclass.errors import InputError
 from wordclass.explorer import term_map
-from wordclass.explorer.documents import ScoredDocuments, TermIndex
+from wordclass.explorer.documents import ScoredDocuments, TermIndex, analyzer_of
 from wordclass.text.analyzer import NUMBER_MASK
 from wordclass.vectors.word_vectors import WordVectors
 
@@ -347,11 +347,7 @@ class Exploration:
 
     def _to_term(self, word: str) -> str:
         """Return the term that the analyzer makes of a word, or the word if there are several."""
-        terms = (
-            self.model._new_vectorizer().build_analyzer()(word)
-            if word not in self.row_of
-            else [word]
-        )
+        terms = analyzer_of(self.model)(word) if word not in self.row_of else [word]
         return terms[0] if len({*terms}) == 1 else word
 
     @cached_property
