@@ -85,10 +85,32 @@ def test_a_mistake_is_one_line(run, model, tmp_path):
         ),
         (
             (model, tmp_path / "network.pth"),
-            f"{tmp_path / 'network.pth'}: its ending names no format of networks; "
-            "expected .pt2 or .onnx",
+            f"{tmp_path / 'network.pth'}: its ending is not a format of networks; "
+            "expected a file .pt2 or .onnx",
         ),
         ((tmp_path / "missing", output), f"{tmp_path / 'missing'}: no such file or folder"),
     ]:
         assert run("export", *arguments) == (1, "", f"wordclass: {message}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["nearest"]
+
+
+def test_a_linear_model_is_exported_for_javascript(run, tmp_path):
+    wc.classifier("nearest", min_docs=2).fit(TEXTS, LABELS).save(tmp_path / "nearest")
+    output = tmp_path / "web"
+    status, out, err = run("export", tmp_path / "nearest", output, "--format", "web", "--json")
+    assert status == 0
+    assert err.endswith("wordclass.mjs reads model.bin\n")
+    n_bytes = (output / "model.bin").stat().st_size
+    assert json.loads(out) == {
+        "output": str(output), "format": "web", "classifier": "nearest", "n_classes": 3,
+        "bytes": n_bytes,
+    }  # fmt: skip
+    assert sorted(path.name for path in output.iterdir()) == ["model.bin", "wordclass.mjs"]
+    status, _, err = run("export", tmp_path / "nearest", tmp_path / "x", "--format", "xml")
+    assert (status, err) == (1, "wordclass: --format is 'xml'; expected 'web'\n")
+
+
+def test_a_network_is_not_exported_for_javascript(run, model, tmp_path):
+    status, _, err = run("export", model, tmp_path / "web", "--format", "web")
+    assert (status, err.count("\n")) == (1, 1)
+    assert "a 'cnn' model cannot be exported; expected a linear or nearest model" in err

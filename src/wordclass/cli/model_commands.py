@@ -516,15 +516,26 @@ def export(
     settings: Settings,
     model: Model,
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Where to write: a .onnx or .pt2 file.")
+        Path,
+        typer.Argument(metavar="OUT", help="A .onnx or .pt2 file; with --format web a folder."),
     ],
+    format_: Annotated[
+        str | None,
+        "--format",
+        "Write a linear or nearest model for programs without Python: web.",
+    ] = None,
 ) -> None:
-    """Write the network of a model as ONNX, or for torch, to use it without wordclass.
+    """Export a model to use it without wordclass.
 
-    OUT.json says how texts become its input, and its output labels.
+    A network is written as ONNX or for torch; OUT.json describes its input and its output labels.
+    With --format web, a linear or nearest model is written as model.bin with the JavaScript module
+    wordclass.mjs, which reads it in browsers, Node and Deno.
     """
     from wordclass.storage import models
 
+    if format_ is not None:
+        _export_web(settings, model, output, format_)
+        return
     name = models.read_manifest(model)["classifier"]
     if not hasattr(catalogue.entry("classifiers", name).make, "export"):
         expected = "expected one of cnn, lstm, attention or leam"
@@ -548,3 +559,24 @@ def export(
     sizes = f"{result['n_classes']:,} classes and {result['n_rows']:,} rows of vectors"
     made = f"{loaded.name} of {sizes}, {result['bytes']:,} bytes"
     settings.tell(result, f"{output}: {made}; {described} says how to use it")
+
+
+def _export_web(settings: Settings, model: Path, output: Path, format_name: str) -> None:
+    """Write a linear or nearest model as a folder for JavaScript."""
+    from wordclass.explorer.portable import export_web
+    from wordclass.storage import models
+
+    if format_name != "web":
+        raise InputError(f"--format is {format_name!r}", expected="'web'")
+    settings.check_output(output, is_folder=True)
+    loaded = models.load(model)
+    n_bytes = export_web(loaded, output)
+    result = {
+        "output": str(output),
+        "format": "web",
+        "classifier": loaded.name,
+        "n_classes": len(loaded.classes_),
+        "bytes": n_bytes,
+    }
+    size = f"{result['n_classes']:,} classes, {n_bytes:,} bytes"
+    settings.tell(result, f"{output}: {loaded.name} of {size}; wordclass.mjs reads model.bin")
