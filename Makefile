@@ -19,7 +19,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --upgrade pip
 	$(INSTALL) --group build
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(INSTALL) --no-build-isolation --editable '.[typer,matplotlib,opentsne]'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(INSTALL) --no-build-isolation --editable '.[plots]'
 	touch $@
 
 # every extra of the package that is installed now, and the tools of the tests

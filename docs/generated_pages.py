@@ -142,6 +142,8 @@ def walk_commands(group: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[st
 
 def command_lines(title: str, command: Any) -> Iterator[str]:  # noqa: ANN401
     """Yield the description of a command and tables of its arguments and options."""
+    from wordclass.cli.help import describe_argument
+
     context = command.make_context(title, [], resilient_parsing=True)
     yield inspect.cleandoc(command.help or "")
     yield ""
@@ -149,7 +151,9 @@ def command_lines(title: str, command: Any) -> Iterator[str]:  # noqa: ANN401
     yield f"```text\n{title} {usage}\n```"
     for heading, kind in [("Arguments", "argument"), ("Options", "option")]:
         records = [
-            parameter.get_help_record(context)
+            describe_argument(parameter)
+            if kind == "argument"
+            else parameter.get_help_record(context)
             for parameter in command.params
             if parameter.param_type_name == kind and not getattr(parameter, "hidden", False)
         ]

@@ -1,4 +1,4 @@
-"""What the targets of the Makefile install, and which versions."""
+"""Tests of what the targets of the Makefile and the extras install, and in which versions."""
 
 import re
 import shutil
@@ -13,12 +13,27 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wordclass import catalogue
+
 ROOT = Path(__file__).parents[1]
 
 
+PURPOSES = {"networks", "encoder", "serve", "excel", "plots", "cluster", "fasttext"}
+EARLIER_NAMES = {"typer", "zstandard", "openpyxl", "matplotlib", "opentsne", "torch", "onnx"}
+EARLIER_NAMES |= {"onnxruntime", "fsspec", "dask", "spark"}
+
+
+@pytest.fixture
+def project():
+    if not (ROOT / "constraints.txt").is_file():
+        pytest.skip("constraints.txt is missing, so this is not a checkout")
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
 def installed_extras(target: str) -> set[str]:
+    """Return the extras that a target of the Makefile installs."""
     if shutil.which("make") is None or not (ROOT / "Makefile").is_file():
-        pytest.skip("there is no make, or no Makefile: not a checkout")
+        pytest.skip("make or the Makefile is missing, so this is not a checkout")
     planned = subprocess.run(
         ["make", "--dry-run", "--always-make", target],
         cwd=ROOT, check=True, capture_output=True, text=True,
@@ -27,20 +42,43 @@ def installed_extras(target: str) -> set[str]:
     return {extra for group in groups for extra in group.split(",")}
 
 
-def test_the_demo_fetches_only_what_it_uses():
-    assert installed_extras("demo") == {"typer", "matplotlib", "opentsne"}
+def test_the_demo_installs_only_the_extra_that_it_uses():
+    assert installed_extras("demo") == {"plots"}
 
 
 @pytest.mark.parametrize("target", ["setup", "test"])
-def test_all_else_gets_every_extra(target):
+def test_the_other_targets_install_every_extra(target):
     assert "all" in installed_extras(target)
+
+
+def test_extras_are_named_after_purposes_and_earlier_names_still_work(project):
+    extras = project["project"]["optional-dependencies"]
+    assert extras.keys() == PURPOSES | EARLIER_NAMES | {"all"}
+    (all_purposes, smaller) = extras["all"]
+    assert {*Requirement(all_purposes).extras} == PURPOSES
+    assert {*Requirement(smaller).extras} <= EARLIER_NAMES
+
+
+def test_the_commands_need_no_extra(project):
+    core = {Requirement(line).name for line in project["project"]["dependencies"]}
+    assert {"typer", "rich"} <= core
+
+
+def test_errors_name_extras_that_exist(project):
+    extras = project["project"]["optional-dependencies"]
+    packages = ["torch", "matplotlib", "openTSNE", "openpyxl", "fasttext", "uvicorn", "pyspark"]
+    packages += ["starlette", "distributed", "dask", "zstandard", "onnxruntime", "fsspec", "onnx"]
+    for package in packages:
+        names = required_names([Requirement(f"wordclass[{catalogue.extra_of(package)}]")])
+        lines = " ".join(extras[catalogue.extra_of(package)]).lower()
+        assert package.lower() in lines or package.lower() in names
 
 
 @pytest.mark.xdist_group("alone")
 def test_groups_of_tests_stay_together(request):
     if not request.config.getoption("loadgroup", False):
-        pytest.skip("there are groups with --dist loadgroup only")
-    assert request.node.nodeid.endswith("@alone")  # by which one process gets all of a group
+        pytest.skip("groups need --dist loadgroup")
+    assert request.node.nodeid.endswith("@alone")  # so that one process runs all tests of a group
 
 
 def test_the_demo_imports_no_other_extra():
@@ -48,22 +86,15 @@ def test_the_demo_imports_no_other_extra():
         "import sys, wordclass.cli.demo, wordclass.explorer.pictures, wordclass.cli.app\n"
         "from wordclass import classifier\n"
         "classifier('linear'), classifier('svm'), classifier('nearest')\n"
-        "others = {'torch', 'fasttext', 'onnx', 'onnxscript', 'zstandard', 'tokenizers', 'dask'}\n"
-        "others |= {'sentence_transformers', 'onnxruntime', 'distributed', 'pyspark', 'fsspec'}\n"
-        "others &= {*sys.modules}\n"
-        "sys.exit(f'imported: {others}' if others else 0)\n"
+        "extras = {'torch', 'fasttext', 'onnx', 'onnxscript', 'zstandard', 'tokenizers', 'dask'}\n"
+        "extras |= {'sentence_transformers', 'onnxruntime', 'distributed', 'pyspark', 'fsspec'}\n"
+        "extras &= {*sys.modules}\n"
+        "sys.exit(f'imported: {extras}' if extras else 0)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # --- requirements and constraints ---------------------------------------------------------------
-
-
-@pytest.fixture
-def project():
-    if not (ROOT / "constraints.txt").is_file():
-        pytest.skip("there are no constraints: not a checkout")
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def pinned_versions() -> dict[str, str]:
@@ -73,7 +104,7 @@ def pinned_versions() -> dict[str, str]:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions beside which wordclass was installed, by normalized names."""
+    """Return the versions of the other installed packages, by normalized name."""
     versions = {
         canonicalize_name(distribution.metadata["Name"]): distribution.version
         for distribution in metadata.distributions()
@@ -82,11 +113,11 @@ def installed_versions() -> dict[str, str]:
 
 
 def direct_requirements(project) -> list[Requirement]:
-    """Return everything that pyproject.toml and the Makefile ask for by name."""
+    """Return everything that pyproject.toml and the Makefile require by name."""
     extras = project["project"]["optional-dependencies"].values()
     groups = project["dependency-groups"].values()
     lines = [
-        "pip",  # which `make setup` upgrades
+        "pip",  # `make setup` upgrades it
         *project["project"]["dependencies"],
         *project["build-system"]["requires"],
         *(line for extra in extras for line in extra),
@@ -97,35 +128,37 @@ def direct_requirements(project) -> list[Requirement]:
 
 
 def required_names(requirements: list[Requirement]) -> set[str]:
-    """Return the names of requirements, of what these require, and so on."""
-    seen = set()
-    waiting = [*requirements]
-    while waiting:
-        requirement = waiting.pop()
+    """Return the names of requirements and of everything that they require."""
+    visited = set()
+    pending = [*requirements]
+    while pending:
+        requirement = pending.pop()
         key = (canonicalize_name(requirement.name), frozenset(requirement.extras))
-        if key in seen:
+        if key in visited:
             continue
-        seen.add(key)
+        visited.add(key)
         try:
             lines = metadata.requires(requirement.name) or []
-        except metadata.PackageNotFoundError:  # of another system
+        except metadata.PackageNotFoundError:  # needed on another system only
             continue
         extras = ["", *requirement.extras]
         for dependency in map(Requirement, lines):
             marker = dependency.marker
             if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras):
-                waiting.append(dependency)
-    return {name for name, _ in seen}
+                pending.append(dependency)
+    return {name for name, _ in visited}
 
 
-def test_every_installed_package_that_the_project_needs_is_pinned(project):
+def test_every_required_package_is_pinned(project):
     needed = required_names(direct_requirements(project)) & installed_versions().keys()
     assert needed - pinned_versions().keys() == set()
 
 
 def test_every_pin_is_needed_by_the_project(project):
     direct = direct_requirements(project)
-    missing = {canonicalize_name(each.name) for each in direct} - installed_versions().keys()
+    missing = {
+        canonicalize_name(requirement.name) for requirement in direct
+    } - installed_versions().keys()
     if missing:
         pytest.skip(f"not everything is installed: {', '.join(sorted(missing))}")
     assert pinned_versions().keys() - required_names(direct) == set()

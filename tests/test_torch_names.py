@@ -51,7 +51,7 @@ def test_wordclass_torch_has_the_building_blocks_of_networks():
 
 def test_without_torch_the_error_names_the_pip_command_and_everything_else_works():
     lines = [
-        f"torch is needed for {what}; install it with: pip install 'wordclass[torch]'\n"
+        f"torch is needed for {what}; install it with: pip install 'wordclass[networks]'\n"
         for what in ("wordclass.torch", "the classifier 'cnn'")
     ]
     assert run(WITHOUT_TORCH).stdout == "".join(lines)

@@ -116,7 +116,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
     if name in _PACKAGES:
         from wordclass.catalogue import import_extra
 
-        import_extra(_PACKAGES[name], f"for wordclass.{name}", name)
+        import_extra(_PACKAGES[name], f"for wordclass.{name}")
         return importlib.import_module(f"wordclass.{name}")
     if name in _ALIASES:
         return __getattr__(_ALIASES[name])

@@ -14,6 +14,16 @@ from types import ModuleType
 from wordclass.errors import InputError, MissingExtraError
 
 # packages of the catalogues that are not in the root
+_EXTRAS = {  # the other packages have an extra of their own name
+    "distributed": "dask",
+    "matplotlib": "plots",
+    "openTSNE": "plots",
+    "openpyxl": "excel",
+    "pyspark": "spark",
+    "starlette": "serve",
+    "torch": "networks",
+    "uvicorn": "serve",
+}
 _PACKAGES = {
     "corpus_formats": "corpus.formats",
     "correlations": "embedding.correlations",
@@ -110,6 +120,17 @@ def unknown_name_error(kind: str, name: object, known_names: Iterable[str]) -> I
     )
 
 
+def extra_of(package: str) -> str:
+    """Return the extra of wordclass that installs a package.
+
+    Examples
+    --------
+    >>> extra_of("torch"), extra_of("fasttext")
+    ('networks', 'fasttext')
+    """
+    return _EXTRAS.get(package, package)
+
+
 def import_extra(package: str, purpose: str, extra: str | None = None) -> ModuleType:
     """Import a module that needs an optional package.
 
@@ -120,8 +141,7 @@ def import_extra(package: str, purpose: str, extra: str | None = None) -> Module
     purpose : str
         The purpose of the package, as in "to read a.jsonl.zst".
     extra : str, optional
-        The extra of wordclass that installs the package. By default, it has the name of the
-        top-level package.
+        The extra of wordclass that installs the package. By default, see `extra_of`.
 
     Returns
     -------
@@ -142,5 +162,5 @@ def import_extra(package: str, purpose: str, extra: str | None = None) -> Module
             raise
         raise MissingExtraError(
             f"{top_package} is needed {purpose}",
-            hint=f"install it with: pip install 'wordclass[{extra or top_package}]'",
+            hint=f"install it with: pip install 'wordclass[{extra or extra_of(top_package)}]'",
         ) from error

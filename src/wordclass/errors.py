@@ -9,8 +9,8 @@ _MAX_NAME_CHARACTERS = 60
 
 
 def _build_message(problem: object, expected: str | None, hint: str | None) -> str:
-    parts = [str(problem), f"expected {expected}" if expected else None, hint]
-    return "; ".join(part for part in parts if part)
+    clauses = [str(problem), f"expected {expected}" if expected else None, hint]
+    return "; ".join(clause for clause in clauses if clause)
 
 
 class WordClassError(Exception):
@@ -24,6 +24,15 @@ class WordClassError(Exception):
         The values that are accepted. The message continues with "; expected ...".
     hint : str, optional
         The remedy. The message ends with it, after a semicolon.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> try:
+    ...     wc.classifier("linaer")
+    ... except wc.WordClassError as error:
+    ...     print(str(error).split(";")[0])
+    unknown classifier 'linaer' (did you mean 'linear'?)
     """
 
     def __init__(
@@ -79,6 +88,13 @@ class FormatError(InputError):
         The place, as given. A name of a line is part of the reason instead.
     reason : str
         Problem, expectation and hint in one string.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> error = wc.FormatError("a.csv", 7, "no text", hint="name its column by text_field=")
+    >>> print(error)
+    a.csv, line 7: no text; name its column by text_field=
     """
 
     def __init__(
@@ -109,27 +125,112 @@ class NoRecordsError(FormatError):
 
 
 class EngineError(WordClassError):
-    """An engine cannot be reached or failed. The message says what to check."""
+    """An engine cannot be reached or has failed.
+
+    Parameters
+    ----------
+    problem : str, default=""
+        The invalid value, with the name of the option, file or line.
+    expected : str, optional
+        The values that are accepted. The message continues with "; expected ...".
+    hint : str, optional
+        The remedy. The message ends with it, after a semicolon.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> raise wc.EngineError("the scheduler does not answer", hint="check the address")
+    Traceback (most recent call last):
+        ...
+    wordclass.errors.EngineError: the scheduler does not answer; check the address
+    """
 
 
 class MissingDataError(InputError, FileNotFoundError):
-    """A file or corpus is missing. The message says how to get it and where to put it."""
+    """A file or corpus is missing.
 
-    def __new__(cls, *args: object, **_message_parts: object) -> Self:
+    Parameters
+    ----------
+    problem : str, default=""
+        The invalid value, with the name of the option, file or line.
+    expected : str, optional
+        The values that are accepted. The message continues with "; expected ...".
+    hint : str, optional
+        The remedy. The message ends with it, after a semicolon.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> try:
+    ...     wc.read_corpus("missing.csv")
+    ... except wc.MissingDataError as error:
+    ...     print(str(error).split(";")[0])
+    missing.csv: no such file or folder
+    """
+
+    def __new__(
+        cls,
+        problem: object = "",
+        *,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> Self:
         """Create it as an OSError. tblib, which Dask uses to pickle errors, relies on this."""
-        return OSError.__new__(cls, *args)
+        return OSError.__new__(cls, problem)
 
 
 class StorageError(InputError, OSError):
-    """A path cannot be read or written (a full disk, no permission, a folder for a file)."""
+    """A path cannot be read or written: no permission, a full disk, a folder in place of a file.
 
-    def __new__(cls, *args: object, **_message_parts: object) -> Self:
+    Parameters
+    ----------
+    problem : str, default=""
+        The invalid value, with the name of the option, file or line.
+    expected : str, optional
+        The values that are accepted. The message continues with "; expected ...".
+    hint : str, optional
+        The remedy. The message ends with it, after a semicolon.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> raise wc.StorageError("out.csv: cannot be written: it is read-only")
+    Traceback (most recent call last):
+        ...
+    wordclass.errors.StorageError: out.csv: cannot be written: it is read-only
+    """
+
+    def __new__(
+        cls,
+        problem: object = "",
+        *,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> Self:
         """Create it as an OSError. See `MissingDataError`."""
-        return OSError.__new__(cls, *args)
+        return OSError.__new__(cls, problem)
 
 
 class MissingExtraError(WordClassError, ImportError):
-    """An optional package is missing. The message contains the pip command that installs it."""
+    """An optional package is missing. The message contains the pip command that installs it.
+
+    Parameters
+    ----------
+    problem : str, default=""
+        The invalid value, with the name of the option, file or line.
+    expected : str, optional
+        The values that are accepted. The message continues with "; expected ...".
+    hint : str, optional
+        The remedy. The message ends with it, after a semicolon.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> raise wc.MissingExtraError("torch is needed", hint="pip install 'wordclass[networks]'")
+    Traceback (most recent call last):
+        ...
+    wordclass.errors.MissingExtraError: torch is needed; pip install 'wordclass[networks]'
+    """
 
 
 def list_some(names: Collection[object]) -> str:

@@ -1,12 +1,12 @@
 import pytest
 import typer
 
-from wordclass.cli.arguments import named_choices, named_values, ngrams
+from wordclass.cli.arguments import parse_grid, parse_ngrams, parse_options
 from wordclass.errors import InputError
 
 
 @pytest.mark.parametrize(
-    ("given", "value"),
+    ("text", "value"),
     [
         ("3", 3),
         ("0.5", 0.5),
@@ -23,29 +23,29 @@ from wordclass.errors import InputError
         ("", ""),
     ],
 )
-def test_a_value_is_json_or_a_str(given, value):
-    assert named_values([f"x={given}"]) == {"x": value}
+def test_a_value_is_json_or_a_str(text, value):
+    assert parse_options([f"x={text}"]) == {"x": value}
 
 
 @pytest.mark.parametrize(
-    ("given", "sizes"), [("2", (2, 2)), ("1,2", (1, 2)), ("1-3", (1, 3)), ("[1, 2]", (1, 2))]
+    ("text", "sizes"), [("2", (2, 2)), ("1,2", (1, 2)), ("1-3", (1, 3)), ("[1, 2]", (1, 2))]
 )
-def test_sizes_of_n_grams_are_a_pair(given, sizes):
-    assert named_values([f"ngrams={given}"]) == {"ngrams": sizes}
-    assert ngrams(given) == sizes
+def test_sizes_of_n_grams_are_a_pair(text, sizes):
+    assert parse_options([f"ngrams={text}"]) == {"ngrams": sizes}
+    assert parse_ngrams(text) == sizes
 
 
-@pytest.mark.parametrize("given", ["x", "=3", "a b=3", ""])
-def test_what_is_no_pair_is_wrong_usage(given):
+@pytest.mark.parametrize("text", ["x", "=3", "a b=3", ""])
+def test_an_option_without_name_or_value_is_wrong_usage(text):
     with pytest.raises(typer.BadParameter, match="expected name=value"):
-        named_values([given])
+        parse_options([text])
 
 
-def test_sizes_that_are_no_numbers_are_refused():
+def test_sizes_that_are_not_numbers_are_refused():
     with pytest.raises(InputError, match="--ngrams is"):
-        ngrams("one")
+        parse_ngrams("one")
 
 
-def test_ngrams_may_be_left_to_the_classifier():
-    assert named_values(["ngrams=auto"]) == {"ngrams": "auto"}
-    assert named_choices(["ngrams=auto,1-2"]) == {"ngrams": ["auto", (1, 2)]}
+def test_the_sizes_of_ngrams_may_be_auto():
+    assert parse_options(["ngrams=auto"]) == {"ngrams": "auto"}
+    assert parse_grid(["ngrams=auto,1-2"]) == {"ngrams": ["auto", (1, 2)]}

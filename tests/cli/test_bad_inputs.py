@@ -1,4 +1,4 @@
-"""Bad inputs to the commands, by a generator: each ends in a line that says what is wrong.
+"""Generated invalid inputs to the commands: each ends in one line that says what is wrong.
 
 Case number k is always the same one. A tenth of them runs by default, all with `-m slow`.
 """
@@ -23,7 +23,7 @@ from wordclass.classifiers.factory import classifier
 from wordclass.storage import models
 
 N_CASES = 500
-N_SECONDS = 60  # that no case may take
+MAX_SECONDS = 60
 
 STRANGE = [
     "", " ", "-1", "0", "1.5", "nan", "inf", "-inf", "1e999", "9" * 400, "abc", "None", "true",
@@ -40,12 +40,12 @@ VECTORS = ["docs.wce", "vectors.vec", "vectors.txt", "vectors.npz", "vectors.bin
 CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-# --- what there is to be spoiled --------------------------------------------------------------
+# --- sound files to be damaged ----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    """A corpus in all formats, models of several kinds, vectors in all formats."""
+    """Write a corpus in all formats, models of several kinds, and vectors in all formats."""
     folder = tmp_path_factory.mktemp("good")
     texts, labels = corpus(24)
     for ending in ENDINGS:
@@ -63,7 +63,7 @@ def good(tmp_path_factory):
 
 
 class Maker:
-    """Makes the case of a number: a spoiled copy of something good, or a wrong argument."""
+    """Generator of cases by number: a damaged copy of a sound file, or a wrong argument."""
 
     def __init__(self, number, good, place):
         self.random, self.good, self.place = random.Random(number), good, place
@@ -75,18 +75,18 @@ class Maker:
             self.spoiled_manifest, self.wrong_option, self.wrong_set, self.wrong_place,
             self.hostile_classes, self.no_command,
         ]  # fmt: skip
-        return [str(each) for each in self.random.choice(kinds)()]
+        return [str(word) for word in self.random.choice(kinds)()]
 
     def any_of(self, choices):
         return self.random.choice(list(choices))
 
     def path(self, ending):
-        """A new path, often with a name that nobody would choose."""
+        """Return a new path, often with a strange name."""
         stem = self.any_of(NAMES) if self.random.random() < 0.4 else "docs"
         return self.place / f"{stem}{ending}"
 
     def spoiled(self, content):
-        """Bytes that are cut, changed, doubled, or something else altogether."""
+        """Return bytes that are truncated, changed, doubled or replaced."""
         k = self.random.randrange(len(content) + 1)
         n = self.random.randrange(1, 9)
         return self.any_of([
@@ -121,7 +121,7 @@ class Maker:
         return self.on_corpus(path)
 
     def spoiled_rows(self):
-        """Rows of JSON with fields of wrong types, missing ones, or ones with strange names."""
+        """Write JSON rows whose fields have wrong types, are missing, or have strange names."""
         values = [None, 1, -1.5, True, [], [[]], {}, "", ["x", 1], {"a": [1]}, 2**70, *STRANGE[24:]]
         rows = [
             {
@@ -136,10 +136,10 @@ class Maker:
         return self.on_corpus(path)
 
     def hostile_classes(self):
-        """A corpus that can be read, whose classes and words are hostile."""
+        """Write a valid corpus whose classes and words are hostile."""
         path = self.path(".jsonl")
-        strange = [each for each in STRANGE if each.strip()]
-        rows = [{"text": f"moon {each} rose", "label": each} for each in strange[10:] * 2]
+        strange = [text for text in STRANGE if text.strip()]
+        rows = [{"text": f"moon {name} rose", "label": name} for name in strange[10:] * 2]
         path.write_text("\n".join(map(json.dumps, rows)))
         output = self.place / "out"
         commands = [
@@ -195,7 +195,7 @@ class Maker:
         return self.on_model(model)
 
     def spoiled_manifest(self):
-        """A manifest with something else in it, sealed as if all were well."""
+        """Change a value in a manifest, and seal it with a correct checksum."""
         model = self.copied_model()
         manifest = json.loads((model / "manifest.json").read_text())
         place = self.any_of(
@@ -220,40 +220,40 @@ class Maker:
         }  # fmt: skip
 
     def wrong_option(self):
-        name, given = self.any_of(self.right_commands().items())
+        name, words = self.any_of(self.right_commands().items())
         options = sorted(options_of(name) - {"--download", "--help"})
         option, value = self.any_of([*options, "--nonsense", *STRANGE]), self.any_of(STRANGE)
         return [
             name,
-            *given,
+            *words,
             *self.any_of([[option, value], [option], [value], [f"{option}={value}"]]),
         ]
 
     def wrong_set(self):
-        """Options of a classifier by --set and --grid, of types and sizes they cannot have."""
+        """Set options of a classifier to values of wrong types and sizes."""
         kind = self.any_of(["nearest", "linear", "svm"])
         names = [*classifier(kind).get_params(deep=False), "nonsense", *STRANGE[:3]]
-        given = f"{self.any_of(names)}={self.any_of(STRANGE)}"
+        assignment = f"{self.any_of(names)}={self.any_of(STRANGE)}"
         data, output = self.good / "docs.jsonl", self.place / "out"
         command, option = self.any_of(
             [("train", ["--set"]), ("tune", ["--budget", "0s", "--grid"])]
         )
-        return [command, data, "-o", output, "--classifier", kind, *option, given]
+        return [command, data, "-o", output, "--classifier", kind, *option, assignment]
 
     def wrong_place(self):
-        """Inputs and outputs that are devices, folders, files in their place, or nowhere."""
+        """Replace a path by a device, a folder, a file in place of a folder, or a missing path."""
         places = [
             "/dev/full", "/dev/null", self.good, self.good / "docs.csv", self.place / "no/where",
             self.good / "docs.csv" / "x", "/proc/self/mem", "", "~", "/", ".", self.path(".jsonl"),
             self.place / ("n" * 300), "nul\0byte",
         ]  # fmt: skip
-        name, given = self.any_of(self.right_commands().items())
-        k = self.random.randrange(len(given) + 1)
+        name, words = self.any_of(self.right_commands().items())
+        k = self.random.randrange(len(words) + 1)
         return [
             name,
-            *given[:k],
+            *words[:k],
             self.any_of(places),
-            *given[k + 1 :],
+            *words[k + 1 :],
             *self.any_of([[], ["--json"]]),
         ]
 
@@ -264,7 +264,7 @@ class Maker:
 
 
 def options_of(name):
-    """The options that a command has, as its help tells them."""
+    """Return the options of a command, read from its help."""
     if name not in OPTIONS:
         shown = subprocess.run(
             [sys.executable, "-m", "wordclass", name, "--help"], capture_output=True, text=True
@@ -276,34 +276,34 @@ def options_of(name):
 OPTIONS = {}
 
 
-# --- what must hold for all of them -----------------------------------------------------------
+# --- checks -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def within_time():
-    """Ends a case that would run for ever."""
+    """Stop a case that would run forever."""
 
     def stop(_number, _frame):
-        raise AssertionError(f"took longer than {N_SECONDS} s")
+        raise AssertionError(f"took longer than {MAX_SECONDS} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(N_SECONDS)
+    signal.alarm(MAX_SECONDS)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 
 
-def check_said(status, out, err):
+def check_output(status, out, err):
     assert status in (0, 1, 2), (status, err)
-    for said in (out, err):
-        assert not CONTROL.search(said), repr(said)
-        said.encode()  # no lone surrogates
-        for line in said.split("\n"):
+    for output in (out, err):
+        assert not CONTROL.search(output), repr(output)
+        output.encode()  # fails for lone surrogates
+        for line in output.split("\n"):
             assert len(line) <= 2000 or line.startswith("{"), line
     if status == 1:
-        lines = err.splitlines()
-        has_command = lines[-1].startswith("wordclass ") and len(lines) > 1
-        assert lines[-2 if has_command else -1].startswith("wordclass: "), err
+        *_, before_last, last, _ = f"\n{err}".split("\n")
+        is_command = last.startswith("wordclass ")  # a suggestion to paste
+        assert (before_last if is_command else last).startswith("wordclass: "), err
         assert err.count("\nwordclass: ") + err.startswith("wordclass: ") == 1, err
     elif status == 2:
         assert "Error: " in err or err.startswith("Usage: "), err
@@ -311,7 +311,7 @@ def check_said(status, out, err):
 
 
 def check_written(status, place, before):
-    """Nothing is left of work that failed but journals of trials, and nothing unfinished at all."""
+    """Check that failed work leaves only journals of trials, and that no file is unfinished."""
     new = {path for path in place.rglob("*") if path not in before}
     assert not [path for path in new if ".tmp" in path.name], new
     if status:
@@ -328,7 +328,7 @@ def check_written(status, place, before):
     ],
 )
 @pytest.mark.usefixtures("within_time")
-def test_a_bad_input_is_told_in_lines_that_can_be_printed(run, good, tmp_path, monkeypatch, number):
+def test_an_invalid_input_is_reported_in_printable_lines(run, good, tmp_path, monkeypatch, number):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "stdin", None)
@@ -341,7 +341,7 @@ def test_a_bad_input_is_told_in_lines_that_can_be_printed(run, good, tmp_path, m
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         status, out, err = run(*arguments)
-    check_said(status, out, err)
+    check_output(status, out, err)
     check_written(status, tmp_path, before)
 
 
@@ -352,9 +352,9 @@ SHELL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "status"), SHELL)
-def test_streams_that_are_closed_or_full_are_no_traceback(good, tmp_path, given, status):
-    command = f"{sys.executable} -m wordclass {given.format(good=good)}"
+@pytest.mark.parametrize(("words", "status"), SHELL)
+def test_closed_or_full_streams_cause_no_traceback(good, tmp_path, words, status):
+    command = f"{sys.executable} -m wordclass {words.format(good=good)}"
     ended = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == status
     assert "Traceback" not in ended.stderr

@@ -1,4 +1,4 @@
-"""What every command has; the commands themselves are tested in the other files."""
+"""Tests of what all commands share: progress bar, errors, output."""
 
 import io
 import json
@@ -10,19 +10,20 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 
 import wordclass as wc
 from wordclass import progress
-from wordclass.cli import command
+from wordclass.cli import command as commands
+from wordclass.cli import progress_bar
 
 
-def test_a_bar_appears_only_for_what_takes_longer_than_a_second(monkeypatch):
-    monkeypatch.setattr(command, "_PATIENCE", 0.05)
+def test_a_bar_appears_only_for_steps_longer_than_a_second(monkeypatch):
+    monkeypatch.setattr(progress_bar, "_SECONDS_BEFORE_BAR", 0.05)
     shown = []
-    bar = command.ProgressBar(is_shown=True)
-    bar._console = Console(force_terminal=True, file=io.StringIO())
+    bar = progress_bar.ProgressBar(is_shown=True)
     bar._is_shown = True
-    monkeypatch.setattr(command.Progress, "start", lambda self: shown.append(self))
+    monkeypatch.setattr(Progress, "start", lambda self: shown.append(self))
     with bar.listening():
         progress.report("quick", 0, 2)
         progress.report("quick", 2, 2)
@@ -32,13 +33,14 @@ def test_a_bar_appears_only_for_what_takes_longer_than_a_second(monkeypatch):
         time.sleep(0.3)
         assert len(shown) == 1
         progress.report("slow", 1, 2)
-    progress.report("nobody listens", 0, 1)
+    progress.report("after the bar", 0, 1)
 
 
-def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(monkeypatch):
-    monkeypatch.setattr(command, "_PATIENCE", 0.2)
-    bar = command.ProgressBar(is_shown=True)
-    bar._console = Console(force_terminal=True, file=io.StringIO())
+def test_a_step_with_new_details_keeps_its_bar_and_a_message_ends_it(monkeypatch):
+    monkeypatch.setattr(progress_bar, "_SECONDS_BEFORE_BAR", 0.2)
+    bar = progress_bar.ProgressBar(is_shown=True)
+    terminal = Console(force_terminal=True, file=io.StringIO())
+    monkeypatch.setattr("rich.console.Console", lambda stderr: terminal)
     bar._is_shown = True
     with bar.listening():
         progress.report("training: epoch 1", 0, 4)
@@ -47,10 +49,10 @@ def test_a_step_whose_details_change_keeps_its_bar_and_what_is_printed_ends_it(m
         assert bar._bar is first
         assert (first.tasks[0].completed, first.tasks[0].total) == (2, 8)
         deadline = time.monotonic() + 10
-        while "epoch 2, loss [/] 0.1" not in bar._console.file.getvalue():
+        while "epoch 2, loss [/] 0.1" not in terminal.file.getvalue():
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        command.Settings().say("something else")
+        commands.Settings().say("something else")
         assert bar._bar is None
         assert not first.live.is_started
 
@@ -82,17 +84,17 @@ def test_out_of_memory_is_one_line(tmp_path):
     assert not (tmp_path / "out.wce").exists()
 
 
-def test_what_the_encoding_of_standard_output_lacks_is_escaped(tmp_path):
+def test_characters_that_standard_output_cannot_encode_are_escaped(tmp_path):
     wc.WordClassEmbeddings(min_docs=1).fit(["aa bb", "cc"], ["mé€", "y"]).save(tmp_path / "a.wce")
-    asked = [sys.executable, "-m", "wordclass", "info", str(tmp_path / "a.wce")]
+    command = [sys.executable, "-m", "wordclass", "info", str(tmp_path / "a.wce")]
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    shown = subprocess.run(asked, capture_output=True, check=True, env=ascii_only)
+    shown = subprocess.run(command, capture_output=True, check=True, env=ascii_only)
     assert rb"m\xe9\u20ac" in shown.stdout
-    shown = subprocess.run([*asked, "--json"], capture_output=True, check=True, env=ascii_only)
+    shown = subprocess.run([*command, "--json"], capture_output=True, check=True, env=ascii_only)
     assert json.loads(shown.stdout)["classes"] == ["mé€", "y"]
 
 
-def test_a_mistake_has_one_line_whatever_names_are_in_it(run, tmp_path):
+def test_an_error_is_one_line_whatever_names_it_contains(run, tmp_path):
     name = "a\x1b[31m\nwordclass: fake" + "x" * 3000
     for arguments in (["info", name], ["info", tmp_path / name[:100]], ["words", name, name]):
         status, out, err = run(*arguments)
@@ -106,7 +108,7 @@ def test_a_mistake_has_one_line_whatever_names_are_in_it(run, tmp_path):
     assert max(map(len, err.split("\n"))) <= 2000
 
 
-# what they work on is not there either, but the place comes first
+# their inputs are missing, too, but the output is checked first
 WRITERS = {
     "demo": ("-o",),
     "train": ("nothing.jsonl", "-o"),
@@ -120,7 +122,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_place_that_cannot_be_written_is_told_before_any_work(run, tmp_path, name):
+def test_an_output_that_cannot_be_written_is_an_error_before_any_work(run, tmp_path, name):
     (tmp_path / "file").write_text("in the way")
     ending = {"demo": "", "train": "", "tune": "", "fit": ".wce", "evaluate": ".png"}
     output = f"out{ending.get(name, '.jsonl' if name == 'predict' else '.vec')}"
@@ -136,7 +138,7 @@ def test_a_place_that_cannot_be_written_is_told_before_any_work(run, tmp_path, n
 
 
 @pytest.mark.parametrize("name", ["fit", "predict", "evaluate", "unseen", "convert"])
-def test_a_folder_in_the_place_of_a_file_is_told_before_any_work(run, tmp_path, name):
+def test_an_output_file_that_is_a_folder_is_an_error_before_any_work(run, tmp_path, name):
     output = tmp_path / "out.jsonl"
     output.mkdir()
     status, _, err = run(name, *WRITERS[name], output, "--force")

@@ -10,15 +10,16 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_every_data_set_is_told(home):
-    facts = dataset_overview.look_up_all(home)
-    assert [each["name"] for each in facts] == catalogue.names("datasets")
-    assert [each["name"] for each in facts if each["is_here"]] == ["docstrings"]
-    for each in facts:
-        assert {"title", "license", "n_train", "is_here", "how_to_get"} <= set(each)
+def test_every_dataset_is_described(home):
+    datasets = dataset_overview.look_up_all(home)
+    assert [dataset["name"] for dataset in datasets] == catalogue.names("datasets")
+    installed = [dataset["name"] for dataset in datasets if dataset["is_here"]]
+    assert installed == ["docstrings"]
+    for dataset in datasets:
+        assert {"title", "license", "n_train", "is_here", "how_to_get"} <= set(dataset)
 
 
-def test_what_is_here_is_told_with_its_place(home):
+def test_an_installed_dataset_has_a_path(home):
     archive = home / "newsgroups20" / "20news-bydate.tar.gz"
     archive.parent.mkdir()
     archive.touch()
@@ -29,21 +30,21 @@ def test_what_is_here_is_told_with_its_place(home):
     assert "strip=('headers', 'footers', 'quotes')" in dataset_overview.to_text(facts, home)
 
 
-def test_many_files_are_one_place_and_more(home):
+def test_many_files_are_shown_as_one_path_and_a_count(home):
     for k in range(3):
         (home / f"EnglishWipoGamma{k}.zip").touch()
     facts = dataset_overview.look_up("wipo_gamma", home)
     assert "EnglishWipoGamma0.zip and 2 more" in dataset_overview.to_table([facts])
 
 
-def test_the_table_has_numbers_licenses_and_ways_to_get_it(home):
+def test_the_table_has_sizes_licenses_and_sources(home):
     table = dataset_overview.to_table(dataset_overview.look_up_all(home))
-    for part in ("9,603", "781,265", "2,706", "license: ", "trec.nist.gov", "built when asked for"):
+    for part in ("9,603", "781,265", "2,706", "license: ", "trec.nist.gov", "built in"):
         assert part in table
     assert max(map(len, table.splitlines())) <= 100
 
 
-def test_what_was_run_on_samples_only_says_so(home):
+def test_a_dataset_that_was_tested_on_samples_says_so(home):
     assert "on samples only" in dataset_overview.to_text(
         dataset_overview.look_up("rcv1", home), home
     )

@@ -19,7 +19,7 @@ def names_in(folder):
 
 
 def data_of(page):
-    """Return what a page carries."""
+    """Return the data inside a page."""
     written = page.read_text(encoding="utf-8")
     return json.loads(written.split('id="data">')[1].split("</script>")[0])
 
@@ -30,14 +30,14 @@ def without_times(path):
     return facts
 
 
-def test_the_folder_holds_the_whole_report(report_on, tmp_path, dataset):
+def test_the_folder_contains_the_whole_report(report_on, tmp_path, dataset):
     pytest.importorskip("matplotlib")
     facts = report_on(tmp_path / "report")
     assert names_in(tmp_path / "report") == ["demo.wce", "index.html", "result.json", "terms.png"]
     assert names_in(tmp_path) == ["report"]
     assert facts["report"] == str(tmp_path / "report" / "index.html")
-    kept = json.loads((tmp_path / "report" / "result.json").read_text(encoding="utf-8"))
-    assert kept == json.loads(json.dumps({k: v for k, v in facts.items() if k != "report"}))
+    stored = json.loads((tmp_path / "report" / "result.json").read_text(encoding="utf-8"))
+    assert stored == json.loads(json.dumps({k: v for k, v in facts.items() if k != "report"}))
     assert facts["sizes"]["train_docs"] == 90
     assert facts["classifiers"][0]["accuracy"] > 0.9
     loaded = WordClassEmbeddings.load(tmp_path / "report" / "demo.wce")
@@ -48,11 +48,11 @@ def test_the_folder_holds_the_whole_report(report_on, tmp_path, dataset):
 def test_three_classifiers_are_compared_and_the_default_one_explains_itself(report_on, tmp_path):
     facts = report_on(tmp_path / "report")
     names = ["linear", "svm on tf-idf", "nearest, shrinkage 20"]
-    assert [each["name"] for each in facts["classifiers"]] == names
+    assert [result["name"] for result in facts["classifiers"]] == names
     assert {f"classifying ({name})" for name in names} <= set(facts["seconds"])
     assert {"ngrams", "shrinkage", "block_weight", "C"} <= set(facts["settings"])
     text = to_text(facts)
-    assert "What linear chose" in text
+    assert "The settings that linear chose" in text
     assert "ngrams (1, " in text
     shown = data_of(tmp_path / "report" / "index.html")
     assert [row[0] for row in shown["overview"]["tables"][0]["rows"]] == names
@@ -84,7 +84,7 @@ def test_without_matplotlib_only_the_picture_is_missing(report_on, tmp_path, mon
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     facts = report_on(tmp_path / "report")
     assert names_in(tmp_path / "report") == ["demo.wce", "index.html", "result.json"]
-    note = "terms.png was left out: matplotlib is needed to draw the map of the demo"
+    note = "terms.png is missing: matplotlib is needed to draw the map of the demo"
     assert note in to_text(facts)
     overview = data_of(tmp_path / "report" / "index.html")["overview"]
     assert overview["paragraphs"][-1].startswith(note)
@@ -94,11 +94,11 @@ def test_without_matplotlib_only_the_picture_is_missing(report_on, tmp_path, mon
 def test_without_opentsne_there_is_no_demo_and_no_work(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openTSNE", None)
     monkeypatch.setattr(demo, "load_dataset", lambda _: pytest.fail("work was done"))
-    with pytest.raises(MissingExtraError, match=r"pip install 'wordclass\[opentsne\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'wordclass\[plots\]'"):
         demo.run(tmp_path / "report")
 
 
-def test_nothing_is_left_behind_where_writing_fails(report_on, tmp_path, monkeypatch):
+def test_nothing_is_left_behind_if_writing_fails(report_on, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("out of ink")
 
@@ -108,7 +108,7 @@ def test_nothing_is_left_behind_where_writing_fails(report_on, tmp_path, monkeyp
     assert names_in(tmp_path) == []
 
 
-def test_given_vectors_take_the_place_of_learned_ones(report_on, tmp_path):
+def test_pretrained_vectors_replace_learned_ones(report_on, tmp_path):
     path = tmp_path / "own.npz"
     known = ["orbit", "moon", "rose", "soil", "chord", "piano"]
     WordVectors.of(known, [[k, 1.0, k % 2] for k in range(6)]).save(path)
@@ -117,9 +117,9 @@ def test_given_vectors_take_the_place_of_learned_ones(report_on, tmp_path):
     assert sorted(data_of(tmp_path / "report" / "index.html")["map"]["terms"]) == sorted(known)
 
 
-def test_the_text_shows_all_that_was_asked_for(report_on, tmp_path):
+def test_the_text_shows_sizes_terms_and_scores(report_on, tmp_path):
     text = to_text(report_on(tmp_path / "report"))
-    for part in ("90 to learn from, 30 to test", "space", "orbit", "macro F1", "shrinkage 20"):
+    for part in ("90 for training, 30 for testing", "space", "orbit", "macro F1", "shrinkage 20"):
         assert part in text
     assert text.splitlines()[-1] == f"The report: {tmp_path / 'report' / 'index.html'}"
     shown = text.splitlines()[:-1]  # a path may be of any length
@@ -128,30 +128,32 @@ def test_the_text_shows_all_that_was_asked_for(report_on, tmp_path):
 
 
 def test_every_step_is_reported_as_progress(report_on, tmp_path):
-    told = []
-    with progress.on_progress(lambda *what: told.append(what)):
+    reports = []
+    with progress.on_progress(lambda *report: reports.append(report)):
         facts = report_on(tmp_path / "report")
-    assert set(facts["seconds"]) <= {step for step, *_ in told}
-    panels = [done for step, done, total in told if step == "laying out the map" and total == 3]
+    assert set(facts["seconds"]) <= {step for step, *_ in reports}
+    panels = [
+        n_done for step, n_done, total in reports if step == "laying out the map" and total == 3
+    ]
     assert panels == [0, 1, 2, 3]
 
 
-def test_mistakes_are_found_before_any_work_is_done(tmp_path, monkeypatch):
+def test_invalid_arguments_are_errors_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "load_dataset", lambda _: pytest.fail("work was done"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
-    with pytest.raises(InputError, match="no report of the demo"):
+    with pytest.raises(InputError, match="is not a report of the demo"):
         demo.run(tmp_path / "mine")
     with pytest.raises(MissingDataError, match="no such file"):
         demo.run(tmp_path / "new", vectors=tmp_path / "nowhere.npz")
 
 
-def test_the_demo_itself_in_small(tmp_path, monkeypatch, data_home):
+def test_the_demo_with_a_small_map(tmp_path, monkeypatch, data_home):
     monkeypatch.setenv("WORDCLASS_HOME", str(data_home))
-    monkeypatch.setattr(demo, "_N_PER_CLASS", 5)  # t-SNE takes nearly all of the time
+    monkeypatch.setattr(demo, "_TERMS_PER_CLASS", 5)  # t-SNE takes nearly all of the time
     facts = demo.run(tmp_path / "report")
     assert facts["sizes"]["classes"] == 36
-    linear, svm, nearest = (each["macro_f1"] for each in facts["classifiers"])
+    linear, svm, nearest = (result["macro_f1"] for result in facts["classifiers"])
     assert linear > svm - 0.01
     assert linear > nearest > 0.65
     without, by_class, _ = (panel["neighbor_share"] for panel in facts["panels"])
@@ -160,7 +162,7 @@ def test_the_demo_itself_in_small(tmp_path, monkeypatch, data_home):
 
 
 @pytest.mark.slow
-def test_the_demo_itself_at_full_size(tmp_path, monkeypatch, data_home):
+def test_the_demo_at_full_size(tmp_path, monkeypatch, data_home):
     monkeypatch.setenv("WORDCLASS_HOME", str(data_home))
     facts = demo.run(tmp_path / "report")
     assert len(data_of(tmp_path / "report" / "index.html")["map"]["terms"]) == 40 * 36
@@ -186,7 +188,7 @@ def test_a_new_folder_appears_with_its_parents(tmp_path):
     assert names_in(tmp_path / "a") == ["b"]
 
 
-def test_an_earlier_report_is_replaced_as_a_whole(tmp_path):
+def test_an_existing_report_is_replaced_completely(tmp_path):
     folder = tmp_path / "report"
     write_report(folder, "old")
     (folder / "terms.png").touch()
@@ -203,7 +205,7 @@ def test_an_empty_folder_may_be_filled(tmp_path):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_a_failure_leaves_everything_as_it_was(tmp_path, error):
+def test_a_failure_changes_nothing(tmp_path, error):
     folder = tmp_path / "report"
     write_report(folder, "old")
 
@@ -227,38 +229,38 @@ def test_a_failure_leaves_everything_as_it_was(tmp_path, error):
         ["index.html", "result.json", "thesis.txt"],
     ],
 )
-def test_a_folder_that_is_no_report_is_never_touched(tmp_path, names):
+def test_a_folder_that_is_not_a_report_is_never_touched(tmp_path, names):
     folder = tmp_path / "mine"
     folder.mkdir()
     for name in names:
         (folder / name).write_text("precious")
-    with pytest.raises(InputError, match="no report of the demo"):
+    with pytest.raises(InputError, match="is not a report of the demo"):
         write_report(folder, "new")
     assert names_in(folder) == sorted(names)
     assert names_in(tmp_path) == ["mine"]
 
 
-def test_files_that_come_while_the_report_is_made_are_safe_too(tmp_path):
+def test_files_that_appear_while_the_report_is_written_are_safe(tmp_path):
     folder = tmp_path / "report"
 
-    def be_overtaken():
+    def write_too_late():
         with replacing(folder):
             folder.mkdir()
             (folder / "thesis.txt").write_text("precious")
 
     with pytest.raises(InputError, match="thesis"):
-        be_overtaken()
+        write_too_late()
     assert names_in(tmp_path) == ["report"]
 
 
-def test_a_file_is_no_folder(tmp_path):
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a file"):
         demo.run(tmp_path / "file")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_of_a_link_the_folder_behind_it_is_replaced(tmp_path):
+def test_the_target_of_a_link_is_replaced(tmp_path):
     write_report(tmp_path / "real", "old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     write_report(tmp_path / "link", "new")
@@ -266,13 +268,13 @@ def test_of_a_link_the_folder_behind_it_is_replaced(tmp_path):
     assert (tmp_path / "real" / "index.html").read_text() == "new"
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+def test_a_folder_that_cannot_be_created_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):
         write_report(tmp_path / "file" / "report", "new")
 
 
-def test_the_old_report_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+def test_the_old_report_comes_back_if_the_new_one_cannot_replace_it(tmp_path, monkeypatch):
     folder = tmp_path / "report"
     write_report(folder, "old")
     replace = os.replace

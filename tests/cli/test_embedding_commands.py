@@ -1,4 +1,4 @@
-"""The commands, run in this process through the same `main` that the script calls."""
+"""Tests of the commands about embeddings, through the `main` that the script calls."""
 
 import errno
 import json
@@ -31,7 +31,7 @@ def embeddings(tmp_path_factory):
     return path
 
 
-def test_fit_learns_from_the_training_part_and_says_so(run, data, tmp_path):
+def test_fit_learns_from_the_training_split_and_reports_it(run, data, tmp_path):
     output = tmp_path / "docs.wce"
     status, out, err = run("fit", data, "-o", output, "--shrinkage", "5", "--ngrams", "1,2")
     assert (status, out) == (0, "")
@@ -42,7 +42,7 @@ def test_fit_learns_from_the_training_part_and_says_so(run, data, tmp_path):
     assert wce.learned_.counts.n_docs == 60
 
 
-def test_fit_takes_the_part_and_the_fields_it_is_told(run, tmp_path):
+def test_fit_reads_the_given_split_and_fields(run, tmp_path):
     path = tmp_path / "docs.csv"
     texts, labels = multilabel_corpus()
     rows = [f"{text},{'|'.join(names)}" for text, names in zip(texts, labels, strict=True)]
@@ -93,13 +93,13 @@ def test_nothing_is_overwritten_without_force(run, data, tmp_path):
     output.write_text("precious")
     status, _, err = run("fit", data, "-o", output)
     assert status == 1
-    assert err == f"wordclass: {output} exists; --force overwrites it\n"
+    assert err == f"wordclass: {output} exists; use --force to overwrite it\n"
     assert output.read_text() == "precious"
     assert run("fit", data, "-o", output, "--force")[0] == 0
     assert wc.WordClassEmbeddings.load(output)
 
 
-def test_a_word_is_found_in_whatever_case(run, embeddings):
+def test_a_word_is_found_in_upper_and_lower_case(run, embeddings):
     lower, upper = (run("profile", embeddings, word, "--json") for word in ("moon", "MOON"))
     assert lower == upper
     assert lower[0] == 0
@@ -107,11 +107,13 @@ def test_a_word_is_found_in_whatever_case(run, embeddings):
         run("nearest", embeddings, word, "--json", "-n", "3") for word in ("moon", "MOON")
     )
     assert lower == upper
-    found = json.loads(lower[1])
-    assert found["word"] == "moon"
-    assert [*map(tuple, found["nearest"])] == wc.WordVectors.load(embeddings).nearest("moon", 3)
+    result = json.loads(lower[1])
+    assert result["word"] == "moon"
+    assert [*map(tuple, result["nearest"])] == wc.WordVectors.load(embeddings).nearest("moon", 3)
     status, _, err = run("nearest", embeddings, "nowhere")
-    assert (status, err) == (1, f"wordclass: {embeddings}: unknown word 'nowhere'\n")
+    problem = f"{embeddings}: unknown word 'nowhere'"
+    hint = "try another spelling or a more common word"
+    assert (status, err) == (1, f"wordclass: {problem}; {hint}\n")
 
 
 @pytest.mark.parametrize("ending", [".vec", ".npz", ".txt"])
@@ -136,7 +138,7 @@ def test_words_and_profile_show_the_best_first(run, embeddings):
     assert out.splitlines()[0].startswith("space")
     assert json.loads(run("words", embeddings, "space", "-n", 2, "--json")[1]) == {
         "class": "space",
-        "words": [list(each) for each in best[:2]],
+        "words": [list(row) for row in best[:2]],
     }
     result = json.loads(run("profile", embeddings, "moon", "--json")[1])
     assert result["classes"][0][0] == "space"
@@ -149,13 +151,13 @@ def test_a_class_that_is_a_number_is_found_by_its_digits(run, tmp_path):
     assert run("words", tmp_path / "a.wce", "10", "-n", "1")[0] == 0
 
 
-def test_convert_turns_embeddings_into_other_formats(run, embeddings, tmp_path):
+def test_convert_writes_embeddings_in_other_formats(run, embeddings, tmp_path):
     wce = wc.WordClassEmbeddings.load(embeddings)
     for ending, options in ((".txt", []), (".bin", []), (".out", ["--format", "word2vec_text"])):
         target = tmp_path / f"vectors{ending}"
         status, _, err = run("convert", embeddings, target, *options)
         assert status == 0
-        assert f"{len(wce)} terms by 3 dimensions" in err
+        assert f"{len(wce)} terms with 3 dimensions" in err
         again = wc.WordVectors.load(target)
         np.testing.assert_array_equal(again.matrix, wce.vectors_)
         assert again.dimension_names == ("garden", "music", "space")
@@ -164,7 +166,7 @@ def test_convert_turns_embeddings_into_other_formats(run, embeddings, tmp_path):
     assert result["n_dims"] == 3
 
 
-def test_info_tells_what_a_file_is(run, embeddings, tmp_path):
+def test_info_shows_the_type_of_a_file(run, embeddings, tmp_path):
     status, out, _ = run("info", embeddings)
     assert status == 0
     assert "word-class embeddings" in out
@@ -175,7 +177,7 @@ def test_info_tells_what_a_file_is(run, embeddings, tmp_path):
     assert facts["classes"] == ["garden", "music", "space"]
 
 
-def test_a_built_in_data_set_is_a_corpus_too(run, data_home, monkeypatch, tmp_path):
+def test_a_built_in_dataset_is_a_corpus(run, data_home, monkeypatch, tmp_path):
     monkeypatch.setenv("WORDCLASS_HOME", str(data_home))
     status, out, _ = run("fit", "dataset:docstrings", "-o", tmp_path / "a.wce", "--json")
     assert status == 0
@@ -184,7 +186,7 @@ def test_a_built_in_data_set_is_a_corpus_too(run, data_home, monkeypatch, tmp_pa
     assert status == 1
     assert "did you mean 'docstrings'" in err
     status, _, err = run("fit", "dataset:docstrings", "-o", tmp_path / "b.wce", "--split", "x")
-    assert "not 'x'" in err
+    assert "--split is 'x'; expected train or test" in err
 
 
 @pytest.mark.parametrize(
@@ -207,11 +209,11 @@ def test_a_built_in_data_set_is_a_corpus_too(run, data_home, monkeypatch, tmp_pa
         (["info", "{data}"], "docs.jsonl"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_status_1(
+def test_an_error_is_one_line_and_exit_status_1(
     run, data, embeddings, tmp_path, monkeypatch, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
-    filled = [each.format(data=data, wce=embeddings) for each in arguments]
+    filled = [word.format(data=data, wce=embeddings) for word in arguments]
     status, out, err = run(*filled)
     assert (status, out) == (1, "")
     assert err.startswith("wordclass: ")
@@ -221,7 +223,7 @@ def test_a_mistake_is_one_line_and_exit_status_1(
 
 
 @pytest.mark.parametrize("arguments", [["fit"], ["words", "--nonsense"], ["nothing"], ["fit", "a"]])
-def test_wrong_usage_is_exit_status_2_and_no_box(run, arguments):
+def test_wrong_usage_is_exit_status_2_without_a_box(run, arguments):
     status, _, err = run(*arguments)
     assert status == 2
     assert "Error" in err
@@ -263,7 +265,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run, data, tmp_path, monkeyp
     assert os.listdir(tmp_path) == []
 
 
-def test_ctrl_c_is_told_and_leaves_nothing(run, data, tmp_path, monkeypatch):
+def test_ctrl_c_is_reported_and_leaves_nothing(run, data, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -274,7 +276,7 @@ def test_ctrl_c_is_told_and_leaves_nothing(run, data, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(embeddings):
+def test_a_closed_pipe_is_not_an_error(embeddings):
     command = f"set -o pipefail; {sys.executable} -m wordclass words {embeddings} space | head -n 0"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -292,7 +294,7 @@ def test_a_surrogate_in_a_class_can_be_shown(run, tmp_path):
 # --- pte ----------------------------------------------------------------------------------------
 
 
-def test_pte_learns_from_the_training_part(run, data, tmp_path):
+def test_pte_learns_from_the_training_split(run, data, tmp_path):
     output = tmp_path / "pte.npz"
     options = ("--dims", "6", "--min-docs", "2", "--samples", "2000", "--seed", "3")
     status, out, err = run(
@@ -300,23 +302,23 @@ def test_pte_learns_from_the_training_part(run, data, tmp_path):
         "--learning-rate", "0.1",
     )  # fmt: skip
     assert (status, out) == (0, "")
-    texts, labels = (each[:60] for each in corpus(90))
+    texts, labels = (column[:60] for column in corpus(90))
     expected = wc.pte(
         texts, labels, 6, min_docs=2, n_samples=2_000, seed=3, window=2, n_negatives=3,
         learning_rate=0.1,
     )  # fmt: skip
-    assert f"{len(expected)} terms by 6 dimensions, from 60 documents" in err
-    made = wc.WordVectors.load(output)
-    assert list(made.terms) == list(expected.terms)
-    np.testing.assert_array_equal(made.matrix, expected.matrix)
+    assert f"{len(expected)} terms with 6 dimensions, from 60 documents" in err
+    vectors = wc.WordVectors.load(output)
+    assert list(vectors.terms) == list(expected.terms)
+    np.testing.assert_array_equal(vectors.matrix, expected.matrix)
 
 
 def test_a_classifier_is_trained_with_the_vectors(run, data, tmp_path):
     output = tmp_path / "pte.npz"
     status, out, _ = run("pte", data, "-o", output, "--dims", "8", "--json", "--max-terms", "20")
-    told = json.loads(out)
+    result = json.loads(out)
     assert status == 0
-    assert {name: told[name] for name in ("n_docs", "n_terms", "n_dims")} == {
+    assert {name: result[name] for name in ("n_docs", "n_terms", "n_dims")} == {
         "n_docs": 60, "n_terms": 20, "n_dims": 8,
     }  # fmt: skip
     model = tmp_path / "model"
@@ -327,20 +329,20 @@ def test_a_classifier_is_trained_with_the_vectors(run, data, tmp_path):
     assert json.loads(out)["macro_f1"] > 0.8
 
 
-def test_documents_without_labels_are_welcome_where_that_is_said(run, tmp_path):
+def test_pte_uses_documents_without_labels_if_requested(run, tmp_path):
     path = tmp_path / "docs.csv"
     rows = ["moon orbit,space", "rose soil,garden", "moon rocket,", "rose seed,"] * 3
     path.write_text("text,label\n" + "\n".join(rows) + "\n")
-    asked = ("pte", path, "-o", tmp_path / "out.npz", "--min-docs", "2")
-    status, _, err = run(*asked)
+    command = ("pte", path, "-o", tmp_path / "out.npz", "--min-docs", "2")
+    status, _, err = run(*command)
     assert status == 1
     assert "no label" in err
-    assert run(*asked, "--on-missing-label", "empty")[0] == 0
+    assert run(*command, "--on-missing-label", "empty")[0] == 0
     assert "rocket" in wc.WordVectors.load(tmp_path / "out.npz")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("{data}", "-o", "{out}.xyz"), "its ending names no vector format"),
         (("{data}", "-o", "{out}.npz", "--dims", "0"), "n_dims is 0"),
@@ -349,12 +351,12 @@ def test_documents_without_labels_are_welcome_where_that_is_said(run, tmp_path):
         (("{data}", "-o", "{out}.npz", "--seed", "-1"), "seed is -1"),
         (("{data}", "-o", "{out}.npz", "--min-docs", "900"), "no term is left"),
         (("{out}.csv", "-o", "{out}.npz"), "no such file"),
-        (("{data}", "-o", "{data}"), "--force overwrites it"),
+        (("{data}", "-o", "{data}"), "use --force to overwrite it"),
     ],
 )
-def test_what_pte_cannot_do_is_one_line(run, data, tmp_path, arguments, told):
+def test_an_error_of_pte_is_one_line(run, data, tmp_path, arguments, message):
     places = {"data": data, "out": tmp_path / "out"}
-    status, out, err = run("pte", *(each.format(**places) for each in arguments))
+    status, out, err = run("pte", *(word.format(**places) for word in arguments))
     assert (status, out) == (1, "")
-    assert told in err
+    assert message in err
     assert err.count("\n") == 1

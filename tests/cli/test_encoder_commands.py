@@ -1,4 +1,4 @@
-"""The commands `cache` and `distill`; `run` is in conftest."""
+"""Tests of the commands `cache` and `distill`; the fixture `run` is in conftest."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def test_an_empty_cache_is_shown_with_its_limit(run, home):
     )  # fmt: skip
 
 
-def test_each_file_is_shown(run, home, folder, monkeypatch):
+def test_all_files_of_the_cache_are_listed(run, home, folder, monkeypatch):
     SentenceEncoder.of(folder).vectors([f"moon {k}" for k in range(1500)])
     (home / "abc.tokens").write_bytes(bytes(2_000_000))
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", "90000000")
@@ -57,30 +57,30 @@ def test_each_file_is_shown(run, home, folder, monkeypatch):
     assert rows[1].split()[:3] == ["-", "2.0", "MB"]
     assert rows[1].endswith("abc.tokens")
     assert last.endswith(f"of at most 90.0 MB in {home}")
-    told = json.loads(run("cache", "--json")[1])
-    assert [each["n_vectors"] for each in told["files"]] == [1500, None]
-    assert told["total_bytes"] == sum(each["n_bytes"] for each in told["files"])
+    result = json.loads(run("cache", "--json")[1])
+    assert [file["n_vectors"] for file in result["files"]] == [1500, None]
+    assert result["total_bytes"] == sum(file["n_bytes"] for file in result["files"])
 
 
-def test_clearing_removes_everything_and_says_how_much(run, home, folder):
+def test_clearing_deletes_everything_and_reports_the_size(run, home, folder):
     SentenceEncoder.of(folder).vectors([f"moon {k}" for k in range(100)])
     (home / "abc.tokens").write_bytes(bytes(2_000_000))
     n_bytes = sum(path.stat().st_size for path in home.iterdir())
-    shown = f"{home}: 2 files removed, {n_bytes / 1e6:.1f} MB\n"
+    shown = f"{home}: deleted 2 files, {n_bytes / 1e6:.1f} MB\n"
     assert run("cache", "--clear") == (0, shown, "")
     assert cache.cache_files() == []
-    told = json.loads(run("cache", "--clear", "--json")[1])
-    assert (told["removed_bytes"], told["files"]) == (0, [])
+    result = json.loads(run("cache", "--clear", "--json")[1])
+    assert (result["removed_bytes"], result["files"]) == (0, [])
 
 
-def test_what_cannot_be_removed_is_told(run, home):
+def test_a_file_that_cannot_be_deleted_is_an_error(run, home):
     (home / "folder.tokens" / "inside").mkdir(parents=True)
     status, _, err = run("cache", "--clear")
     assert status == 1
-    assert err == f"wordclass: {home}/folder.tokens: cannot be removed\n"
+    assert err.startswith(f"wordclass: {home}/folder.tokens: cannot be deleted; check")
 
 
-def test_a_limit_that_is_no_number_is_one_line(run, monkeypatch):
+def test_an_invalid_limit_is_one_line(run, monkeypatch):
     monkeypatch.setenv("WORDCLASS_CACHE_BYTES", "lots")
     status, out, err = run("cache")
     assert (status, out) == (1, "")
@@ -88,27 +88,27 @@ def test_a_limit_that_is_no_number_is_one_line(run, monkeypatch):
     assert err == f"wordclass: {problem}; expected a number of bytes\n"
 
 
-def test_distill_makes_the_vectors_of_the_training_part(run, folder, data, tmp_path):
+def test_distill_computes_vectors_of_the_training_split(run, folder, data, tmp_path):
     output = tmp_path / "small.vec"
     status, out, err = run("distill", folder, data, "-o", output, "--dims", "5", "--min-docs", "2")
     assert (status, out) == (0, "")
     texts = corpus(90)[0][:60]
     expected = wc.distill(folder, texts, 5, min_docs=2)
-    assert f"{len(expected)} terms by 5 dimensions, by {folder}, from 60 documents" in err
-    made = wc.WordVectors.load(output)
-    assert list(made.terms) == list(expected.terms)
-    np.testing.assert_allclose(made.matrix, expected.matrix, atol=1e-6)
+    assert f"{len(expected)} terms with 5 dimensions, by {folder}, from 60 documents" in err
+    vectors = wc.WordVectors.load(output)
+    assert list(vectors.terms) == list(expected.terms)
+    np.testing.assert_allclose(vectors.matrix, expected.matrix, atol=1e-6)
 
 
-def test_distill_takes_the_options_on_words_and_tells_as_json(run, folder, data, tmp_path):
+def test_distill_has_options_about_terms_and_reports_json(run, folder, data, tmp_path):
     output = tmp_path / "small.npz"
     status, out, _ = run(
         "distill", folder, data, "-o", output, "--split", "all", "--max-terms", "20", "--ngrams",
         "1,2", "--stop-words", "english", "--smoothing", "0", "--min-docs", "1", "--json",
     )  # fmt: skip
-    told = json.loads(out)
+    result = json.loads(out)
     assert status == 0
-    assert {name: told[name] for name in ("n_docs", "n_terms", "n_dims", "encoder")} == {
+    assert {name: result[name] for name in ("n_docs", "n_terms", "n_dims", "encoder")} == {
         "n_docs": 90, "n_terms": 20, "n_dims": N_DIMS, "encoder": str(folder),
     }  # fmt: skip
     assert "the" not in wc.WordVectors.load(output)
@@ -117,7 +117,7 @@ def test_distill_takes_the_options_on_words_and_tells_as_json(run, folder, data,
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("nothing", "{data}", "-o", "{out}.npz"), "the encoder nothing does not exist"),
         (("{data}", "{data}", "-o", "{out}.npz"), "is not an encoder"),
@@ -125,18 +125,18 @@ def test_distill_takes_the_options_on_words_and_tells_as_json(run, folder, data,
         (("{folder}", "{data}", "-o", "{out}.npz", "--dims", "0"), "n_dims is 0"),
         (("{folder}", "{data}", "-o", "{out}.npz", "--min-docs", "900"), "no term is left"),
         (("{folder}", "{folder}/no.csv", "-o", "{out}.npz"), "no such file"),
-        (("{folder}", "{data}", "-o", "{data}"), "--force overwrites it"),
+        (("{folder}", "{data}", "-o", "{data}"), "use --force to overwrite it"),
     ],
 )
-def test_what_distill_cannot_do_is_one_line(run, folder, data, tmp_path, arguments, told):
+def test_an_error_of_distill_is_one_line(run, folder, data, tmp_path, arguments, message):
     places = {"data": data, "folder": folder, "out": tmp_path / "out"}
-    status, out, err = run("distill", *(each.format(**places) for each in arguments))
+    status, out, err = run("distill", *(word.format(**places) for word in arguments))
     assert (status, out) == (1, "")
-    assert told in err
+    assert message in err
     assert err.count("\n") == 1
 
 
-def test_a_model_is_told_where_its_encoder_was_moved(run, folder, data, tmp_path):
+def test_a_model_finds_an_encoder_that_was_moved(run, folder, data, tmp_path):
     place = shutil.copytree(folder, tmp_path / "encoder")
     options = ("--set", f"encoder={place}", "--set", "encoder_weight=1", "--set", "C=1")
     status, _, err = run("train", data, "-o", tmp_path / "trained", *options)

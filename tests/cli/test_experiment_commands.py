@@ -1,4 +1,4 @@
-"""`wordclass experiment list` and `run`, through the same `main` that the script calls."""
+"""Tests of `wordclass experiment list` and `run`, through the `main` that the script calls."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from reproduction.kills import command, leftovers
 from wordclass.reproduction.plan import Plan
 from wordclass.reproduction.runs import Results
 
-data = fixtures.data  # in place of the fixture of the other commands
+data = fixtures.data  # replaces the fixture of the other commands
 encoder = fixtures.encoder
 
 PLAN = """
@@ -38,32 +38,32 @@ def plan(tmp_path):
     return path
 
 
-def test_a_plan_is_run_and_not_run_again(run, data, plan, tmp_path):
+def test_a_plan_is_run_only_once(run, data, plan, tmp_path):
     folder = tmp_path / "out"
     status, out, err = run("experiment", "run", plan, "-o", folder)
     assert (status, out) == (0, "")
-    missing, first, own, *finished, last = err.splitlines()
-    assert missing.startswith("1 run cannot be done here: the dataset rcv1 is missing")
-    assert first.startswith("mine: 3 runs, 0 done, 3 left: about")
-    assert "learned here from the corpus itself" in own
+    missing, first, vectors, *finished, last = err.splitlines()
+    assert missing.startswith("1 run cannot be executed here: the dataset rcv1 is missing")
+    assert first.startswith("mine: 3 runs, 0 finished, 3 remaining; about")
+    assert "learned from the corpus" in vectors
     assert len(finished) == 3
     assert finished[0].startswith("tiny nearest default clean seed 0: ")
-    assert last == f"3 of 3 runs done: {folder / 'runs.jsonl'}"
+    assert last == f"3 of 3 runs finished: {folder / 'runs.jsonl'}"
     status, out, err = run("experiment", "run", plan, "-o", folder, "--json", "--quiet")
     assert json.loads(out) == {"plan": "mine", "runs": 3, "done": 3, "failed": []}
     assert (status, err) == (0, "")
     assert len(Results(folder).runs()) == 3
 
 
-def test_only_some_runs_are_done(run, data, plan, tmp_path):
+def test_only_selected_runs_are_executed(run, data, plan, tmp_path):
     folder = tmp_path / "out"
     only = "dataset=tiny,dataset=many,learner=nearest"
     assert run("experiment", "run", plan, "-o", folder, "--only", only)[0] == 0
-    found = [(result.dataset, result.learner) for result in Results(folder).runs()]
-    assert found == [("tiny", "nearest"), ("many", "nearest")]
+    runs = [(result.dataset, result.learner) for result in Results(folder).runs()]
+    assert runs == [("tiny", "nearest"), ("many", "nearest")]
 
 
-def test_a_cut_line_is_told_and_its_run_done_again(run, data, plan, tmp_path):
+def test_a_truncated_line_is_reported_and_its_run_repeated(run, data, plan, tmp_path):
     folder = tmp_path / "out"
     run("experiment", "run", plan, "-o", folder)
     path = folder / "runs.jsonl"
@@ -71,13 +71,13 @@ def test_a_cut_line_is_told_and_its_run_done_again(run, data, plan, tmp_path):
     path.write_bytes(path.read_bytes()[:-9])
     status, _, err = run("experiment", "run", plan, "-o", folder)
     assert status == 0
-    assert f"{path}, line 3: not understood, and skipped; its run is done again" in err
-    assert "3 runs, 2 done, 1 left: about" in err
+    assert f"{path}, line 3: skipped, because it cannot be parsed; its run" in err
+    assert "3 runs, 2 finished, 1 remaining; about" in err
     after = Results(folder).runs()
-    assert [each.scores for each in after] == [each.scores for each in before]
+    assert [result.scores for result in after] == [result.scores for result in before]
 
 
-def test_runs_that_fail_are_told_and_make_the_status_1(run, data, plan, tmp_path):
+def test_failed_runs_are_reported_with_exit_status_1(run, data, plan, tmp_path):
     plan.write_text(PLAN + "[[runs]]\ndatasets = ['tiny:sky+space']\nlearners = ['nearest']\n")
     status, _, err = run("experiment", "run", plan, "-o", tmp_path / "out", "-j", 2)
     assert status == 1
@@ -92,20 +92,23 @@ def test_runs_that_fail_are_told_and_make_the_status_1(run, data, plan, tmp_path
     [
         (("smokee",), "unknown plan 'smokee' (did you mean 'smoke'?)"),
         (("smoke", "--only", "learner=svn"), "unknown learner of the plan smoke 'svn' (did you"),
-        (("smoke", "--only", "svm"), "--only has 'svm'; expected NAME=VALUE"),
-        (("smoke", "--only", ""), "--only has ''; expected NAME=VALUE"),
-        (("smoke", "--only", "learner=svm,"), "--only has ''; expected NAME=VALUE"),
-        (("smoke", "--only", "learner="), "--only has 'learner='; expected NAME=VALUE"),
-        (("smoke", "--only", "epochs=3"), "expected NAME=VALUE, with NAME of dataset, learner"),
+        (("smoke", "--only", "svm"), "--only contains 'svm'; expected NAME=VALUE"),
+        (("smoke", "--only", ""), "--only contains ''; expected NAME=VALUE"),
+        (("smoke", "--only", "learner=svm,"), "--only contains ''; expected NAME=VALUE"),
+        (("smoke", "--only", "learner="), "--only contains 'learner='; expected NAME=VALUE"),
+        (
+            ("smoke", "--only", "epochs=3"),
+            "expected NAME=VALUE, where NAME is one of dataset, learner",
+        ),
         (
             ("smoke", "--only", "learner=svm,variant=random"),
-            "no run of the plan smoke has all that was asked for",
+            "no run of the plan smoke has all of",
         ),
         (("nowhere.toml",), "nowhere.toml: no such file"),
         (("f1", "--only", "dataset=rcv1"), "the dataset rcv1 is missing"),
     ],
 )
-def test_mistakes_are_told_in_one_line(run, data, tmp_path, arguments, message):
+def test_errors_are_one_line(run, data, tmp_path, arguments, message):
     status, out, err = run("experiment", "run", *arguments, "-o", tmp_path / "out", "--quiet")
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert message in err
@@ -113,7 +116,7 @@ def test_mistakes_are_told_in_one_line(run, data, tmp_path, arguments, message):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_results_that_cannot_be_written_are_told_in_one_line(run, data, plan, tmp_path, jobs):
+def test_results_that_cannot_be_written_are_one_line(run, data, plan, tmp_path, jobs):
     file, folder = tmp_path / "file", tmp_path / "folder"
     file.touch()
     (folder / "runs.jsonl").mkdir(parents=True)
@@ -122,7 +125,7 @@ def test_results_that_cannot_be_written_are_told_in_one_line(run, data, plan, tm
         file / "inner": f"{file / 'inner'}: cannot be written: Not a directory",
         folder: f"{folder / 'runs.jsonl'}: cannot be read: Is a directory",
     }
-    if sys.platform == "linux":  # where nobody can make a folder
+    if sys.platform == "linux":  # where no folder can be created
         places[Path("/proc/out")] = "/proc/out: cannot be written: No such file or directory"
     for place, message in places.items():
         status, out, err = run("experiment", "run", plan, "-o", place, "-j", jobs, "--quiet")
@@ -132,7 +135,7 @@ def test_results_that_cannot_be_written_are_told_in_one_line(run, data, plan, tm
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything"
 )
-def test_a_folder_that_is_read_only_is_told(run, data, plan, tmp_path):
+def test_a_read_only_folder_is_an_error(run, data, plan, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir(mode=0o555)
     status, _, err = run("experiment", "run", plan, "-o", folder, "--quiet")
@@ -140,7 +143,7 @@ def test_a_folder_that_is_read_only_is_told(run, data, plan, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_full_disk_ends_the_work_and_nothing_is_lost(run, data, plan, tmp_path, jobs):
+def test_a_full_disk_stops_the_runs_and_loses_nothing(run, data, plan, tmp_path, jobs):
     resource = pytest.importorskip("resource")
     folder = tmp_path / "out"
     run("experiment", "run", plan, "-o", folder, "--only", "dataset=many")
@@ -162,19 +165,17 @@ def test_a_full_disk_ends_the_work_and_nothing_is_lost(run, data, plan, tmp_path
     assert leftovers(folder) == []
 
 
-def test_after_a_stop_only_the_runs_that_are_there_are_counted(run, data, plan, tmp_path):
+def test_only_saved_runs_are_counted(run, data, plan, tmp_path):
     folder = tmp_path / "out"
     run("experiment", "run", plan, "-o", folder, "--only", "dataset=many")
     (folder / "predictions").rename(tmp_path / "elsewhere")
-    (folder / "predictions").touch()  # where no array can be kept
+    (folder / "predictions").touch()  # so that no array can be written
     status, out, err = run("experiment", "run", plan, "-o", folder, "--json", "--quiet")
     assert (status, json.loads(out)["runs"], json.loads(out)["done"]) == (1, 3, 1)
     assert "1 run failed" in err
 
 
-def test_runs_that_need_packages_which_are_not_here_are_left_out(
-    run, data, plan, tmp_path, monkeypatch
-):
+def test_runs_that_need_missing_packages_are_left_out(run, data, plan, tmp_path, monkeypatch):
     for package in ("torch", "fasttext", "openTSNE"):
         monkeypatch.setitem(sys.modules, package, None)
     plan.write_text(
@@ -189,10 +190,10 @@ def test_runs_that_need_packages_which_are_not_here_are_left_out(
     status, _, err = run("experiment", "run", plan, "-o", tmp_path / "out")
     assert status == 0
     for line in (
-        "2 runs cannot be done here: torch is needed for networks: pip install 'wordclass[torch]'",
-        "1 run cannot be done here: fasttext is needed for fasttext: pip install 'wordclass[fast",
-        "1 run cannot be done here: openTSNE is needed for map: pip install 'wordclass[opentsne]'",
-        "3 of 3 runs done",
+        "2 runs cannot be executed here: torch is needed for networks; install it with: pip",
+        "1 run cannot be executed here: fasttext is needed for fasttext; install it with: pip",
+        "1 run cannot be executed here: openTSNE is needed for map; install it with: pip",
+        "3 of 3 runs finished",
     ):
         assert line in err
     status, _, err = run("experiment", "run", plan, "-o", tmp_path, "--only", "learner=cnn")
@@ -200,7 +201,7 @@ def test_runs_that_need_packages_which_are_not_here_are_left_out(
     assert err.splitlines()[-1].startswith("wordclass: torch is needed")
 
 
-def test_a_folder_may_be_named_from_where_one_is(run, data, plan, tmp_path, monkeypatch):
+def test_a_folder_may_be_relative(run, data, plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("experiment", "run", "mine.toml", "-o", "out/of/here", "-j", 2)[0] == 0
     assert len(Results(tmp_path / "out" / "of" / "here").runs()) == 3
@@ -218,13 +219,13 @@ options = {channels = 4, max_epochs = 100000, patience = 100000, min_docs = 2}
 
 def workers_of(process):
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    lines = {int(each): Path(f"/proc/{each}/cmdline").read_bytes() for each in children}
-    return [each for each, line in lines.items() if b"spawn_main" in line]
+    lines = {int(child): Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
+    return [child for child, line in lines.items() if b"spawn_main" in line]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 @pytest.mark.parametrize("who", ["worker", "runner"])
-def test_when_one_process_ends_all_do_and_the_user_is_told(data, plan, tmp_path, who):
+def test_if_one_process_ends_all_end_with_a_message(data, plan, tmp_path, who):
     plan.write_text(LONG)
     started = command(plan, tmp_path / "out", "-j", "2", "--quiet")
     process = subprocess.Popen(started, stderr=subprocess.PIPE, text=True)
@@ -236,15 +237,18 @@ def test_when_one_process_ends_all_do_and_the_user_is_told(data, plan, tmp_path,
     if who == "worker":
         os.kill(workers[0], signal.SIGKILL)
     else:
-        os.kill(process.pid, signal.SIGINT)  # not as Ctrl-C does, which reaches all of them
+        os.kill(process.pid, signal.SIGINT)  # Ctrl-C would reach all processes
     _, err = process.communicate(timeout=60)
-    told = {
-        "worker": "a process was killed, maybe for want of memory; run the same command again to "
-        "go on",
+    messages = {
+        "worker": "a worker process was killed, perhaps because memory ran out; run the same "
+        "command again to resume",
         "runner": "stopped",
     }
-    assert (process.returncode, err) == (1 if who == "worker" else 130, f"wordclass: {told[who]}\n")
-    assert not any(Path(f"/proc/{each}").exists() for each in workers)
+    assert (process.returncode, err) == (
+        1 if who == "worker" else 130,
+        f"wordclass: {messages[who]}\n",
+    )
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
 
 
 def test_two_results_of_one_run_that_differ_are_refused(run, data, plan, tmp_path):
@@ -261,15 +265,15 @@ def test_two_results_of_one_run_that_differ_are_refused(run, data, plan, tmp_pat
         assert "line 4: another line has the same key" in err
 
 
-def test_the_list_tells_what_is_done(run, data, tmp_path, monkeypatch, data_home):
-    monkeypatch.setenv("WORDCLASS_HOME", str(data_home))  # where the docstrings are built already
+def test_the_list_shows_finished_runs(run, data, tmp_path, monkeypatch, data_home):
+    monkeypatch.setenv("WORDCLASS_HOME", str(data_home))  # where the docstrings are already built
     only = "learner=counts,learner=nearest"
     assert run("experiment", "run", "smoke", "-o", tmp_path / "out", "--only", only)[0] == 0
     status, out, _ = run("experiment", "list", "-o", tmp_path / "out", "--json")
     assert status == 0
-    found = {each["plan"]: each for each in json.loads(out)["plans"]}
-    assert (found["smoke"]["runs"], found["smoke"]["done"]) == (len(Plan.read("smoke").runs()), 7)
-    assert found["datasets"]["done"] == 1
-    assert found["f1"]["not_here"] == found["f1"]["runs"]
+    plans = {plan["plan"]: plan for plan in json.loads(out)["plans"]}
+    assert (plans["smoke"]["runs"], plans["smoke"]["done"]) == (len(Plan.read("smoke").runs()), 7)
+    assert plans["datasets"]["done"] == 1
+    assert plans["f1"]["not_here"] == plans["f1"]["runs"]
     status, out, _ = run("experiment", "list", "-o", tmp_path / "out")
     assert next(line for line in out.splitlines() if line.startswith("smoke")).split()[2] == "7"

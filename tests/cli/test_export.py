@@ -1,4 +1,4 @@
-"""The command `export`, run in this process through the same `main` that the script calls."""
+"""Tests of the command `export`, through the `main` that the script calls."""
 
 import json
 
@@ -21,24 +21,24 @@ def model(tmp_path_factory):
     return folder
 
 
-def test_it_writes_the_network_and_how_to_use_it(run, model, tmp_path):
+def test_the_network_and_its_description_are_written(run, model, tmp_path):
     output = tmp_path / "network.pt2"
     status, out, err = run("export", model, output)
     loaded = wc.load(model)
     assert (status, out) == (0, "")
     assert err == (
-        f"{output}: cnn of 3 classes and {len(loaded.embedding_)} rows of vectors, "
-        f"{output.stat().st_size:,} bytes; {output}.json says how to use it\n"
+        f"{output}: cnn with 3 classes and {len(loaded.embedding_)} vectors, "
+        f"{output.stat().st_size:,} bytes; {output}.json describes its use\n"
     )
     batch = loaded.embedding_.index(TEXTS, loaded.max_length)
     network = torch.export.load(output).module()
-    found = network(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
-    np.testing.assert_allclose(found, loaded.decision_function(TEXTS), rtol=0, atol=1e-5)
+    scores = network(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
+    np.testing.assert_allclose(scores, loaded.decision_function(TEXTS), rtol=0, atol=1e-5)
     about = json.loads((tmp_path / "network.pt2.json").read_text())
     assert about["classes"] == ["garden", "music", "space"]
 
 
-def test_onnx_is_written_where_the_ending_says_so(run, model, tmp_path):
+def test_the_ending_onnx_selects_the_format(run, model, tmp_path):
     pytest.importorskip("onnxscript", reason="wordclass[onnx] is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime reads what was exported")
     output = tmp_path / "network.onnx"
@@ -55,10 +55,10 @@ def test_onnx_is_written_where_the_ending_says_so(run, model, tmp_path):
         "bytes": output.stat().st_size,
     }
     batch = loaded.embedding_.index(TEXTS, loaded.max_length)
-    (found,) = runtime.InferenceSession(output).run(
+    (scores,) = runtime.InferenceSession(output).run(
         None, {"ids": batch.ids, "lengths": batch.lengths}
     )
-    np.testing.assert_allclose(found, loaded.decision_function(TEXTS), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(scores, loaded.decision_function(TEXTS), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("there", ["network.pt2", "network.pt2.json"])
@@ -66,7 +66,7 @@ def test_nothing_is_overwritten_without_force(run, model, tmp_path, there):
     (tmp_path / there).write_text("precious")
     status, out, err = run("export", model, tmp_path / "network.pt2")
     assert (status, out) == (1, "")
-    assert err == f"wordclass: {tmp_path / there} exists; --force overwrites it\n"
+    assert err == f"wordclass: {tmp_path / there} exists; use --force to overwrite it\n"
     assert [path.name for path in tmp_path.iterdir()] == [there]
     assert (tmp_path / there).read_text() == "precious"
     assert run("export", model, tmp_path / "network.pt2", "--force")[0] == 0
@@ -74,14 +74,14 @@ def test_nothing_is_overwritten_without_force(run, model, tmp_path, there):
     assert json.loads((tmp_path / "network.pt2.json").read_text())["format"] == "pt2"
 
 
-def test_a_mistake_is_one_line(run, model, tmp_path):
+def test_an_error_is_one_line(run, model, tmp_path):
     wc.classifier("nearest", min_docs=2).fit(TEXTS, LABELS).save(tmp_path / "nearest")
     output = tmp_path / "network.pt2"
     for arguments, message in [
         (
             (tmp_path / "nearest", output),
             f"{tmp_path / 'nearest'}: a 'nearest' model has no network to export; "
-            "expected one of cnn, lstm, attention or leam",
+            "expected a cnn, lstm, attention or leam model",
         ),
         (
             (model, tmp_path / "network.pth"),

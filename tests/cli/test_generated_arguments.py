@@ -1,4 +1,4 @@
-"""Wrong numbers for every numeric option of every command: one or two lines, and no traceback."""
+"""Wrong numbers for every numeric option of every command cause at most two lines of error."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def numeric_options():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A corpus, a model of it, embeddings and an encoder."""
+    """Write a corpus, a model of it, embeddings and an encoder, and return their folder."""
     folder = tmp_path_factory.mktemp("files")
     texts, labels = corpus(60)
     rows = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
@@ -48,7 +48,7 @@ def files(tmp_path_factory):
 
 
 def required_arguments(command, files):
-    """Return a value for everything that the command requires."""
+    """Return values for the required arguments and options of a command."""
     file_names = {"model": "model", "models": "model", "encoder": "encoder"}
     file_names |= {"path": "docs.wce", "embeddings": "docs.wce"}
     arguments = []
@@ -62,12 +62,12 @@ def required_arguments(command, files):
 
 @pytest.fixture
 def unserved(monkeypatch):
-    """Fail a command that would begin to serve: it would not end."""
+    """Make a command fail that would start a service, because it would not end."""
 
-    def serve(*_arguments, **_options):
+    def serve(_server):
         raise AssertionError("the service was started")
 
-    monkeypatch.setattr(serving_commands, "_run", serve)
+    monkeypatch.setattr(serving_commands._Server, "run", serve)
 
 
 def test_numeric_options_are_discovered():
@@ -90,5 +90,5 @@ def test_a_wrong_number_is_refused_in_a_line_or_two(path, command, option, kind,
         assert "Traceback" not in errors
         names = "|".join({option.name, *option.opts})
         assert re.search(rf"(?<!\w)(n_)?({names})\b", errors), (number, errors)
-        message = errors.rpartition("Error: ")[2]  # behind the usage, which typer shows first
+        message = errors.rpartition("Error: ")[2]  # typer shows the usage before it
         assert len(message.strip().splitlines()) <= 2, (number, errors)

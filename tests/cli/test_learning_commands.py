@@ -1,4 +1,4 @@
-"""The commands that make models; `run` is in conftest."""
+"""Tests of the commands that train models; the fixture `run` is in conftest."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from made_up import corpus, multilabel_corpus
 
 import wordclass as wc
 from wordclass.classifiers import nearest
-from wordclass.cli.arguments import beside, named_choices, seconds
+from wordclass.cli.arguments import parse_grid, parse_seconds, path_beside
 
 GRID = ("--grid", "shrinkage=0,5,20", "--grid", "ngrams=1,1-2", "--set", "min_docs=2")
 USUAL = ("--classifier", "nearest", *GRID)
@@ -35,7 +35,7 @@ def splits(tmp_path_factory):
 # --- train ----------------------------------------------------------------------------------
 
 
-def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
+def test_train_learns_from_the_training_split_and_reports_it(run, splits, tmp_path):
     output = tmp_path / "deep" / "model"
     status, out, err = run(
         "train", splits, "-o", output, "--classifier", "nearest", "--set", "min_docs=2",
@@ -48,12 +48,13 @@ def test_train_learns_from_the_training_part_and_says_so(run, splits, tmp_path):
     assert options["stop_words"] == "english"
 
 
-def test_train_is_helped_by_other_tasks(run, splits, tmp_path):
+def test_train_uses_embeddings_of_other_tasks(run, splits, tmp_path):
     for name, folder in (("news", "a"), ("shop", "a"), ("news", "b")):
         path = tmp_path / folder / f"{name}.wce"
         path.parent.mkdir(exist_ok=True)
         wc.WordClassEmbeddings(min_docs=2).fit(*corpus(30, seed=len(name))).save(path)
-    news, shop = tmp_path / "a" / "news.wce", tmp_path / "a" / "shop.wce"
+    news = tmp_path / "a" / "news.wce"
+    shop = tmp_path / "a" / "shop.wce"
     command = ("train", splits, "-o", tmp_path / "model", "--force", "--quiet")
     status, out, err = run(*command, "--also", news, "--also", f"other={shop}")
     assert (status, out, err) == (0, "", "")
@@ -63,33 +64,33 @@ def test_train_is_helped_by_other_tasks(run, splits, tmp_path):
     status, out, _ = run("info", tmp_path / "model", "--json")
     assert "terms by 3 dimensions" in json.loads(out)["option other"]["news"]
     for also, message in [
-        ((news, tmp_path / "b" / "news.wce"), "two files the name 'news'"),
+        ((news, tmp_path / "b" / "news.wce"), "--also has two files with the name 'news'"),
         ((f"random={news}",), "other has a block named 'random'; expected"),
         ((f"={news}",), "other has a block named ''; expected"),
         ((tmp_path / "no.wce",), "no.wce"),
         ((splits,), "split.jsonl"),
     ]:
-        given = [part for each in also for part in ("--also", each)]
-        status, _, err = run(*command, *given)
+        options = [word for file in also for word in ("--also", file)]
+        status, _, err = run(*command, *options)
         assert (status, len(err.splitlines())) == (1, 1)
         assert message in err
-    for name, given, message in [
+    for name, options, message in [
         (
             "nearest",
             ("--also", news),
-            "'nearest' reads no embeddings of other tasks; --also",
+            "'nearest' does not read embeddings of other tasks; use --classifier",
         ),
-        ("svm", ("--also", news), "it is with 'vectors', 'vectors+wce' or 'wce'"),
-        ("linear", ("--set", f"other={news}"), "give each by --also, not by --set"),
-        ("linear", ("--set", f"other.news={news}"), "give each by --also, not by --set"),
+        ("svm", ("--also", news), "use features='vectors', 'vectors+wce' or 'wce'"),
+        ("linear", ("--set", f"other={news}"), "use --also FILE instead"),
+        ("linear", ("--set", f"other.news={news}"), "use --also FILE instead"),
         ("liner", ("--also", news), "did you mean 'linear'?"),
     ]:
-        status, _, err = run(*command, "--classifier", name, *given)
+        status, _, err = run(*command, "--classifier", name, *options)
         assert (status, len(err.splitlines())) == (1, 1)
         assert message in err
 
 
-def test_tune_is_helped_by_other_tasks(run, data, tmp_path):
+def test_tune_uses_embeddings_of_other_tasks(run, data, tmp_path):
     path = tmp_path / "news.wce"
     command = ("tune", data, "-o", tmp_path / "model", "--force", "--budget", "none", "--json")
     command = (*command, "--grid", "C=0.1,1", "--set", "min_docs=2", "--also", path)
@@ -109,15 +110,15 @@ def test_classes_are_a_tree_or_a_hierarchy_from_a_file(run, splits, tmp_path):
     hierarchy = tmp_path / "classes.json"
     command = ("train", splits, "-o", tmp_path / "model", "--set", f"classes={hierarchy}")
     hierarchy.write_text('{"space": "sky", "garden": "life", "music": "life"}')
-    for given in (command, (*command[:-1], "classes=tree")):
-        assert run(*given, "--force")[0] == 0
+    for trained in (command, (*command[:-1], "classes=tree")):
+        assert run(*trained, "--force")[0] == 0
         assert wc.load(tmp_path / "model").scorer_.model.tree.n_nodes == 2
     for content, message in [
         ('{"space": "sky", "space": "life"}', "'space' has two parents"),
         ('{"space": "sky", "sky": "space"}', "has a cycle"),
         ('{"space": "sky"}', "is not in the hierarchy"),
         ("[1]", "a list; expected an object"),
-        ("{", "no hierarchy of classes in JSON"),
+        ("{", "not a hierarchy of classes in JSON"),
     ]:
         hierarchy.write_text(content)
         status, _, err = run(*command, "--force")
@@ -127,48 +128,60 @@ def test_classes_are_a_tree_or_a_hierarchy_from_a_file(run, splits, tmp_path):
 
 
 def test_options_of_the_embeddings_are_set_by_their_names(run, splits, tmp_path):
-    given = ("--classifier", "svm", "--set", "features=wce", "--set", "min_docs=2", "--set", "C=1")
+    options = (
+        "--classifier",
+        "svm",
+        "--set",
+        "features=wce",
+        "--set",
+        "min_docs=2",
+        "--set",
+        "C=1",
+    )
     nested = ("--set", "wce.correlation=chi_square", "--set", "wce.ngrams=1,2")
-    assert run("train", splits, "-o", tmp_path / "model", *given, *nested)[0] == 0
+    assert run("train", splits, "-o", tmp_path / "model", *options, *nested)[0] == 0
     model = wc.load(tmp_path / "model")
     assert model.wce == {"correlation": "chi_square", "ngrams": (1, 2)}
     assert any(" " in term for term in model.scorer_.vectorizer.get_feature_names_out())
     for wrong, message in (
         (("--set", "wce.corelation=dot"), "WordClassEmbeddings has no option 'corelation'"),
-        (("--set", "wce=true", *nested), "--set wce.correlation: wce is True already"),
+        (
+            ("--set", "wce=true", *nested),
+            "--set wce.correlation: wce is already True; set either wce or",
+        ),
         (("--set", "stop_words=5"), "stop_words is 5; expected"),
     ):
-        status, _, err = run("train", splits, "-o", tmp_path / "other", *given, *wrong)
+        status, _, err = run("train", splits, "-o", tmp_path / "other", *options, *wrong)
         assert status == 1
         assert message in err
         assert err.count("\n") == 1
 
 
-def test_train_keeps_a_part_aside_that_evaluate_finds_again(run, data, tmp_path):
+def test_train_holds_out_documents_that_evaluate_finds_again(run, data, tmp_path):
     output = tmp_path / "model"
     command = ("train", data, "-o", output, "--classifier", "nearest", "--set", "min_docs=2")
     result = json.loads(run(*command, "--holdout", "0.3", "--json")[1])
-    n_aside = result["holdout"]["n_docs"]
-    assert 10 < n_aside < 45
-    assert result["n_docs"] == 90 - n_aside
+    n_held_out = result["holdout"]["n_docs"]
+    assert 10 < n_held_out < 45
+    assert result["n_docs"] == 90 - n_held_out
     status, out, err = run("evaluate", output, data, "--holdout", "--json")
     assert (status, err) == (0, "")
-    found = json.loads(out)
-    assert found["n_docs"] == n_aside
-    assert found["macro_f1"] == result["holdout"]["macro_f1"]
+    evaluation = json.loads(out)
+    assert evaluation["n_docs"] == n_held_out
+    assert evaluation["macro_f1"] == result["holdout"]["macro_f1"]
     status, _, err = run("evaluate", output, data)
-    assert f"warning: {90 - n_aside} of these 90 documents are among those" in err
-    facts = json.loads(run("info", output, "--json")[1])
-    assert facts["score holdout n_docs"] == n_aside
+    assert f"warning: the model was trained on {90 - n_held_out} of these 90 documents" in err
+    description = json.loads(run("info", output, "--json")[1])
+    assert description["score holdout n_docs"] == n_held_out
     assert run(*command, "--force", "--quiet") == (0, "", "")
     status, _, err = run("evaluate", output, data, "--holdout")
     assert (status, "trained without --holdout" in err) == (1, True)
 
 
-def test_train_replaces_a_model_by_force_and_nothing_else(run, splits, tmp_path):
+def test_force_replaces_a_model_and_no_other_folder(run, splits, tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     command = ("train", splits, "-o", tmp_path, "--classifier", "nearest")
-    assert "exists; --force overwrites it" in run(*command)[2]
+    assert "exists; use --force to overwrite it" in run(*command)[2]
     status, _, err = run(*command, "--force")
     assert (status, "is not a model (it holds thesis.txt)" in err) == (1, True)
     assert os.listdir(tmp_path) == ["thesis.txt"]
@@ -178,26 +191,26 @@ def test_train_replaces_a_model_by_force_and_nothing_else(run, splits, tmp_path)
 
 
 class Killed(BaseException):
-    """Ends a command as nobody expects it."""
+    """Kills a command, as SIGKILL would."""
 
 
 @pytest.fixture
 def stop(monkeypatch):
-    """Raise an error after a training has been written down so many times."""
+    """Return a function that makes the n-th write of a checkpoint raise an error."""
     checkpoint = pytest.importorskip("wordclass.network.checkpoint").Checkpoint
     write = checkpoint.write
 
-    def after(n_writes, error):
-        left = iter(range(n_writes - 1))
+    def stop_after(n_writes, error):
+        remaining = iter(range(n_writes - 1))
 
-        def write_and_raise(self, *given):
-            write(self, *given)
-            if next(left, None) is None:
+        def write_and_raise(self, *arguments):
+            write(self, *arguments)
+            if next(remaining, None) is None:
                 raise error
 
         monkeypatch.setattr(checkpoint, "write", write_and_raise)
 
-    yield after
+    yield stop_after
     monkeypatch.setattr(checkpoint, "write", write)
 
 
@@ -210,15 +223,15 @@ def vectors(tmp_path_factory):
 
 def network(splits, output, **options):
     options = {"channels": 4, "max_epochs": 3, "min_docs": 2, "batch_size": 8, **options}
-    given = [word for name in options for word in ("--set", f"{name}={options[name]}")]
-    return ["train", splits, "-o", output, "--classifier", "cnn", *given]
+    words = [word for name in options for word in ("--set", f"{name}={options[name]}")]
+    return ["train", splits, "-o", output, "--classifier", "cnn", *words]
 
 
 def arrays_of(model):
     return (model / "model.safetensors").read_bytes()
 
 
-def test_train_makes_a_network_and_info_tells_how_it_was_trained(run, splits, vectors, tmp_path):
+def test_train_makes_a_network_and_info_describes_its_training(run, splits, vectors, tmp_path):
     output = tmp_path / "deep" / "model"
     command = [*network(splits, output, channels=16, max_epochs=2), "--vectors", vectors]
     status, out, err = run(*command)
@@ -230,17 +243,19 @@ def test_train_makes_a_network_and_info_tells_how_it_was_trained(run, splits, ve
     assert "comet" in loaded.embedding_
     assert run("evaluate", output, splits)[0] == 0
     assert run("explain", output, "the moon")[0] == 0
-    found = json.loads(run("info", output, "--json")[1])
-    assert (found["epochs"], found["best epoch"]) == (2, loaded.best_epoch_)
-    assert found["option windows"] == [3, 5, 7]
-    assert "torch 2." in found["made by"]
+    description = json.loads(run("info", output, "--json")[1])
+    assert (description["epochs"], description["best epoch"]) == (2, loaded.best_epoch_)
+    assert description["option windows"] == [3, 5, 7]
+    assert "torch 2." in description["made by"]
     shown = run("info", output)[1].splitlines()
     assert any(line.split() == ["best", "epoch", str(loaded.best_epoch_)] for line in shown)
     assert any(line.split() == ["epochs", "2"] for line in shown)
 
 
-@pytest.mark.parametrize("n_writes", [1, 3, 4])  # one epoch of three is over; all; everything
-def test_a_training_that_was_killed_goes_on_and_says_so(run, splits, tmp_path, stop, n_writes):
+@pytest.mark.parametrize(
+    "n_writes", [1, 3, 4]
+)  # one of three epochs is saved, all are, and the end is
+def test_a_killed_training_resumes_and_reports_it(run, splits, tmp_path, stop, n_writes):
     assert run(*network(splits, tmp_path / "undisturbed"))[0] == 0
     output = tmp_path / "model"
     stop(n_writes, Killed)
@@ -250,17 +265,17 @@ def test_a_training_that_was_killed_goes_on_and_says_so(run, splits, tmp_path, s
     stop(100, Killed)
     status, _, err = run(*network(splits, output))
     assert status == 0
-    assert f"{output}.checkpoint: the state of a training that was stopped; going on" in err
+    assert f"{output}.checkpoint: state of an interrupted training; resuming" in err
     assert sorted(os.listdir(tmp_path)) == ["model", "undisturbed"]
     assert arrays_of(output) == arrays_of(tmp_path / "undisturbed")
 
 
-def test_after_ctrl_c_it_says_how_to_go_on(run, splits, tmp_path, stop):
+def test_ctrl_c_shows_how_to_resume_a_training(run, splits, tmp_path, stop):
     output = tmp_path / "model"
     stop(2, KeyboardInterrupt)
     status, out, err = run(*network(splits, output))
     assert (status, out) == (130, "")
-    assert f"is kept in {output}.checkpoint. To go on from there:" in err
+    assert f"{output}.checkpoint contains the training up to its last epoch" in err
     assert f"  wordclass train {splits} -o {output} --classifier cnn --set channels=4" in err
     assert err.endswith("\nwordclass: stopped\n")
     stop(100, Killed)
@@ -269,68 +284,75 @@ def test_after_ctrl_c_it_says_how_to_go_on(run, splits, tmp_path, stop):
     assert output.exists()
 
 
-def test_nothing_is_said_to_be_kept_where_nothing_is(run, splits, tmp_path, monkeypatch):
+def test_without_a_checkpoint_resuming_is_not_offered(run, splits, tmp_path, monkeypatch):
     checkpoint = pytest.importorskip("wordclass.network.checkpoint").Checkpoint
 
-    def interrupt(*_given):
+    def interrupt(*_arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(checkpoint, "write", interrupt)
     status, _, err = run(*network(splits, tmp_path / "model"))
-    assert (status, "kept" in err) == (130, False)
+    assert (status, "resume" in err) == (130, False)
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("kind", ["another training", "damaged"])
-def test_a_checkpoint_of_no_use_is_refused_and_by_force_replaced(run, splits, tmp_path, stop, kind):
-    output, kept = tmp_path / "model", tmp_path / "model.checkpoint"
+def test_a_foreign_or_damaged_checkpoint_is_refused_and_replaced_by_force(
+    run, splits, tmp_path, stop, kind
+):
+    output = tmp_path / "model"
+    checkpoint = tmp_path / "model.checkpoint"
     stop(2, Killed)
     with pytest.raises(Killed):
         run(*network(splits, output))
     stop(100, Killed)
     if kind == "damaged":
-        kept.write_bytes(kept.read_bytes()[:-10])
+        checkpoint.write_bytes(checkpoint.read_bytes()[:-10])
     options = {"channels": 5} if kind == "another training" else {}
-    before = kept.read_bytes()
+    before = checkpoint.read_bytes()
     status, _, err = run(*network(splits, output, **options))
     assert status == 1
     assert kind in err
-    assert err.endswith("; --force begins anew\n")
-    assert err.count("\n") == 2  # what was found; what is wrong with it
-    assert kept.read_bytes() == before
+    assert err.endswith("; use --force to start again\n")
+    assert err.count("\n") == 2  # the state, and the error
+    assert checkpoint.read_bytes() == before
     status, _, err = run(*network(splits, output, **options), "--force")
     assert status == 0
-    assert f"{kept}: of another training, or damaged; beginning anew" in err
+    assert f"{checkpoint}: from another training, or damaged; starting again" in err
     assert os.listdir(tmp_path) == ["model"]
     assert run(*network(splits, tmp_path / "fresh", **options))[0] == 0
     assert arrays_of(output) == arrays_of(tmp_path / "fresh")
 
 
-def test_by_force_a_training_that_fits_goes_on_all_the_same(run, splits, tmp_path, stop):
+def test_force_still_resumes_a_training_that_fits(run, splits, tmp_path, stop):
     output = tmp_path / "model"
     assert run(*network(splits, output, channels=2))[0] == 0
     stop(2, Killed)
     with pytest.raises(Killed):
         run(*network(splits, output), "--force")
-    assert wc.load(output).channels == 2  # what was there is there until there is another
+    assert wc.load(output).channels == 2  # the old model stays until the new one is complete
     stop(100, Killed)
-    assert "exists; --force overwrites it" in run(*network(splits, output))[2]
+    assert "exists; use --force to overwrite it" in run(*network(splits, output))[2]
     status, _, err = run(*network(splits, output), "--force")
-    assert (status, "going on" in err, "anew" in err) == (0, True, False)
+    assert (status, "resuming" in err, "starting again" in err) == (0, True, False)
     assert wc.load(output).channels == 4
 
 
 def test_a_checkpoint_may_be_elsewhere_or_nowhere(run, splits, tmp_path, stop):
-    kept = tmp_path / "elsewhere" / "state"
+    checkpoint = tmp_path / "elsewhere" / "state"
     stop(1, Killed)
     with pytest.raises(Killed):
-        run(*network(splits, tmp_path / "model", checkpoint=kept))
+        run(*network(splits, tmp_path / "model", checkpoint=checkpoint))
     stop(100, Killed)
     assert os.listdir(tmp_path) == ["elsewhere"]
     assert run(*network(splits, tmp_path / "model", checkpoint="none"))[0] == 0
     assert sorted(os.listdir(tmp_path)) == ["elsewhere", "model"]
-    status, _, err = run(*network(splits, tmp_path / "other", checkpoint=kept))
-    assert (status, f"{kept}: the state of a training" in err, kept.exists()) == (0, True, False)
+    status, _, err = run(*network(splits, tmp_path / "other", checkpoint=checkpoint))
+    assert (
+        status,
+        f"{checkpoint}: state of an interrupted training" in err,
+        checkpoint.exists(),
+    ) == (0, True, False)
 
 
 # --- tune -----------------------------------------------------------------------------------
@@ -345,7 +367,7 @@ def n_lines(path):
 
 
 def without_times(trials):
-    return [{k: v for k, v in each.items() if k not in ("seconds", "key")} for each in trials]
+    return [{k: v for k, v in trial.items() if k not in ("seconds", "key")} for trial in trials]
 
 
 def test_the_chosen_settings_are_printed_and_stored(run, data, tmp_path):
@@ -360,30 +382,30 @@ def test_the_chosen_settings_are_printed_and_stored(run, data, tmp_path):
     assert err.startswith("trial 1: macro F1 ")
     assert err.count("trial ") == 6
     assert model.min_docs == 2
-    facts = json.loads(run("info", output, "--json")[1])
-    assert facts["score tuning n_trials"] == 6
-    assert facts["score tuning best settings shrinkage"] == model.shrinkage
-    assert len(facts["score tuning next_best"]) == 4
+    description = json.loads(run("info", output, "--json")[1])
+    assert description["score tuning n_trials"] == 6
+    assert description["score tuning best settings shrinkage"] == model.shrinkage
+    assert len(description["score tuning next_best"]) == 4
     assert len(trials_in(tmp_path / "model.trials.jsonl")) == 6
 
 
-def test_programs_are_told_by_json(run, data, tmp_path):
+def test_tune_reports_json(run, data, tmp_path):
     command = ("tune", data, "-o", tmp_path / "model", *USUAL, "--json", "--quiet")
     status, out, err = run(*command, "--target", "macro_f1", "--budget", "none")
     assert (status, err) == (0, "")
-    found = json.loads(out)
-    assert (found["n_docs"], found["n_validation"], found["n_failed"]) == (90, 18, 0)
-    assert len(found["trials"]) == found["n_trials"] == 6
-    assert found["best"]["macro_f1"] == max(each["macro_f1"] for each in found["trials"])
-    assert found["trials_file"] == str(tmp_path / "model.trials.jsonl")
+    result = json.loads(out)
+    assert (result["n_docs"], result["n_validation"], result["n_failed"]) == (90, 18, 0)
+    assert len(result["trials"]) == result["n_trials"] == 6
+    assert result["best"]["macro_f1"] == max(trial["macro_f1"] for trial in result["trials"])
+    assert result["trials_file"] == str(tmp_path / "model.trials.jsonl")
     settings = wc.load(tmp_path / "model").get_params()
-    assert settings["shrinkage"] == found["best"]["settings"]["shrinkage"]
+    assert settings["shrinkage"] == result["best"]["settings"]["shrinkage"]
 
 
-def test_a_search_that_was_killed_goes_on_where_it_was(run, data, tmp_path):
+def test_a_killed_search_resumes(run, data, tmp_path):
     many = ("--grid", "shrinkage=" + ",".join(map(str, range(400))))
     options = ("--classifier", "nearest", *many, "--set", "min_docs=2", "--json")
-    arguments = [str(each) for each in ("tune", data, "-o", tmp_path / "model", *options)]
+    arguments = [str(word) for word in ("tune", data, "-o", tmp_path / "model", *options)]
     journal = tmp_path / "model.trials.jsonl"
     process = subprocess.Popen(
         [sys.executable, "-m", "wordclass", *arguments],
@@ -394,14 +416,14 @@ def test_a_search_that_was_killed_goes_on_where_it_was(run, data, tmp_path):
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert not (tmp_path / "model").exists()
-    n_done = n_lines(journal)
-    with journal.open("ab") as file:  # as if it had been killed while it wrote
+    n_finished = n_lines(journal)
+    with journal.open("ab") as file:  # as if it was killed while writing
         file.write(b'{"key": "abc", "sett')
     _, out, err = run(*arguments)
-    assert err.count("from the journal") == n_done
+    assert err.count("from the journal") == n_finished
     resumed = json.loads(out)
-    whole = json.loads(run("tune", data, "-o", tmp_path / "other", *options, "--quiet")[1])
-    assert without_times(resumed["trials"]) == without_times(whole["trials"])
+    undisturbed = json.loads(run("tune", data, "-o", tmp_path / "other", *options, "--quiet")[1])
+    assert without_times(resumed["trials"]) == without_times(undisturbed["trials"])
     assert without_times(trials_in(journal)) == without_times(
         trials_in(tmp_path / "other.trials.jsonl")
     )
@@ -409,41 +431,41 @@ def test_a_search_that_was_killed_goes_on_where_it_was(run, data, tmp_path):
     assert arrays[0] == arrays[1]
 
 
-def test_ctrl_c_before_the_first_trial_is_over_promises_nothing(run, data, tmp_path, monkeypatch):
-    def stop(*_given, **_options):
+def test_ctrl_c_before_the_end_of_the_first_trial_offers_nothing(run, data, tmp_path, monkeypatch):
+    def stop(*_arguments, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(nearest.NearestClassifier, "fit", stop)
     status, out, err = run("tune", data, "-o", tmp_path / "model", *USUAL)
     assert (status, out) == (130, "")
     assert err.endswith("wordclass: stopped\n")
-    assert "go on" not in err
+    assert "resume" not in err
     assert os.listdir(tmp_path) == []
 
 
-def test_ctrl_c_says_how_to_go_on(run, data, tmp_path, monkeypatch):
+def test_ctrl_c_shows_how_to_resume_a_search(run, data, tmp_path, monkeypatch):
     fit = nearest.NearestClassifier.fit
 
-    def fit_or_stop(self, *given, **options):
+    def fit_or_stop(self, *arguments, **options):
         if self.shrinkage == 20:
             raise KeyboardInterrupt
-        return fit(self, *given, **options)
+        return fit(self, *arguments, **options)
 
     command = ("tune", data, "-o", tmp_path / "my model", *USUAL)
     with monkeypatch.context() as patched:
         patched.setattr(nearest.NearestClassifier, "fit", fit_or_stop)
         status, out, err = run(*command)
     assert (status, out) == (130, "")
-    n_done = len(trials_in(tmp_path / "my model.trials.jsonl"))
-    assert f"{n_done} finished trials are kept in {tmp_path}/my model.trials.jsonl" in err
+    n_finished = len(trials_in(tmp_path / "my model.trials.jsonl"))
+    assert f"{tmp_path}/my model.trials.jsonl contains {n_finished} finished trials" in err
     assert f"wordclass tune {data} -o '{tmp_path}/my model' --classifier nearest" in err
     assert os.listdir(tmp_path) == ["my model.trials.jsonl"]
     status, out, err = run(*command, "--budget", "0s")
     assert status == 0
-    assert f"trials      {n_done}, kept in" in out
+    assert f"trials      {n_finished}, saved in" in out
 
 
-def test_several_labels_a_text(run, tmp_path):
+def test_tune_accepts_multilabel_corpora(run, tmp_path):
     data = write(tmp_path / "docs.jsonl", *multilabel_corpus(90))
     status, out, _ = run("tune", data, "-o", tmp_path / "model", *USUAL, "--json")
     assert status == 0
@@ -462,18 +484,18 @@ def test_several_labels_a_text(run, tmp_path):
         (("--validation", "2"), "above 0 and below 1"),
     ],
 )
-def test_a_mistake_is_one_line(run, data, tmp_path, options, message):
+def test_an_error_is_one_line(run, data, tmp_path, options, message):
     status, out, err = run("tune", data, "-o", tmp_path / "model", *USUAL, *options)
     assert (status, out) == (1, "")
     assert message in err
     assert err.count("\n") == 1
 
 
-def test_nothing_is_overwritten_unasked(run, data, tmp_path):
+def test_nothing_is_overwritten_without_force(run, data, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.txt").touch()
     command = ("tune", data, "-o", tmp_path / "model", *USUAL)
-    assert "exists; --force overwrites it" in run(*command)[2]
+    assert "exists; use --force to overwrite it" in run(*command)[2]
     assert "is not a model (it holds thesis.txt)" in run(*command, "--force")[2]
     (tmp_path / "new.trials.jsonl").write_text("precious\n")
     status, _, err = run("tune", data, "-o", tmp_path / "new", *USUAL)
@@ -482,23 +504,23 @@ def test_nothing_is_overwritten_unasked(run, data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("text", "expected"),
     [("90s", 90), ("10m", 600), ("1h", 3600), ("1h30m", 5400), ("1.5m", 90), ("45", 45),
      ("None", None), ("0s", 0)],
 )  # fmt: skip
-def test_a_budget_is_a_time(given, expected):
-    assert seconds(given) == expected
+def test_a_budget_is_a_time(text, expected):
+    assert parse_seconds(text) == expected
 
 
-@pytest.mark.parametrize("given", ["", "soon", "10 minutes", "-1s", "1d", "s", "1..5s"])
-def test_what_is_no_time_is_wrong_usage(run, data, tmp_path, given):
+@pytest.mark.parametrize("text", ["", "soon", "10 minutes", "-1s", "1d", "s", "1..5s"])
+def test_an_invalid_time_is_wrong_usage(run, data, tmp_path, text):
     with pytest.raises(typer.BadParameter, match="such as 90s, 10m or 1h"):
-        seconds(given)
-    assert run("tune", data, "-o", tmp_path / "model", f"--budget={given}")[0] == 2
+        parse_seconds(text)
+    assert run("tune", data, "-o", tmp_path / "model", f"--budget={text}")[0] == 2
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("text", "expected"),
     [
         ("x=1,2.5", {"x": [1, 2.5]}),
         ("x=none,english", {"x": [None, "english"]}),
@@ -508,17 +530,19 @@ def test_what_is_no_time_is_wrong_usage(run, data, tmp_path, given):
         ("x=[1, null]", {"x": [1, None]}),
     ],
 )
-def test_choices_are_values_with_commas_between_or_json(given, expected):
-    assert named_choices([given]) == expected
+def test_choices_are_separated_by_commas_or_json(text, expected):
+    assert parse_grid([text]) == expected
 
 
 def test_choices_need_a_name():
-    assert named_choices([]) is None
+    assert parse_grid([]) is None
     with pytest.raises(typer.BadParameter, match="expected name=value,value"):
-        named_choices(["1,2"])
+        parse_grid(["1,2"])
 
 
-def test_the_trials_of_a_model_in_this_very_folder_are_kept_beside_it(tmp_path, monkeypatch):
+def test_the_trials_of_a_model_in_the_current_folder_are_saved_beside_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert beside(Path("model"), "trials.jsonl") == Path("model.trials.jsonl")
-    assert beside(Path(), "trials.jsonl") == tmp_path.with_name(f"{tmp_path.name}.trials.jsonl")
+    assert path_beside(Path("model"), "trials.jsonl") == Path("model.trials.jsonl")
+    assert path_beside(Path(), "trials.jsonl") == tmp_path.with_name(
+        f"{tmp_path.name}.trials.jsonl"
+    )

@@ -54,7 +54,7 @@ def content_by_arrow(path):
             return stream.read()
 
 
-def rows_by_others(path):
+def read_rows_without_wordclass(path):
     """Return the rows of a file, read without wordclass."""
     content = content_by_arrow(path)
     ending = Path(files.uncompressed_name(path)).suffix
@@ -68,14 +68,14 @@ def rows_by_others(path):
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("ending", ROW_FORMATS)
-def test_predictions_are_read_back_by_us_and_by_others(
+def test_predictions_are_read_by_wordclass_and_by_other_packages(
     run, data, model, tmp_path, ending, compression
 ):
     path = tmp_path / f"out{ending}{compression}"
     status, _, err = run("predict", model, data, "-o", path)
     assert (status, "4,000 documents" in err) == (0, True)
     texts = [json.loads(line)["text"] for line in data.read_text().splitlines()]
-    assert [row["text"] for row in rows_by_others(path)] == texts
+    assert [row["text"] for row in read_rows_without_wordclass(path)] == texts
     labels = [str(label) for label in wc.load(model).predict(texts)]
     field = "predicted" if ending in (".csv", ".tsv") else "labels"
     corpus_read = wc.read_corpus(path, label_field=field, multilabel=False)
@@ -84,7 +84,9 @@ def test_predictions_are_read_back_by_us_and_by_others(
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("ending", ROW_FORMATS)
-def test_errors_are_read_back_by_us_and_by_others(run, model, tmp_path, ending, compression):
+def test_errors_are_read_by_wordclass_and_by_other_packages(
+    run, model, tmp_path, ending, compression
+):
     path = tmp_path / f"errors{ending}{compression}"
     texts, labels = corpus(60)
     data = tmp_path / "docs.jsonl"
@@ -95,7 +97,7 @@ def test_errors_are_read_back_by_us_and_by_others(run, model, tmp_path, ending, 
     data.write_text("\n".join(lines))
     status, out, _ = run("evaluate", model, data, "--errors", path, "--json")
     assert status == 0
-    rows = rows_by_others(path)
+    rows = read_rows_without_wordclass(path)
     n_wrong = round(len(texts) * (1 - json.loads(out)["accuracy"]))
     assert len(rows) == n_wrong > 20
     assert {row["text"] for row in rows} <= {*texts}
@@ -105,7 +107,7 @@ def test_errors_are_read_back_by_us_and_by_others(run, model, tmp_path, ending, 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("ending", ROW_FORMATS)
-def test_parts_of_predictions_are_compressed_as_the_name_of_their_folder_says(
+def test_files_of_predictions_have_the_ending_of_their_folder(
     run, data, model, tmp_path, ending, compression
 ):
     folder = tmp_path / f"out{ending}{compression}"
@@ -114,15 +116,16 @@ def test_parts_of_predictions_are_compressed_as_the_name_of_their_folder_says(
     assert status == 0, err
     parts = sorted(folder.iterdir())
     assert all(part.name.endswith(f"{ending}{compression}") for part in parts)
-    assert sum(len(rows_by_others(part)) for part in parts) == N_DOCS
+    assert sum(len(read_rows_without_wordclass(part)) for part in parts) == N_DOCS
     written = [part.stat().st_mtime_ns for part in parts]
-    assert "were there already" in run("predict", model, data, *options)[2]
+    assert "were up to date" in run("predict", model, data, *options)[2]
     assert [part.stat().st_mtime_ns for part in parts] == written
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_embeddings_are_read_back_by_us_and_by_others(run, data, tmp_path, compression):
-    plain, path = tmp_path / "plain.wce", tmp_path / f"docs.wce{compression}"
+def test_embeddings_are_read_by_wordclass_and_by_other_packages(run, data, tmp_path, compression):
+    plain = tmp_path / "plain.wce"
+    path = tmp_path / f"docs.wce{compression}"
     for output in (plain, path):
         assert run("fit", data, "-o", output, "--min-docs", 2)[0] == 0
     assert content_by_arrow(path) == plain.read_bytes()
@@ -198,7 +201,7 @@ def cells_written(folder, values, ending=".csv", *, escape_formulas):
     path = folder / f"rows{ending}"
     with open_row_writer(path, escape_formulas=escape_formulas) as write:
         write([{"cell": value} for value in values])
-    return [row["cell"] for row in rows_by_others(path)]
+    return [row["cell"] for row in read_rows_without_wordclass(path)]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv"])
@@ -240,17 +243,18 @@ def test_predict_and_evaluate_escape_formulas(run, model, tmp_path, ending):
         for text, label in zip(texts, labels, strict=True)
     ]
     data.write_text("\n".join(lines))
-    predictions, errors = tmp_path / f"out{ending}", tmp_path / f"errors{ending}"
+    predictions = tmp_path / f"out{ending}"
+    errors = tmp_path / f"errors{ending}"
     assert run("predict", model, data, "-o", predictions, "--escape-formulas")[0] == 0
     assert run("evaluate", model, data, "--errors", errors, "--escape-formulas")[0] == 0
-    assert {row["'@id"] for row in rows_by_others(predictions)} == {"'-x"}
+    assert {row["'@id"] for row in read_rows_without_wordclass(predictions)} == {"'-x"}
     for path in (predictions, errors):
-        rows = rows_by_others(path)
+        rows = read_rows_without_wordclass(path)
         assert rows
         assert all(row["text"].startswith("'=") for row in rows)
 
 
-def test_parts_of_predictions_are_made_again_if_formulas_are_to_be_escaped(run, model, tmp_path):
+def test_files_of_predictions_are_written_again_if_formulas_must_be_escaped(run, model, tmp_path):
     data = tmp_path / "in.jsonl"
     data.write_text('{"text": "=moon"}\n')
     folder = tmp_path / "out.csv"
@@ -258,7 +262,7 @@ def test_parts_of_predictions_are_made_again_if_formulas_are_to_be_escaped(run, 
     for extra, expected in (([], "=moon"), (["--escape-formulas"], "'=moon")):
         assert run(*options, *extra)[0] == 0
         (part,) = folder.iterdir()
-        assert [row["text"] for row in rows_by_others(part)] == [expected]
+        assert [row["text"] for row in read_rows_without_wordclass(part)] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -272,11 +276,11 @@ def test_parts_of_predictions_are_made_again_if_formulas_are_to_be_escaped(run, 
         ["evaluate"],
     ],
 )
-def test_escaping_where_no_spreadsheet_reads_is_refused(
+def test_escaping_formulas_is_refused_for_other_formats(
     run, data, model, tmp_path, monkeypatch, options
 ):
     monkeypatch.chdir(tmp_path)
-    name, *others = options
-    status, _, err = run(name, model, data, *others, "--escape-formulas")
+    name, *more_options = options
+    status, _, err = run(name, model, data, *more_options, "--escape-formulas")
     assert (status, "ends in .csv or .tsv" in err) == (1, True)
     assert not [*tmp_path.iterdir()]

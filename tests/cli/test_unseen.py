@@ -1,4 +1,4 @@
-"""The command `unseen`, run in this process through the same `main` that the script calls."""
+"""Tests of the command `unseen`, through the `main` that the script calls."""
 
 import json
 
@@ -21,7 +21,7 @@ def embeddings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def vectors(tmp_path_factory):
-    """A row of words a class, close together; one of them is not in the corpus."""
+    """Write vectors of similar words per class, one of which is not in the corpus."""
     generator = np.random.default_rng(0)
     rows = {word: generator.normal(size=6) / 2 for word in COMMON}
     for name, words in WORDS.items():
@@ -39,7 +39,7 @@ def expected(embeddings, vectors):
     )
 
 
-def test_it_prints_terms_classes_scores_and_the_quality(run, embeddings, vectors, expected):
+def test_terms_classes_scores_and_the_quality_are_printed(run, embeddings, vectors, expected):
     status, out, err = run("unseen", embeddings, vectors)
     assert (status, err) == (0, "")
     *lines, summary = out.splitlines()
@@ -50,13 +50,13 @@ def test_it_prints_terms_classes_scores_and_the_quality(run, embeddings, vectors
         term: name for name, term in SYNONYMS.items()
     }
     assert summary == (
-        "3 terms predicted by ridge from 24 shared ones; on 2 of these, held out: "
+        "3 terms predicted by ridge from 24 shared terms; on 2 held-out terms: "
         f"R2 {expected.quality.r2:.3f}, mean cosine {expected.quality.cosine:.3f}"
     )
     assert len(run("unseen", embeddings, vectors, "-n", 1)[1].splitlines()) == 2
 
 
-def test_as_json_it_is_one_object(run, embeddings, vectors, expected):
+def test_the_json_is_one_object(run, embeddings, vectors, expected):
     status, out, err = run("unseen", embeddings, vectors, "--json", "-n", 2)
     assert (status, err) == (0, "")
     assert json.loads(out) == {
@@ -67,11 +67,11 @@ def test_as_json_it_is_one_object(run, embeddings, vectors, expected):
         "n_held_out": 2,
         "held_out_r2": expected.quality.r2,
         "held_out_cosine": expected.quality.cosine,
-        "words": [list(each) for each in expected.report(2)],
+        "words": [list(row) for row in expected.report(2)],
     }
 
 
-def test_one_class_can_be_asked_for(run, embeddings, vectors):
+def test_one_class_can_be_selected(run, embeddings, vectors):
     lines = run("unseen", embeddings, vectors, "--class", "music")[1].splitlines()
     assert [line.split()[1] for line in lines[:3]] == ["music"] * 3
     assert lines[0].startswith("cello")
@@ -91,7 +91,7 @@ def test_the_vectors_are_written_in_the_format_of_the_ending(
 ):
     output = tmp_path / f"unseen{ending}"
     status, out, err = run("unseen", embeddings, vectors, "-o", output)
-    assert (status, err) == (0, f"{output}: 3 terms by 3 dimensions\n")
+    assert (status, err) == (0, f"{output}: 3 terms with 3 dimensions\n")
     assert len(out.splitlines()) == 4
     written = wc.WordVectors.load(output)
     assert list(written.terms) == list(expected.terms)
@@ -105,7 +105,7 @@ def test_nothing_is_overwritten_without_force_and_quiet_is_quiet(
     output.write_text("precious")
     status, out, err = run("unseen", embeddings, vectors, "-o", output)
     assert (status, out) == (1, "")
-    assert err == f"wordclass: {output} exists; --force overwrites it\n"
+    assert err == f"wordclass: {output} exists; use --force to overwrite it\n"
     assert output.read_text() == "precious"
     status, out, err = run(
         "unseen", embeddings, vectors, "-o", output, "--force", "--quiet", "--json"
@@ -115,7 +115,7 @@ def test_nothing_is_overwritten_without_force_and_quiet_is_quiet(
     assert len(wc.WordVectors.load(output)) == 3
 
 
-def test_the_network_is_another_regressor_and_gets_the_seed(run, embeddings, vectors):
+def test_the_regressor_network_uses_the_seed(run, embeddings, vectors):
     pytest.importorskip("torch")
 
     def scores(*options):
@@ -141,7 +141,7 @@ def test_the_network_is_another_regressor_and_gets_the_seed(run, embeddings, vec
         ),
     ],
 )
-def test_a_mistake_is_one_line_before_any_vectors_are_read(
+def test_an_error_is_one_line_before_any_vectors_are_read(
     run, embeddings, tmp_path, options, message
 ):
     status, out, err = run("unseen", embeddings, tmp_path / "not-there.txt", *options)
@@ -150,12 +150,13 @@ def test_a_mistake_is_one_line_before_any_vectors_are_read(
     assert err.count("\n") == 1
 
 
-def test_vectors_that_cannot_help_are_refused(run, embeddings, tmp_path):
+def test_vectors_without_new_or_shared_terms_are_refused(run, embeddings, tmp_path):
     known = tmp_path / "known.txt"
     wc.WordVectors.of(["moon", "rose", "the"], [[1, 2], [3, 4], [0, 1]]).save(known)
     status, _, err = run("unseen", embeddings, known)
     assert status == 1
-    assert err == f"wordclass: {known}: all its terms are in the vocabulary of {embeddings}\n"
+    problem = f"{known}: all its terms are in the vocabulary of {embeddings}"
+    assert err == f"wordclass: {problem}; use vectors of more words\n"
     foreign = tmp_path / "foreign.txt"
     wc.WordVectors.of(["mond", "rosenstock"], [[1, 2], [3, 4]]).save(foreign)
     status, _, err = run("unseen", embeddings, foreign)
@@ -167,10 +168,10 @@ def test_vectors_that_cannot_help_are_refused(run, embeddings, tmp_path):
     assert err.count("\n") == 1
 
 
-def test_two_shared_terms_leave_none_to_measure_with(run, embeddings, tmp_path):
-    few = tmp_path / "few.txt"
-    wc.WordVectors.of(["moon", "rose", "tax"], [[1, 2], [3, 4], [0, 1]]).save(few)
-    status, out, _ = run("unseen", embeddings, few)
+def test_two_shared_terms_are_too_few_to_measure_the_quality(run, embeddings, tmp_path):
+    vectors = tmp_path / "few.txt"
+    wc.WordVectors.of(["moon", "rose", "tax"], [[1, 2], [3, 4], [0, 1]]).save(vectors)
+    status, out, _ = run("unseen", embeddings, vectors)
     assert status == 0
-    assert out.splitlines()[-1].endswith("too few to keep one aside and measure")
-    assert json.loads(run("unseen", embeddings, few, "--json")[1])["held_out_r2"] is None
+    assert out.splitlines()[-1].endswith("too few shared terms to measure the quality")
+    assert json.loads(run("unseen", embeddings, vectors, "--json")[1])["held_out_r2"] is None

@@ -119,7 +119,7 @@ def test_a_large_file_is_fitted_block_by_block_with_the_same_result(
     from wordclass.cli import corpora, main
 
     for limit, name in ((0, "streamed"), (1 << 30, "whole")):
-        monkeypatch.setattr(corpora, "_LARGE", limit)
+        monkeypatch.setattr(corpora, "_MAX_BYTES_IN_MEMORY", limit)
         monkeypatch.setattr(
             sys, "argv", ["wordclass", "fit", str(written), "-o", str(tmp_path / f"{name}.wce")]
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from reproduction.made_results import add
 
-from wordclass.cli.experiment_commands import chosen
+from wordclass.cli.experiment_commands import parse_filter
 from wordclass.errors import InputError
 from wordclass.reproduction import comparisons, paper
 from wordclass.reproduction import plan as plans
@@ -87,7 +87,7 @@ def test_missing_runs_come_with_a_command_that_executes_them(results):
         words = shlex.split(table.command(missing))
         assert words[:4] == ["wordclass", "experiment", "run", "f1"]
         assert words[words.index("-o") + 1] == str(results.folder)
-        assert plan.runs(chosen(words[-1])) == cell_runs
+        assert plan.runs(parse_filter(words[-1])) == cell_runs
     assert cell_of(table, "cnn", "vectors+wce", NEWS).measured is None
     assert cell_of(table, "cnn", "vectors", NEWS).measured.n_runs == 1
 

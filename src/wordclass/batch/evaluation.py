@@ -1,4 +1,4 @@
-"""Evaluation of a model on a corpus, as JSON or as a small table."""
+"""Evaluation of a model on a corpus."""
 
 import warnings
 from collections.abc import Sequence
@@ -9,25 +9,20 @@ from typing import Any
 import numpy as np
 
 from wordclass import progress
-from wordclass.arrays import Floats, Floats32
+from wordclass.arrays import Floats, Floats32, to_sparse
+from wordclass.batch.evaluation_report import format_evaluation
 from wordclass.batch.row_files import open_row_writer
 from wordclass.corpus.documents import Label, LabelledCorpus
 from wordclass.corpus.labels import encode_labels
 from wordclass.decision import measures
-from wordclass.decision.measures import ClassScores, DroppedLabelsWarning, Scores
+from wordclass.decision.measures import DroppedLabelsWarning, Scores
 from wordclass.decision.predictions import Predictions
 from wordclass.decision.prior_shift import clear_shift
 from wordclass.errors import InputError, list_some
-from wordclass.tables import align_columns
 
 _ERROR_COLUMNS = ("id", "text", "true", "predicted", "probability", "words")
 _RANKS = (1, 3, 5)
-_MEASURES = {
-    "macro_f1": "macro F1",
-    "macro_f1_with_positives": "macro F1 of classes with test documents",
-    "micro_f1": "micro F1",
-    "accuracy": "accuracy",
-}
+_MEASURES = ("macro_f1", "macro_f1_with_positives", "micro_f1", "accuracy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +42,8 @@ class Evaluation:
     training_shares : array of shape (m,), optional
         The share of each class in training, in the order of the classes of the scores. None if
         the model does not know it.
+    n_without_prediction : int, default=0
+        Number of documents for which no label was predicted.
     """
 
     scores: Scores
@@ -55,6 +52,7 @@ class Evaluation:
     predicted: Sequence[Any]
     ranking: dict[str, float]
     training_shares: Floats | None = None
+    n_without_prediction: int = 0
 
     def __add__(self, other: "Evaluation") -> "Evaluation":
         scores = self.scores + other.scores
@@ -71,6 +69,7 @@ class Evaluation:
             predicted=[*self.predicted, *other.predicted],
             ranking=ranking,
             training_shares=self.training_shares,
+            n_without_prediction=self.n_without_prediction + other.n_without_prediction,
         )
 
     def shifted_classes(self) -> list[tuple[str, float, float]]:
@@ -111,61 +110,47 @@ class Evaluation:
             "n_dropped": scores.n_dropped,
             "n_trained_on": self.n_shared,
         }
+        if self.n_without_prediction:
+            result["n_without_prediction"] = self.n_without_prediction
         if with_classes:
             per_class = self.scores.per_class.items()
             result["per_class"] = {str(label): asdict(scores) for label, scores in per_class}
         return result
 
-    def to_text(self, n: int) -> str:
-        """Format a table of the measures and of the n best and n worst classes."""
-        scores = self.scores
-        names = _MEASURES | {"accuracy": accuracy_name(scores.is_multilabel)}
-        rows = [(name, f"{getattr(scores, key):.4f}") for key, name in names.items()]
-        rows += [(name, f"{value:.4f}") for name, value in self.ranking.items()]
-        sizes = [("documents", f"{scores.n_docs:,}"), ("classes", f"{len(scores.classes):,}")]
-        lines = align_columns([*rows, *sizes])
-        if n_empty := int((scores.n_true == 0).sum()):
-            lines.append(
-                f"{n_empty:,} of {len(scores.classes):,} classes have no test document; if such a "
-                f"class was never predicted, its F1 (0/0) is {int(scores.is_multilabel)}"
-            )
-        if n > 0:
-            header = ("class", "    F1  precision  recall  documents")
-            lines += ["", *align_columns([header, *self._class_rows(n)])]
-        return "\n".join(lines)
+    def to_text(self, n: int, *, paper: bool = False) -> str:
+        """Format the main measures, and the n best and n worst classes.
 
-    def _class_rows(self, n: int) -> list[tuple[str, str]]:
-        """Return rows of the n best classes, a gap and the n worst classes, or of all if few.
-
-        If there are many classes, only those with documents are listed. Classes of equal F1 are
-        sorted by their number of documents.
+        See `format_evaluation`.
         """
-        per_class = self.scores.per_class
-        labels = sorted(per_class, key=lambda label: -per_class[label].f1)
-        if len(labels) > 2 * n:
-            labels = [label for label in labels if per_class[label].n_true]
-        rows = {label: _format_class(label, per_class[label]) for label in labels}
-        if len(labels) <= 2 * n:
-            return [*rows.values()]
-        labels.sort(key=lambda label: (-per_class[label].f1, -per_class[label].n_true))
-        best = [rows[label] for label in labels[:n]]
-        labels.sort(key=lambda label: (per_class[label].f1, -per_class[label].n_true))
-        worst = [rows[label] for label in labels[:n]]
-        return [*best, ("...", ""), *reversed(worst)]
+        return format_evaluation(self, n, with_paper=paper)
 
 
-def evaluate_model(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
+def evaluate_model(
+    model: Any,  # noqa: ANN401
+    corpus: LabelledCorpus,
+    *,
+    strict: bool = False,
+    threshold: float | None = None,
+) -> Evaluation:
     """Compare the labels that a model predicts with the true labels of a corpus.
+
+    The arguments are those of `evaluate_block`.
 
     Raises
     ------
     InputError
         No document has a label that the model knows.
     """
-    return evaluate_block(model, corpus, strict=strict).checked()
+    return evaluate_block(model, corpus, strict=strict, threshold=threshold).checked()
 
 
-def evaluate_block(model: Any, corpus: LabelledCorpus, *, strict: bool = False) -> Evaluation:  # noqa: ANN401
+def evaluate_block(
+    model: Any,  # noqa: ANN401
+    corpus: LabelledCorpus,
+    *,
+    strict: bool = False,
+    threshold: float | None = None,
+) -> Evaluation:
     """Compare predicted with true labels for a block of documents. The results add up.
 
     Parameters
@@ -176,13 +161,20 @@ def evaluate_block(model: Any, corpus: LabelledCorpus, *, strict: bool = False) 
         Labelled texts. Labels unknown to the model are left out and counted.
     strict : bool, default=False
         Whether such labels are an error.
+    threshold : float, optional
+        Predict the classes with at least this probability. In a single-label task, a document may
+        then have no prediction, which counts as wrong.
     """
     true: Sequence[Any] = corpus.labels
     classes = model.classes_.tolist()
     predictions: Predictions = model.predictions(corpus.texts)
-    predicted: list[Any] = predictions.label_lists
-    if not model.codeframe_.is_multilabel:
-        predicted = [label for (label,) in predicted]
+    chosen = predictions if threshold is None else predictions.filter(threshold)
+    is_multilabel = model.codeframe_.is_multilabel
+    has_prediction = np.asarray(chosen.decisions.any(axis=1))
+    if is_multilabel:
+        predicted: list[Any] = chosen.label_lists
+    else:  # of a document without a prediction, the label is needed only to compare the others
+        predicted = [label for (label,) in predictions.label_lists]
     if {type(label) for label in _flatten(true)} - {type(classes[0])}:
         # a class that is a number in one file is a str in a CSV file
         true = _to_strings(true)
@@ -195,7 +187,14 @@ def evaluate_block(model: Any, corpus: LabelledCorpus, *, strict: bool = False) 
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedLabelsWarning)  # n_dropped has their number
-        scores = measures.score(*measures.align_labels(true, predicted, classes))
+        Y, decisions, codeframe, n_dropped = measures.align_labels(true, predicted, classes)
+    if not is_multilabel:
+        decisions = to_sparse(decisions.multiply(has_prediction[:, None]))
+        predicted = [
+            label if is_predicted else None
+            for label, is_predicted in zip(predicted, has_prediction, strict=True)
+        ]
+    scores = measures.score(Y, decisions, codeframe, n_dropped)
     ranking = _rank(true, classes, predictions.scores) if scores.is_multilabel else {}
     training_shares = model.training_.shares
     if training_shares is not None:  # numbers may be sorted differently as strings
@@ -208,6 +207,7 @@ def evaluate_block(model: Any, corpus: LabelledCorpus, *, strict: bool = False) 
         predicted=predicted,
         ranking=ranking,
         training_shares=training_shares,
+        n_without_prediction=int((~has_prediction).sum()),
     )
 
 
@@ -221,32 +221,52 @@ def write_errors(
 ) -> int:
     """Write a row for each document whose labels are not exactly right, and return their number.
 
-    The id is the column of that name, else the number of the document. If the model has no
-    probabilities, the scores of the predicted labels take their place. The words are those that
-    contributed most to wrong labels, or against missing ones.
+    The rows are sorted by the highest probability of a predicted label, so that confident errors,
+    which may be wrong labels of the corpus, come first. The id is the column of that name, else the
+    number of the document. If the model has no probabilities, the scores of the predicted labels
+    take their place. The words are those that contributed most to wrong labels, or against missing
+    ones.
     """
     true_labels = [*map(_to_list, evaluation.true)]
     predicted_labels = [*map(_to_list, evaluation.predicted)]
     pairs = zip(true_labels, predicted_labels, strict=True)
     wrong = [k for k, (true, predicted) in enumerate(pairs) if {*true} != {*predicted}]
-    predictions = model.predictions([corpus.texts[k] for k in wrong]).to_dicts()
+    probabilities = _probabilities_of_labels(
+        model, [corpus.texts[k] for k in wrong], [predicted_labels[k] for k in wrong]
+    )
+    order = sorted(range(len(wrong)), key=lambda i: -max(probabilities[i], default=-np.inf))
+    is_multilabel = evaluation.scores.is_multilabel
     with open_row_writer(path, _ERROR_COLUMNS, escape_formulas=escape_formulas) as write:
-        steps = progress.track(wrong, "explaining errors")
-        for k, prediction in zip(steps, predictions, strict=True):
+        for i in progress.track(order, "explaining errors"):
+            k = wrong[i]
             true = [*map(str, true_labels[k])]
             predicted = [*map(str, predicted_labels[k])]
-            probabilities = [prediction["scores"][label] for label in predicted]
-            is_multilabel = evaluation.scores.is_multilabel
             row = {
                 "id": corpus.rows[k].get("id", k + 1) if corpus.rows else k + 1,
                 "text": corpus.texts[k],
                 "true": evaluation.true[k],
                 "predicted": evaluation.predicted[k],
-                "probability": probabilities if is_multilabel else probabilities[0],
+                "probability": probabilities[i]
+                if is_multilabel
+                else next(iter(probabilities[i]), None),
                 "words": model.explanation(corpus.texts[k]).tipping(predicted, true),
             }
             write([row])
     return len(wrong)
+
+
+def _probabilities_of_labels(
+    model: Any,  # noqa: ANN401
+    texts: list[str],
+    labels: list[Sequence[Label]],
+) -> list[list[float]]:
+    """Return the probabilities, or scores, of some labels of each text, rounded to six digits."""
+    column_of = {str(label): column for column, label in enumerate(model.classes_.tolist())}
+    values = model.predictions(texts).values
+    return [
+        [round(float(row[column_of[str(label)]]), 6) for label in row_labels]
+        for row, row_labels in zip(values, labels, strict=True)
+    ]
 
 
 def accuracy_name(is_multilabel: bool) -> str:
@@ -265,12 +285,9 @@ def _rank(true: Sequence[Any], classes: list[Label], scores: Floats | Floats32) 
     return precisions | {f"nDCG@{k}": measures.ndcg_at(k, Y, in_order) for k in ranks}
 
 
-def _format_class(label: Label, scores: ClassScores) -> tuple[str, str]:
-    numbers = f"{scores.f1:.4f}     {scores.precision:.4f}  {scores.recall:.4f}"
-    return str(label), f"{numbers}  {scores.n_true:9,}"
-
-
-def _to_list(item: Any) -> Sequence[Label]:  # noqa: ANN401 - a label or several
+def _to_list(item: Any) -> Sequence[Label]:  # noqa: ANN401 - a label, several or None
+    if item is None:
+        return []
     return item if isinstance(item, list | tuple) else [item]
 
 

@@ -242,24 +242,30 @@ class ShardEvaluator:
         Whether labels unknown to the model are an error.
     holdout : Holdout, optional
         Evaluate only on the documents that were held out.
+    threshold : float, optional
+        See `evaluate_block`.
     """
 
     corpus: ShardedCorpus
     model: Any
     strict: bool = False
     holdout: Holdout | None = None
+    threshold: float | None = None
 
     def __call__(self, items: Iterable[tuple[int, Any]]) -> tuple[ReadSummary, Evaluation | None]:
         """Return the summary of the records and the evaluation, or None without documents."""
         reading = ReadSummary()
         evaluations = (
             # the labels themselves are dropped to save memory
-            replace(evaluate_block(self.model, block, strict=self.strict), true=[], predicted=[])
+            replace(self._evaluate(block), true=[], predicted=[])
             for number, item in items
             for block in self._blocks(number, item, reading)
         )
         first = next(evaluations, None)
         return reading, None if first is None else tree_sum(chain([first], evaluations), add)
+
+    def _evaluate(self, block: LabelledCorpus) -> Evaluation:
+        return evaluate_block(self.model, block, strict=self.strict, threshold=self.threshold)
 
     def _blocks(
         self,

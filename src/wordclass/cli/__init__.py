@@ -1,1 +1,1 @@
-"""The `wordclass` command: parses arguments, calls one function, prints the result."""
+"""The `wordclass` command: it parses arguments, calls one function and prints the result."""

@@ -1,4 +1,4 @@
-"""The commands about word vectors: fit, words, profile, nearest, unseen, distill, pte, convert."""
+"""The commands about embeddings: fit, words, profile, nearest, unseen, distill, pte, convert."""
 
 import time
 from pathlib import Path
@@ -8,42 +8,65 @@ import typer
 
 from wordclass import catalogue
 from wordclass.cli import arguments
-from wordclass.cli.arguments import Output
+from wordclass.cli.arguments import MaskNumbers, MaxTerms, MinDocs, Ngrams, Output, StopWords
 from wordclass.cli.command import Settings, command
-from wordclass.cli.corpora import Corpus, InParts, Multilabel, Texts, tell_skipped
-from wordclass.corpus.documents import describe_task
+from wordclass.cli.completion import entry_names
+from wordclass.cli.corpora import Corpus, EngineOptions, Multilabel, Texts, report_skipped
 from wordclass.errors import InputError
 from wordclass.storage.files import uncompressed_name
 
-Embeddings = Annotated[Path, typer.Argument(help="A .wce file.")]
+Embeddings = Annotated[Path, "EMBEDDINGS", "Word-class embeddings, a .wce file."]
+N_SHOWN = typer.Option("-n", min=1, metavar="N", help="Number of rows to show.")
 
 
-@command
+@command(
+    "Learn",
+    uses=("force", "seed", "jobs", "encoding"),
+    examples="""
+wordclass fit news.csv -o news.wce
+wordclass fit news.csv -o news.wce --shrinkage 20 --ngrams 1,2
+wordclass fit dataset:newsgroups20 -o news.vec
+""",
+)
 def fit(
     corpus: Corpus,
-    in_parts: InParts,
+    engine_options: EngineOptions,
     settings: Settings,
     output: Output,
-    correlation: Annotated[str, "How a term is compared with a class."] = "dot",
-    weighting: Annotated[str, "How occurrences are weighted."] = "tfidf",
-    shrinkage: Annotated[float, "Pull on rare terms; 20 is a good start."] = 0.0,
-    projector: Annotated[str, "How classes become fewer dimensions."] = "pca",
-    max_dims: Annotated[int, "More classes are projected; 0: never."] = 300,
-    min_docs: Annotated[int, "Documents a term must occur in."] = 5,
-    ngrams: Annotated[str, "Words in a term, such as 1 or 1,2."] = "1",
-    mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
-    stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
-    keep_documents: Annotated[bool, "Keep the counts, to add and remove exactly."] = False,
+    correlation: Annotated[
+        str, entry_names("correlations"), "Measure of association between a term and a class."
+    ] = "dot",
+    weighting: Annotated[
+        str, entry_names("weightings"), "Weighting of the terms of a document."
+    ] = "tfidf",
+    shrinkage: Annotated[
+        float, "Number of pseudo-counts that pull rare terms to the average. Try 20."
+    ] = 0.0,
+    projector: Annotated[
+        str, entry_names("projectors"), "Projection to fewer dimensions, if there are many classes."
+    ] = "pca",
+    max_dims: Annotated[
+        int, "Number of classes above which vectors are projected. Use 0 to never project."
+    ] = 300,
+    min_docs: MinDocs = 5,
+    ngrams: Ngrams = "1",
+    mask_numbers: MaskNumbers = True,
+    stop_words: StopWords = None,
+    keep_documents: Annotated[
+        bool, "Keep the term counts of all documents, so that updates are exact."
+    ] = False,
     multilabel: Multilabel = None,
 ) -> None:
     """Learn word-class embeddings from labelled texts.
 
-    A .wce file keeps everything; another ending, such as .vec, the vectors in that format. Several
-    files, or --engine, are a corpus in parts, which need not fit into memory.
+    A .wce file contains everything. With another ending, such as .vec, only the vectors are
+    written, in that format. Several files, or --engine, are processed in shards and need not fit
+    into memory.
     """
     settings.check_output(output)
     start = time.perf_counter()
 
+    from wordclass.corpus.documents import describe_task
     from wordclass.embedding.estimator import WordClassEmbeddings
     from wordclass.vectors.format_detection import format_to_write
 
@@ -57,119 +80,176 @@ def fit(
         projector=projector,
         max_dims=max_dims or None,
         min_docs=min_docs,
-        ngrams=arguments.ngrams(ngrams),
+        ngrams=arguments.parse_ngrams(ngrams),
         mask_numbers=mask_numbers,
-        stop_words=arguments.stop_words(stop_words, settings.encoding),
+        stop_words=arguments.read_stop_words(stop_words, settings.encoding),
         seed=settings.seed,
         keep_documents=keep_documents,
         n_jobs=settings.jobs,
     )
-    n_docs, is_multilabel = _fit(embeddings, corpus, in_parts, settings, multilabel)
-    (embeddings if is_wce else embeddings.to_word_vectors()).save(output)
+    n_docs, is_multilabel = _fit(embeddings, corpus, engine_options, settings, multilabel)
+    saved = embeddings if is_wce else embeddings.to_word_vectors()
+    saved.save(output)
     seconds = time.perf_counter() - start
+    n_dims = embeddings.vectors_.shape[1]
     result = {
         "output": str(output),
         "n_docs": n_docs,
         "n_classes": len(embeddings.classes_),
         "is_multilabel": is_multilabel,
         "n_terms": len(embeddings),
-        "n_dims": embeddings.vectors_.shape[1],
+        "n_dims": n_dims,
         "seconds": round(seconds, 3),
     }
-    made = f"{len(embeddings):,} terms by {result['n_dims']} dimensions"
-    read = f"{n_docs:,} documents ({describe_task(is_multilabel, len(embeddings.classes_))})"
-    settings.tell(result, f"{output}: {made}, from {read}, in {seconds:.1f} s")
+    sizes = f"{len(embeddings):,} terms with {n_dims} dimensions"
+    task = describe_task(is_multilabel, len(embeddings.classes_))
+    settings.report(
+        result, f"{output}: {sizes}, from {n_docs:,} documents ({task}), in {seconds:.1f} s"
+    )
 
 
 def _fit(
-    wce: Any,  # noqa: ANN401
+    embeddings: Any,  # noqa: ANN401 - WordClassEmbeddings
     corpus: Corpus,
-    in_parts: InParts,
+    engine_options: EngineOptions,
     settings: Settings,
     multilabel: bool | None,
 ) -> tuple[int, bool]:
-    """Fit, a large file in parts; return how many documents, and whether multilabel."""
-    in_memory = wce.keep_documents
-    parts = corpus.parts(in_parts, "train", settings.encoding, multilabel, or_large=not in_memory)
-    if parts is not None:
-        with in_parts.opened(settings) as engine:
-            wce.fit_parts(parts, engine=engine)
-        tell_skipped(settings, wce.seen_)
-        return wce.seen_.n_docs, wce.learned_.codeframe.is_multilabel
+    """Fit embeddings, in shards if the corpus is large, and describe the corpus.
+
+    Returns
+    -------
+    n_docs : int
+        The number of documents.
+    is_multilabel : bool
+        Whether the task is multilabel.
+    """
+    shards = corpus.shards(
+        engine_options,
+        "train",
+        settings.encoding,
+        multilabel,
+        or_large=not embeddings.keep_documents,
+    )
+    if shards is not None:
+        with engine_options.open_engine(settings) as engine:
+            embeddings.fit_parts(shards, engine=engine)
+        report_skipped(settings, embeddings.seen_)
+        return embeddings.seen_.n_docs, embeddings.learned_.codeframe.is_multilabel
     documents = corpus.read("train", settings.encoding, multilabel)
-    wce.fit(documents.texts, documents.labels)
+    embeddings.fit(documents.texts, documents.labels)
     return len(documents), documents.is_multilabel
 
 
-@command
+@command(
+    "Look",
+    examples="""
+wordclass words news.wce sci.space
+wordclass words news.wce sci.space -n 50 --json
+""",
+)
 def words(
     settings: Settings,
     embeddings: Embeddings,
-    name: Annotated[str, typer.Argument(metavar="CLASS", help="The class.")],
-    n: Annotated[int, "-n", "How many."] = 20,
+    name: Annotated[str, "CLASS", "Name of a class."],
+    n: Annotated[int, N_SHOWN] = 20,
 ) -> None:
-    """Show the terms that speak for a class."""
+    """Show the terms with the highest scores for a class."""
     from wordclass.tables import format_scores
+    from wordclass.text.analyzer import display_term
 
     loaded = _load(embeddings)
-    best = loaded.top_terms(arguments.class_named(name, loaded.columns_), n)
-    settings.show({"class": name, "words": best}, format_scores(best))
+    terms = loaded.top_terms(arguments.find_class(name, loaded.columns_), n)
+    rows = [(display_term(term), score) for term, score in terms]
+    settings.show({"class": name, "words": rows}, format_scores(rows))
 
 
-@command
+@command(
+    "Look",
+    examples="""
+wordclass profile news.wce orbit
+wordclass profile news.wce 1995
+""",
+)
 def profile(
     settings: Settings,
     embeddings: Embeddings,
-    word: Annotated[str, typer.Argument(help="A term of the vocabulary.")],
-    n: Annotated[int, "-n", "How many classes."] = 20,
+    word: Annotated[str, "WORD", "Term of the vocabulary."],
+    n: Annotated[int, N_SHOWN] = 20,
 ) -> None:
-    """Show the classes that a word speaks for."""
+    """Show the scores of a word for the classes."""
     from wordclass.corpus.labels import describe_unknown_name
     from wordclass.tables import format_scores
+    from wordclass.text.analyzer import display_term
 
     loaded = _load(embeddings)
     term = loaded.written(word)
     if term not in loaded:
         raise InputError(describe_unknown_name("word", word, loaded.terms_))
     classes = loaded.profile(term, n)
-    settings.show({"word": term, "classes": classes}, format_scores(classes))
+    shown = word if display_term(term) != term else term
+    settings.show({"word": shown, "classes": classes}, format_scores(classes))
 
 
-@command
+@command(
+    "Look",
+    examples="""
+wordclass nearest news.wce orbit
+wordclass nearest glove.6B.100d.txt orbit -n 5
+""",
+)
 def nearest(
     settings: Settings,
-    vectors: Annotated[Path, typer.Argument(metavar="FILE", help="Vectors in any known format.")],
-    word: Annotated[str, typer.Argument(help="A term of the file, or its lower case.")],
-    n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
+    vectors: Annotated[Path, "FILE", "Word vectors in any known format."],
+    word: Annotated[str, "WORD", "Word of the file. Its lower case is tried, too."],
+    n: Annotated[int, N_SHOWN] = 10,
 ) -> None:
-    """Show the words whose vectors are nearest to that of a word, by their cosine."""
+    """Show the words with the most similar vectors.
+
+    The similarity is the cosine of the angle between two vectors.
+    """
     from wordclass.tables import format_scores
+    from wordclass.text.analyzer import display_term, mask_and_lower
     from wordclass.vectors.word_vectors import WordVectors
 
     loaded = WordVectors.load(vectors)
-    term = word if word in loaded else word.lower()
-    if term not in loaded:
-        raise InputError(f"{vectors}: unknown word {word!r}")
-    best = loaded.nearest(term, n)
-    settings.show({"word": term, "nearest": best}, format_scores(best))
+    forms = (word, word.lower(), mask_and_lower(word, True))
+    term = next((form for form in forms if form in loaded), None)
+    if term is None:
+        raise InputError(
+            f"{vectors}: unknown word {word!r}", hint="try another spelling or a more common word"
+        )
+    rows = [(display_term(name), score) for name, score in loaded.nearest(term, n)]
+    shown = word if display_term(term) != term else term
+    settings.show({"word": shown, "nearest": rows}, format_scores(rows))
 
 
-@command
+@command(
+    "Look",
+    uses=("force", "seed"),
+    examples="""
+wordclass unseen news.wce glove.6B.100d.txt
+wordclass unseen news.wce glove.6B.100d.txt --class sci.space -n 50
+wordclass unseen news.wce glove.6B.100d.txt -o unseen.vec
+""",
+)
 def unseen(
     settings: Settings,
     embeddings: Embeddings,
-    vectors: Annotated[Path, typer.Argument(help="Pretrained word vectors.")],
-    n: Annotated[int, typer.Option("-n", min=0, help="How many terms.")] = 20,
-    name: Annotated[str | None, "--class", "Only for this class; else each term's best."] = None,
-    regressor: Annotated[str, "What predicts: ridge or network."] = "ridge",
+    vectors: Annotated[Path, "VECTORS", "Pretrained word vectors."],
+    n: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Number of terms to show.")] = 20,
+    name: Annotated[str | None, "--class", "CLASS", "Show scores for this class only."] = None,
+    regressor: Annotated[
+        str, entry_names("regressors"), "Regressor that predicts the vectors: ridge or network."
+    ] = "ridge",
     output: Annotated[
-        Path | None, "--output", "-o", "Where to write the vectors of all these terms."
+        Path | None, "--output", "-o", "Output file for the predicted vectors of all terms."
     ] = None,
 ) -> None:
-    """Predict which classes words speak for that training never saw.
+    """Predict class scores of words that training has not seen.
 
-    From their pretrained vectors. Shown are the words with the highest scores, and how well words
-    of the vocabulary are predicted when they are kept aside.
+    The scores are predicted from pretrained vectors. The command shows the words with the highest
+    scores, and how well held-out words of the vocabulary are predicted.
     """
     from wordclass.embedding.unseen_terms import UnseenTerms
     from wordclass.tables import align_columns
@@ -180,52 +260,70 @@ def unseen(
     settings.check_output(output)
     if output is not None:
         format_to_write(output, None)
-    wce = _load(embeddings)
-    chosen = None if name is None else arguments.class_named(name, wce.classes_)
-    found = UnseenTerms.predict(WordVectors.load(vectors), wce, regressor, seed=settings.seed)
-    if not len(found):
-        raise InputError(f"{vectors}: all its terms are in the vocabulary of {embeddings}")
-    best, quality, n_dims = found.report(n, chosen), found.quality, found.vectors.shape[1]
+    loaded = _load(embeddings)
+    label = None if name is None else arguments.find_class(name, loaded.classes_)
+    terms = UnseenTerms.predict(WordVectors.load(vectors), loaded, regressor, seed=settings.seed)
+    if not len(terms):
+        raise InputError(
+            f"{vectors}: all its terms are in the vocabulary of {embeddings}",
+            hint="use vectors of more words",
+        )
+    best = terms.report(n, label)
+    quality = terms.quality
+    n_dims = terms.vectors.shape[1]
     result = {
         "regressor": regressor,
-        "n_terms": len(found),
+        "n_terms": len(terms),
         "n_dims": n_dims,
-        "n_shared": found.n_shared,
+        "n_shared": terms.n_shared,
         "n_held_out": 0 if quality is None else quality.n_terms,
         "held_out_r2": None if quality is None else quality.r2,
         "held_out_cosine": None if quality is None else quality.cosine,
         "words": best,
     }
     if output is not None:
-        found.to_word_vectors().save(output)
+        terms.to_word_vectors().save(output)
         result = {"output": str(output), **result}
-        settings.say(f"{output}: {len(found):,} terms by {n_dims} dimensions")
-    lines = align_columns([(term, label, f"{score:5.2f}") for term, label, score in best])
-    made = f"{len(found):,} terms predicted by {regressor} from {found.n_shared:,} shared ones"
-    measured = "too few to keep one aside and measure"
+        settings.say(f"{output}: {len(terms):,} terms with {n_dims} dimensions")
+    rows = align_columns([(term, class_name, f"{score:5.2f}") for term, class_name, score in best])
+    summary = f"{len(terms):,} terms predicted by {regressor} from {terms.n_shared:,} shared terms"
+    measured = "too few shared terms to measure the quality"
     if quality is not None:
-        scores = f"R2 {quality.r2:.3f}, mean cosine {quality.cosine:.3f}"
-        measured = f"on {quality.n_terms:,} of these, held out: {scores}"
-    settings.show(result, "\n".join([*lines, f"{made}; {measured}"]))
+        measured = (
+            f"on {quality.n_terms:,} held-out terms: "
+            f"R2 {quality.r2:.3f}, mean cosine {quality.cosine:.3f}"
+        )
+    settings.show(result, "\n".join([*rows, f"{summary}; {measured}"]))
 
 
-@command
+@command(
+    "Learn",
+    uses=("force", "jobs", "encoding"),
+    examples="""
+wordclass distill minilm news.csv -o news.npz
+wordclass train news.csv -o model/ --vectors news.npz
+""",
+)
 def distill(
-    settings: Settings,
-    encoder: Annotated[str, typer.Argument(help="minilm, wordllama, or the folder of a model.")],
+    encoder: Annotated[str, "ENCODER", "minilm, wordllama, or the folder of a sentence encoder."],
     texts: Texts,
+    settings: Settings,
     output: Output,
-    dims: Annotated[int, "Of the vectors; more than the encoder has: as many as that."] = 300,
-    min_docs: Annotated[int, "Documents a term must occur in."] = 5,
-    max_terms: Annotated[int | None, "Keep so many, the most frequent."] = None,
-    ngrams: Annotated[str, "Words in a term, such as 1 or 1,2."] = "1",
-    mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
-    stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
-    smoothing: Annotated[float, "Frequent terms are shorter; 0: all as they are."] = 1e-3,
+    dims: Annotated[int, "Largest number of dimensions of the vectors."] = 300,
+    min_docs: MinDocs = 5,
+    max_terms: MaxTerms = None,
+    ngrams: Ngrams = "1",
+    mask_numbers: MaskNumbers = True,
+    stop_words: StopWords = None,
+    smoothing: Annotated[
+        float,
+        "Smaller numbers shorten the vectors of frequent terms more. Use 0 to keep their lengths.",
+    ] = 1e-3,
 ) -> None:
-    """Make word vectors of a corpus's own vocabulary from an encoder of texts.
+    """Compute word vectors of a corpus from a sentence encoder.
 
-    The ending of the output tells the format: .npz, .vec, .txt and others.
+    The encoder computes one vector per term of the vocabulary. The ending of the output names its
+    format: .npz, .vec, .txt and others.
     """
     settings.check_output(output)
     start = time.perf_counter()
@@ -236,43 +334,52 @@ def distill(
     from wordclass.vectors.format_detection import format_to_write
 
     format_to_write(output, None)
-    SentenceEncoder.of(encoder)  # before the corpus is read
+    SentenceEncoder.of(encoder)  # fails before the corpus is read
     vectorizer = DocumentVectorizer(
         min_docs=min_docs,
         max_terms=max_terms,
-        ngrams=arguments.ngrams(ngrams),
+        ngrams=arguments.parse_ngrams(ngrams),
         mask_numbers=mask_numbers,
-        stop_words=arguments.stop_words(stop_words, settings.encoding),
+        stop_words=arguments.read_stop_words(stop_words, settings.encoding),
         n_jobs=settings.jobs,
     )
-    blocks = texts.records(texts.blocks("train", settings.encoding, None))
+    blocks = texts.records(texts.reader("train", settings.encoding, None))
     vectorizer.fit_blocks([record.text for record in block] for block in blocks)
     vocabulary = vectorizer.vocabulary_
     vectors = distill(encoder, vocabulary, dims, smoothing=smoothing or None, n_jobs=settings.jobs)
     vectors.save(output)
-    _tell_made(settings, output, vectors, start, n_docs=vocabulary.n_docs, encoder=encoder)
+    _report_vectors(settings, output, vectors, start, n_docs=vocabulary.n_docs, encoder=encoder)
 
 
-@command
+@command(
+    "Reproduce",
+    uses=("force", "seed", "jobs", "encoding"),
+    examples="""
+wordclass pte news.csv -o pte.npz
+wordclass pte news.csv -o pte.npz --dims 50 --window 10
+""",
+)
 def pte(
     corpus: Corpus,
     settings: Settings,
     output: Output,
-    dims: Annotated[int, "Of the vectors."] = 100,
-    window: Annotated[int, "How far apart words near each other may be."] = 5,
-    samples: Annotated[int | None, "Edges to draw; else 40 for every word of the texts."] = None,
-    negatives: Annotated[int, "Words drawn as noise beside every edge."] = 5,
-    learning_rate: Annotated[float, "At the start; it falls linearly."] = 0.025,
-    min_docs: Annotated[int, "Documents a term must occur in."] = 5,
-    max_terms: Annotated[int | None, "Keep so many, the most frequent."] = None,
-    mask_numbers: Annotated[bool, "Make all numbers one word."] = True,
-    stop_words: Annotated[str | None, "english, or a file with a word per line."] = None,
+    dims: Annotated[int, "Number of dimensions of the vectors."] = 100,
+    window: Annotated[int, "Largest distance between two words of a pair."] = 5,
+    samples: Annotated[
+        int | None, "Number of edges to draw. By default 40 per word of the texts."
+    ] = None,
+    negatives: Annotated[int, "Number of noise words per edge."] = 5,
+    learning_rate: Annotated[float, "Initial learning rate, which decreases linearly."] = 0.025,
+    min_docs: MinDocs = 5,
+    max_terms: MaxTerms = None,
+    mask_numbers: MaskNumbers = True,
+    stop_words: StopWords = None,
     multilabel: Multilabel = None,
 ) -> None:
-    """Learn word vectors from labelled texts by PTE, predictive text embedding.
+    """Learn word vectors by predictive text embedding (PTE).
 
-    Documents without labels are learned from too (--on-missing-label empty, where the others have
-    one each). The ending of the output tells the format: .npz, .vec, .txt and others.
+    PTE is a method to compare with. Texts without labels are used, too, with --on-missing-label
+    empty. The ending of the output names its format: .npz, .vec, .txt and others.
     """
     settings.check_output(output)
     start = time.perf_counter()
@@ -295,39 +402,59 @@ def pte(
         min_docs=min_docs,
         max_terms=max_terms,
         mask_numbers=mask_numbers,
-        stop_words=arguments.stop_words(stop_words, settings.encoding),
+        stop_words=arguments.read_stop_words(stop_words, settings.encoding),
     )
     vectors.save(output)
-    _tell_made(settings, output, vectors, start, n_docs=len(documents))
+    _report_vectors(settings, output, vectors, start, n_docs=len(documents))
 
 
-def _tell_made(
+def _report_vectors(
     settings: Settings,
     output: Path,
     vectors: Any,  # noqa: ANN401 - WordVectors
     start: float,
     *,
     n_docs: int,
-    **more: str,
+    **source: str,
 ) -> None:
-    """Tell which vectors were written, from how many documents and by what, since the start."""
+    """Report which vectors were written, from what, and the time since the start."""
     seconds = time.perf_counter() - start
     sizes = {"n_docs": n_docs, "n_terms": len(vectors), "n_dims": vectors.n_dims}
-    result = {"output": str(output), **more, **sizes, "seconds": round(seconds, 3)}
-    made = f"{len(vectors):,} terms by {vectors.n_dims} dimensions"
-    by = "".join(f", by {each}" for each in more.values())
-    settings.tell(result, f"{output}: {made}{by}, from {n_docs:,} documents, in {seconds:.1f} s")
+    result = {"output": str(output), **source, **sizes, "seconds": round(seconds, 3)}
+    by = "".join(f", by {name}" for name in source.values())
+    settings.report(
+        result,
+        f"{output}: {len(vectors):,} terms with {vectors.n_dims} dimensions{by}, "
+        f"from {n_docs:,} documents, in {seconds:.1f} s",
+    )
 
 
-@command
+@command(
+    "Data",
+    uses=("force",),
+    examples="""
+wordclass convert news.wce news.vec
+wordclass convert glove.6B.100d.txt glove.npz
+wordclass convert vectors.dat vectors.out --from word2vec_binary --format glove_text
+""",
+)
 def convert(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Vectors in any known format.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them.")],
-    format: Annotated[str | None, "Of OUT, where its ending is silent."] = None,
-    source_format: Annotated[str | None, "--from", "The format of IN."] = None,
+    source: Annotated[Path, "IN", "Word vectors in any known format."],
+    target: Annotated[Path, "OUT", "Output file."],
+    format: Annotated[
+        str | None,
+        entry_names("vector_formats"),
+        "Format of OUT. By default its ending names the format.",
+    ] = None,
+    source_format: Annotated[
+        str | None,
+        "--from",
+        entry_names("vector_formats"),
+        "Format of IN. By default its ending and content decide.",
+    ] = None,
 ) -> None:
-    """Turn word vectors from one format into another."""
+    """Convert word vectors from one format to another."""
     settings.check_output(target)
 
     from wordclass.vectors.word_vectors import WordVectors
@@ -335,7 +462,7 @@ def convert(
     vectors = WordVectors.load(source, format=source_format)
     vectors.save(target, format=format)
     result = {"output": str(target), "n_terms": len(vectors), "n_dims": vectors.n_dims}
-    settings.tell(result, f"{target}: {len(vectors):,} terms by {vectors.n_dims} dimensions")
+    settings.report(result, f"{target}: {len(vectors):,} terms with {vectors.n_dims} dimensions")
 
 
 def _load(path: Path) -> Any:  # noqa: ANN401 - WordClassEmbeddings, which is slow to import

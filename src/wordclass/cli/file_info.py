@@ -1,4 +1,4 @@
-"""What a saved file is, and with which settings it was made."""
+"""Descriptions of saved files: their type, sizes and settings."""
 
 from pathlib import Path
 from typing import Any
@@ -10,36 +10,36 @@ from wordclass.storage.metadata import display_option
 from wordclass.storage.state import ModelState
 from wordclass.vectors.word_vectors import WordVectors
 
+_CHOSEN_ARRAYS = {"thresholds": "thresholds", "C": "chosen C"}
+
 
 def describe(path: Path) -> dict[str, Any]:
-    """Return the facts about a model, a .wce file or a file of word vectors."""
+    """Describe a model, a .wce file or a file of word vectors."""
     files.require_existing(path)
-    with files.as_format_error(path, "damaged: it does not tell what it is"):
+    with files.as_format_error(path, "damaged: its type cannot be determined"):
         if path.is_dir():
             return _describe_model(path)
         if path.suffix == ".wce":
             return _describe_embeddings(path)
     vectors = WordVectors.load(path)
-    facts = {"what": "word vectors", "terms": len(vectors), "dimensions": vectors.n_dims}
+    description = {"what": "word vectors", "terms": len(vectors), "dimensions": vectors.n_dims}
     if vectors.dimension_names is not None:
-        facts["classes"] = list(vectors.dimension_names)
-    return facts
+        description["classes"] = list(vectors.dimension_names)
+    return description
 
 
 def _describe_model(folder: Path) -> dict[str, Any]:
-    manifest, parts = models.read(folder)
-    training, facts = manifest["training"], manifest["facts"]
-    with files.as_format_error(folder, "what was learned is not told as expected"):
-        chosen = {f"chosen {name}": value for name, value in facts.get("settings", {}).items()}
-        if "history" in facts:  # of a network
-            chosen |= {"epochs": len(facts["history"]), "best epoch": facts["best_epoch"]}
-        for name, told in (("thresholds", "thresholds"), ("C", "chosen C")):
-            if name in parts.arrays:
-                # JSON has no infinite numbers: None is the threshold of a class never predicted
-                chosen[told] = [
-                    float(f"{value:.4g}") if np.isfinite(value) else None
-                    for value in parts.arrays[name]
-                ]
+    manifest, state = models.read(folder)
+    training = manifest["training"]
+    metadata = manifest["facts"]
+    with files.as_format_error(folder, "damaged: its settings cannot be read"):
+        chosen = {f"chosen {name}": value for name, value in metadata.get("settings", {}).items()}
+        if "history" in metadata:  # of a network
+            chosen |= {"epochs": len(metadata["history"]), "best epoch": metadata["best_epoch"]}
+        for name, title in _CHOSEN_ARRAYS.items():
+            if name in state.arrays:
+                chosen[title] = [_round(value) for value in state.arrays[name]]
+    versions = manifest["versions"].items()
     return {
         "what": "model",
         "classifier": manifest["classifier"],
@@ -48,39 +48,44 @@ def _describe_model(folder: Path) -> dict[str, Any]:
         "labels": manifest["labels"],
         "classes": manifest["classes"],
         "made": manifest["created"],
-        "made by": ", ".join(f"{name} {each}" for name, each in manifest["versions"].items()),
+        "made by": ", ".join(f"{package} {version}" for package, version in versions),
         "bytes": manifest["arrays"]["bytes"],
         **chosen,
-        **_flat("score", manifest["scores"]),
-        **_options(manifest["settings"]),
+        **_flatten("score", manifest["scores"]),
+        **_describe_options(manifest["settings"]),
     }
 
 
-def _options(stored: dict[str, Any]) -> dict[str, Any]:
+def _round(value: float) -> float | None:
+    """Round a number; an infinite one, which JSON lacks, becomes None: a class never predicted."""
+    return float(f"{value:.4g}") if np.isfinite(value) else None
+
+
+def _describe_options(stored: dict[str, Any]) -> dict[str, Any]:
     return {f"option {name}": display_option(value) for name, value in stored.items()}
 
 
-def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return nested values under one name each, as in `score holdout macro_f1`."""
-    found: dict[str, Any] = {}
+def _flatten(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return nested values under joined names, such as `score holdout macro_f1`."""
+    flat: dict[str, Any] = {}
     for key, value in values.items():
-        inner = f"{name} {key}"
-        found |= _flat(inner, value) if isinstance(value, dict) else {inner: value}
-    return found
+        joined = f"{name} {key}"
+        flat |= _flatten(joined, value) if isinstance(value, dict) else {joined: value}
+    return flat
 
 
 def _describe_embeddings(path: Path) -> dict[str, Any]:
-    parts = ModelState.read(path, "wce")
-    header, arrays = parts.metadata, parts.arrays
-    matrix = arrays.get("vectors", arrays["class_vectors"])
+    state = ModelState.read(path, "wce")
+    metadata = state.metadata
+    matrix = state.arrays.get("vectors", state.arrays["class_vectors"])
     return {
         "what": "word-class embeddings",
         "terms": matrix.shape[0],
         "dimensions": matrix.shape[1],
-        "documents": int(header["n_docs"]),
-        "labels": header["kind"],
-        "classes": list(header["classes"]),
-        "keeps documents": header["keeps_documents"],
-        "made by": f"wordclass {header['wordclass']}",
-        **_options(header["options"]),
+        "documents": int(metadata["n_docs"]),
+        "labels": metadata["kind"],
+        "classes": list(metadata["classes"]),
+        "keeps documents": metadata["keeps_documents"],
+        "made by": f"wordclass {metadata['wordclass']}",
+        **_describe_options(metadata["options"]),
     }

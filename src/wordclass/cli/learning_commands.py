@@ -1,55 +1,72 @@
-"""The commands that make models: train and tune."""
+"""The commands that train models: train and tune."""
 
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from wordclass.cli import arguments
-from wordclass.cli.arguments import Output
-from wordclass.cli.command import Settings, command, same_command
-from wordclass.cli.corpora import Corpus, InParts, Multilabel, Names, tell_skipped
-from wordclass.corpus.documents import LabelledCorpus, describe_task
-from wordclass.corpus.selection import ReadSummary
+from wordclass.cli.arguments import ModelOutput
+from wordclass.cli.command import Settings, command, current_command
+from wordclass.cli.completion import entry_names
+from wordclass.cli.corpora import Corpus, EngineOptions, Multilabel, Names, report_skipped
 from wordclass.errors import InputError
 from wordclass.storage import files as storage
 
 if TYPE_CHECKING:
     from wordclass.classifiers.tuning import Trial, Tuned
+    from wordclass.corpus.documents import LabelledCorpus
     from wordclass.corpus.shards import ShardedCorpus
     from wordclass.corpus.splits import Holdout
 
 Result = TypeVar("Result")
 
-ClassifierName = Annotated[str, "Kind of classifier."]
+ClassifierName = Annotated[str, entry_names("classifiers"), "Kind of classifier."]
 Vectors = Annotated[Path | None, "Pretrained word vectors."]
-Also = Annotated[
-    Names, "--also", "Word-class embeddings of another task, a .wce file: FILE or NAME=FILE."
+OtherTasks = Annotated[
+    Names,
+    "--also",
+    "[NAME=]FILE",
+    "Word-class embeddings of another task, a .wce file. Repeat for several.",
 ]
-Set = Annotated[Names, "--set", "Option of the classifier: name=value, which may be JSON."]
+Options = Annotated[
+    Names, "--set", "NAME=VALUE", "Set an option of the classifier. Repeat for several."
+]
 
 
-@command
+@command(
+    "Learn",
+    uses=("force", "seed", "jobs", "encoding"),
+    examples="""
+wordclass train news.csv -o model/
+wordclass train news.csv -o model/ --holdout 0.2
+wordclass train news.csv -o model/ --text-field title --text-field body --label-field topic
+wordclass train news.csv -o model/ --classifier cnn --vectors glove.6B.100d.txt
+wordclass train news.csv -o model/ --set ngrams=1,2 --set encoder=minilm
+""",
+)
 def train(
     corpus: Corpus,
-    in_parts: InParts,
+    engine_options: EngineOptions,
     settings: Settings,
-    output: Output,
+    output: ModelOutput,
     classifier: ClassifierName = "linear",
     vectors: Vectors = None,
-    also: Also = None,
-    set_: Set = None,
-    holdout: Annotated[float | None, "Share of the documents to keep aside and measure on."] = None,
+    also: OtherTasks = None,
+    set_: Options = None,
+    holdout: Annotated[
+        float | None, "SHARE", "Share of the documents to hold out and evaluate on."
+    ] = None,
     multilabel: Multilabel = None,
 ) -> None:
     """Train a classifier on labelled texts.
 
-    A network keeps the state of its training in OUTPUT.checkpoint until the model is written; the
-    same command goes on from there, whatever ended it. With --engine, the corpus is read, counted
-    and vectorized in parts, and the model is learned from files beside OUTPUT.
+    A network saves the state of its training in MODEL.checkpoint until the model is written. If it
+    is interrupted, the same command resumes. With --engine, the corpus is processed in shards and
+    need not fit into memory.
     """
     settings.check_output(output, is_folder=True)
     start = time.perf_counter()
@@ -60,34 +77,143 @@ def train(
     from wordclass.vectors.word_vectors import WordVectors
 
     models.check_replaceable(output)
-    aside = None if holdout is None else Holdout(holdout, settings.seed)
-    options = arguments.named_values(set_ or []) | ({} if vectors is None else {"vectors": None})
-    options |= _other_tasks(classifier, also)
-    checkpoint = arguments.beside(output, "checkpoint")
-    shared = {"seed": settings.seed, "n_jobs": settings.jobs, "checkpoint": checkpoint}
-    given = factory.check_options(classifier, options, shared)
+    held_out = None if holdout is None else Holdout(holdout, settings.seed)
+    requested = arguments.parse_options(set_ or []) | _read_other_tasks(classifier, also)
     if vectors is not None:
-        given["vectors"] = WordVectors.load(vectors)
-    made = factory.classifier(classifier, **given)
-    parts, seen = corpus.parts(in_parts, "train", settings.encoding, multilabel), ReadSummary()
-    if parts is not None and in_parts.engine:
-        asked = parts, in_parts, settings, output, aside
-        scores = _kept(made, settings, lambda: _train_in_parts(made, *asked))
+        requested["vectors"] = None  # checked now, and read when all options are valid
+    defaults = {
+        "seed": settings.seed,
+        "n_jobs": settings.jobs,
+        "checkpoint": arguments.path_beside(output, "checkpoint"),
+    }
+    options = factory.check_options(classifier, requested, defaults)
+    if vectors is not None:
+        options["vectors"] = WordVectors.load(vectors)
+    model = factory.classifier(classifier, **options)
+    shards = corpus.shards(engine_options, "train", settings.encoding, multilabel)
+    if shards is not None and engine_options.engine:
+        fit = _ShardFit(model, shards, engine_options, settings, output, held_out)
+        scores = _resume_or_fit(model, settings, fit.run)
+        counts: list[str] = []
     else:
-        if parts is not None:
-            documents = parts.read(seen)
-            tell_skipped(settings, seen)
-        else:
-            documents = corpus.read("train", settings.encoding, multilabel)
-        scores = _kept(made, settings, lambda: _train_on(made, documents, aside))
-    is_multilabel = made.codeframe_.is_multilabel
-    if not _is_ours_to_save(made):
+        documents, counts = _read(corpus, shards, settings, multilabel)
+        scores = _resume_or_fit(model, settings, lambda: _fit(model, documents, held_out))
+    if not _is_saving_process(model):
         return
-    made.fields_ = corpus.fields
-    made.save(output, scores=scores)
-    _forget_checkpoint(made)
+    model.fields_ = corpus.fields
+    model.save(output, scores=scores)
+    _remove_checkpoint(model)
+    _report_training(settings, output, classifier, model, scores, counts, start)
+
+
+def _read_other_tasks(classifier: str, also: Names) -> dict[str, Any]:
+    """Return the option that contains the embeddings of other tasks, if there are any."""
+    if not also:
+        return {}
+    from wordclass.classifiers import factory
+    from wordclass.embedding.estimator import WordClassEmbeddings
+
+    if "other" not in factory.classifier(classifier).get_params(deep=False):
+        raise InputError(
+            f"--also: the classifier {classifier!r} does not read embeddings of other tasks",
+            hint="use --classifier linear, svm or a network",
+        )
+    files = arguments.parse_named_files(also)
+    return {"other": {name: WordClassEmbeddings.load(path) for name, path in files.items()}}
+
+
+def _read(
+    corpus: Corpus,
+    shards: "ShardedCorpus | None",
+    settings: Settings,
+    multilabel: bool | None,
+) -> "tuple[LabelledCorpus, list[str]]":
+    """Read a corpus into memory and describe what was skipped or is empty."""
+    from wordclass.corpus.selection import ReadSummary
+
+    summary = ReadSummary()
+    if shards is not None:
+        documents = shards.read(summary)
+        report_skipped(settings, summary)
+    else:
+        documents = corpus.read("train", settings.encoding, multilabel)
+    n_empty = sum(not text.strip() for text in documents.texts)
+    counts = [f"{n_empty:,} empty texts"] if n_empty else []
+    if summary.n_skipped:
+        counts.append(f"{summary.n_skipped:,} records skipped")
+    return documents, counts
+
+
+def _fit(model: Any, corpus: "LabelledCorpus", holdout: "Holdout | None") -> dict[str, Any]:  # noqa: ANN401
+    """Fit a classifier and return its quality on the held-out documents."""
+    if holdout is None:
+        model.fit(corpus.texts, corpus.labels)
+        return {}
+    from wordclass.batch.evaluation import evaluate_model
+    from wordclass.corpus.labels import encode_labels
+
+    chosen = holdout.choose(corpus.texts, encode_labels(corpus.labels).Y)
+    is_held_out = chosen.contains(corpus.texts)
+    if not is_held_out.any() or is_held_out.all():
+        side = "training" if is_held_out.all() else "evaluation"
+        raise InputError(
+            f"--holdout {holdout.share:g} leaves none of {len(corpus)} documents for {side}",
+            hint="use another share or more documents",
+        )
+    training = corpus.part(~is_held_out)
+    model.fit(training.texts, training.labels)
+    evaluation = evaluate_model(model, corpus.part(is_held_out))
+    return {"holdout": {**_describe_holdout(holdout), **evaluation.to_dict()}}
+
+
+def _describe_holdout(holdout: "Holdout") -> dict[str, Any]:
+    return {"share": holdout.share, "seed": holdout.seed, "is_stratified": True}
+
+
+@dataclass(frozen=True)
+class _ShardFit:
+    """A fit of a classifier by an engine."""
+
+    model: Any
+    shards: "ShardedCorpus"
+    engine_options: EngineOptions
+    settings: Settings
+    output: Path
+    holdout: "Holdout | None"
+
+    def run(self) -> dict[str, Any]:
+        """Fit the classifier and return its quality on the held-out documents."""
+        from wordclass.batch.sharded import ShardEvaluator, choose_holdout, evaluate_shards
+
+        folder = Path(os.path.abspath(self.output)).parent
+        with self.engine_options.open_engine(self.settings) as engine:
+            held_out = self.holdout
+            if held_out is not None:
+                held_out = choose_holdout(self.shards, engine, held_out)
+            self.model.fit_parts(self.shards, engine=engine, folder=folder, aside=held_out)
+            report_skipped(self.settings, self.model.seen_)
+            if held_out is None:
+                return {}
+            evaluator = ShardEvaluator(self.shards.without_items(), self.model, holdout=held_out)
+            _, evaluation = evaluate_shards(self.shards, engine, evaluator)
+        return {"holdout": {**_describe_holdout(held_out), **evaluation.to_dict()}}
+
+
+def _report_training(
+    settings: Settings,
+    output: Path,
+    classifier: str,
+    model: Any,  # noqa: ANN401
+    scores: dict[str, Any],
+    counts: list[str],
+    start: float,
+) -> None:
+    from wordclass.corpus.documents import describe_task
+
     seconds = time.perf_counter() - start
-    n_docs, n_classes = made.training_.n_docs, len(made.classes_)
+    is_multilabel = model.codeframe_.is_multilabel
+    n_docs = model.training_.n_docs
+    n_classes = len(model.classes_)
     result = {
         "output": str(output),
         "classifier": classifier,
@@ -97,189 +223,149 @@ def train(
         "seconds": round(seconds, 3),
         **scores,
     }
-    task = describe_task(is_multilabel, n_classes)
-    message = f"{output}: {classifier}, from {n_docs:,} documents ({task}), in {seconds:.1f} s"
-    if found := scores.get("holdout"):
-        from wordclass.batch.evaluation import accuracy_name
+    details = ", ".join([describe_task(is_multilabel, n_classes), *counts])
+    message = f"{output}: {classifier}, from {n_docs:,} documents ({details}), in {seconds:.1f} s"
+    if quality := scores.get("holdout"):
+        from wordclass.batch.evaluation_report import summarize_scores
 
-        f1 = f"macro F1 {found['macro_f1']:.4f}, micro F1 {found['micro_f1']:.4f}"
-        accuracy = f"{accuracy_name(is_multilabel)} {found['accuracy']:.4f}"
-        message += f"; on {found['n_docs']:,} documents kept aside: {f1}, {accuracy}"
-    settings.tell(result, message)
-
-
-def _other_tasks(classifier: str, also: Names) -> dict[str, Any]:
-    """Return the option that holds the embeddings of other tasks, if any are given."""
-    if not also:
-        return {}
-    from wordclass.classifiers import factory
-    from wordclass.embedding.estimator import WordClassEmbeddings
-
-    if "other" not in factory.classifier(classifier).get_params(deep=False):
-        told = f"the classifier {classifier!r} reads no embeddings of other tasks"
-        raise InputError(f"{told}; --also is for linear, svm and the networks")
-    files = arguments.named_files(also)
-    return {"other": {name: WordClassEmbeddings.load(path) for name, path in files.items()}}
+        message += f"; on {quality['n_docs']:,} held-out documents: "
+        message += summarize_scores(quality, is_multilabel=is_multilabel)
+    settings.report(result, message)
 
 
-def _train_in_parts(
-    made: Any,  # noqa: ANN401
-    parts: "ShardedCorpus",
-    in_parts: InParts,
-    settings: Settings,
-    output: Path,
-    aside: "Holdout | None",
-) -> dict[str, Any]:
-    """Fit a classifier by an engine; return its quality on the documents kept aside."""
-    from wordclass.batch.sharded import ShardEvaluator, choose_holdout, evaluate_shards
+def _resume_or_fit(model: Any, settings: Settings, fit: Callable[[], Result]) -> Result:  # noqa: ANN401
+    """Run a fit; if there is a checkpoint of it, the fit resumes.
 
-    folder = Path(os.path.abspath(output)).parent
-    with in_parts.opened(settings) as engine:
-        if aside is not None:
-            aside = choose_holdout(parts, engine, aside)
-        made.fit_parts(parts, engine=engine, folder=folder, aside=aside)
-        tell_skipped(settings, made.seen_)
-        if aside is None:
-            return {}
-        work = ShardEvaluator(parts.without_items(), made, holdout=aside)
-        _, found = evaluate_shards(parts, engine, work)
-    chosen = {"share": aside.share, "seed": aside.seed, "is_stratified": True}
-    return {"holdout": {**chosen, **found.to_dict()}}
-
-
-def _train_on(made: Any, corpus: LabelledCorpus, aside: "Holdout | None") -> dict[str, Any]:  # noqa: ANN401
-    """Fit a classifier; return what is known of its quality from the documents kept aside."""
-    if aside is None:
-        made.fit(corpus.texts, corpus.labels)
-        return {}
-    from wordclass.batch.evaluation import evaluate_model
-    from wordclass.corpus.labels import encode_labels
-
-    is_aside = aside.choose(corpus.texts, encode_labels(corpus.labels).Y).contains(corpus.texts)
-    if not is_aside.any() or is_aside.all():
-        asked = f"--holdout {aside.share:g} of {len(corpus)} documents"
-        raise InputError(f"{asked} leaves none on one side")
-    rest = corpus.part(~is_aside)
-    made.fit(rest.texts, rest.labels)
-    found = evaluate_model(made, corpus.part(is_aside)).to_dict()
-    chosen = {"share": aside.share, "seed": aside.seed, "is_stratified": True}
-    return {"holdout": {**chosen, **found}}
-
-
-def _kept(classifier: Any, settings: Settings, fit: Callable[[], Result]) -> Result:  # noqa: ANN401
-    """Fit a classifier; one that has a checkpoint goes on from there.
-
-    Where the file is that of another training, `--force` begins anew.
+    If the checkpoint belongs to another training, `--force` starts again.
     """
-    if getattr(classifier, "checkpoint", None) is None:
+    if getattr(model, "checkpoint", None) is None:
         return fit()
     from wordclass.network import checkpoint
 
-    path, is_ours = Path(classifier.checkpoint), _is_ours_to_save(classifier)
-    if not is_ours:
+    path = Path(model.checkpoint)
+    is_saving = _is_saving_process(model)
+    if not is_saving:
         settings = replace(settings, quiet=True)
-    with _saying_how_to_go_on(path, settings):
+    with _explain_how_to_resume(path, settings):
         try:
             return fit()
         except checkpoint.CheckpointError as error:
             if not settings.force:
-                raise InputError(f"{error}; --force begins anew") from error
-        settings.say(f"{path}: of another training, or damaged; beginning anew")
-        if is_ours:
+                raise InputError(error, hint="use --force to start again") from error
+        settings.say(f"{path}: from another training, or damaged; starting again")
+        if is_saving:
             checkpoint.remove(path)
         return fit()
 
 
 @contextmanager
-def _saying_how_to_go_on(path: Path, settings: Settings) -> Iterator[None]:
+def _explain_how_to_resume(path: Path, settings: Settings) -> Iterator[None]:
     if storage.path_exists(path):
-        settings.say(f"{path}: the state of a training that was stopped; going on from it")
+        settings.say(f"{path}: state of an interrupted training; resuming")
     try:
         yield
     except KeyboardInterrupt:
         if storage.path_exists(path):
-            kept = f"The training up to its last epoch, or minute, is kept in {path}."
-            settings.say("", f"{kept} To go on from there:", f"  {same_command()}")
+            settings.say(
+                "",
+                f"{path} contains the training up to its last epoch or minute. To resume:",
+                f"  {current_command()}",
+            )
         raise
 
 
-def _is_ours_to_save(classifier: Any) -> bool:  # noqa: ANN401
-    """Whether this process writes the model: of several that train a network, one does."""
-    if not hasattr(classifier, "checkpoint"):
+def _is_saving_process(model: Any) -> bool:  # noqa: ANN401
+    """Return whether this process saves the model, if several train the same network."""
+    if not hasattr(model, "checkpoint"):
         return True
     from wordclass.network.machine import is_first_process
 
     return is_first_process()
 
 
-def _forget_checkpoint(classifier: Any) -> None:  # noqa: ANN401
-    if getattr(classifier, "checkpoint", None) is not None:
+def _remove_checkpoint(model: Any) -> None:  # noqa: ANN401
+    if getattr(model, "checkpoint", None) is not None:
         from wordclass.network import checkpoint
 
-        checkpoint.remove(Path(classifier.checkpoint))
+        checkpoint.remove(Path(model.checkpoint))
 
 
-@command
+@command(
+    "Learn",
+    uses=("force", "seed", "jobs", "encoding"),
+    examples="""
+wordclass tune news.csv -o model/
+wordclass tune news.csv -o model/ --budget 1h --target macro_f1
+wordclass tune news.csv -o model/ --grid C=0.1,1,10 --grid ngrams=1,1-2
+""",
+)
 def tune(
     corpus: Corpus,
     settings: Settings,
-    output: Output,
+    output: ModelOutput,
     classifier: ClassifierName = "linear",
-    budget: Annotated[str, "Time for all trials: 90s, 10m, 1h; none: try everything."] = "10m",
-    target: Annotated[str, "What is best: macro_f1, micro_f1, accuracy, or both F1."] = "both",
+    budget: Annotated[
+        str, "TIME", "Time for all trials, such as 90s, 10m or 1h. Use none to try everything."
+    ] = "10m",
+    target: Annotated[
+        str, "MEASURE", "Measure to maximize: macro_f1, micro_f1, accuracy, or both F1."
+    ] = "both",
     grid: Annotated[
-        list[str] | None, "What to choose from, instead of the classifier's own: name=v1,v2."
+        Names,
+        "NAME=V1,V2",
+        "Values to try, instead of the classifier's own grid. Repeat for several options.",
     ] = None,
-    set_: Set = None,
+    set_: Options = None,
     vectors: Vectors = None,
-    also: Also = None,
-    validation: Annotated[float, "Share of the documents that decides."] = 0.2,
+    also: OtherTasks = None,
+    validation: Annotated[float, "SHARE", "Share of the documents for validation."] = 0.2,
     multilabel: Multilabel = None,
 ) -> None:
-    """Choose the settings of a classifier on held-out documents, and train it on all.
+    """Find the best settings of a classifier and train it.
 
-    Each trial is added to OUTPUT.trials.jsonl as soon as it is over; the same command goes on from
-    there, whatever ended it.
+    Each trial trains with other settings and is evaluated on validation documents. The best
+    settings are trained on all documents. Finished trials are saved in MODEL.trials.jsonl. If the
+    command is interrupted, the same command resumes.
     """
     settings.check_output(output, is_folder=True)
     start = time.perf_counter()
-    n_seconds = arguments.seconds(budget)
+    n_seconds = arguments.parse_seconds(budget)
 
     from wordclass.classifiers import tuning
     from wordclass.storage import models
     from wordclass.vectors.word_vectors import WordVectors
 
     models.check_replaceable(output)
-    journal = arguments.beside(output, "trials.jsonl")
+    journal = arguments.path_beside(output, "trials.jsonl")
     documents = corpus.read("train", settings.encoding, multilabel)
-    told: list[Trial] = []
+    finished: list[Trial] = []
 
-    def tell(trial: "Trial") -> None:
-        told.append(trial)
-        settings.say(f"trial {len(told)}: {_written(trial)}")
+    def report_trial(trial: "Trial") -> None:
+        finished.append(trial)
+        settings.say(f"trial {len(finished)}: {_format_trial(trial)}")
 
     try:
         tuned = tuning.tune(
             documents.texts,
             documents.labels,
             classifier,
-            grid=arguments.named_choices(grid or []),
-            options=arguments.named_values(set_ or []) | _other_tasks(classifier, also),
+            grid=arguments.parse_grid(grid or []),
+            options=arguments.parse_options(set_ or []) | _read_other_tasks(classifier, also),
             vectors=None if vectors is None else WordVectors.load(vectors),
             budget=n_seconds,
             target=target,
             validation=validation,
             journal=journal,
-            tell=tell,
+            tell=report_trial,
             seed=settings.seed,
             n_jobs=settings.jobs,
         )
     except KeyboardInterrupt:
-        if told:
+        if finished:
             settings.say(
                 "",
-                f"{len(told)} finished trials are kept in {journal}. To go on from there:",
-                f"  {same_command()}",
+                f"{journal} contains {len(finished)} finished trials. To resume:",
+                f"  {current_command()}",
                 "With --budget 0s, the best of them becomes the model.",
             )
         raise
@@ -296,17 +382,17 @@ def tune(
         **tuned.to_dict(),
         "trials": [trial.to_dict() for trial in tuned.trials],
     }
-    settings.show(result, _summary(tuned, output, journal))
+    settings.show(result, _summarize(tuned, output, journal))
 
 
-def _written(trial: "Trial") -> str:
+def _format_trial(trial: "Trial") -> str:
     scores = f"macro F1 {trial.macro_f1:.4f}  micro F1 {trial.micro_f1:.4f}"
-    found = scores if trial.is_done else f"failed: {trial.message}"
-    again = ", from the journal" if trial.is_resumed else ""
-    return f"{found}  ({trial.seconds:.1f} s{again})  {_as_set(trial.resolved)}"
+    outcome = scores if trial.is_done else f"failed: {trial.message}"
+    origin = ", from the journal" if trial.is_resumed else ""
+    return f"{outcome}  ({trial.seconds:.1f} s{origin})  {_format_options(trial.resolved)}"
 
 
-def _as_set(options: dict[str, Any]) -> str:
+def _format_options(options: dict[str, Any]) -> str:
     """Write options as they would be given to `--set`."""
     return " ".join(
         f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
@@ -314,19 +400,19 @@ def _as_set(options: dict[str, Any]) -> str:
     )
 
 
-def _summary(tuned: "Tuned", output: Path, journal: Path) -> str:
-    from wordclass.batch.evaluation import accuracy_name
+def _summarize(tuned: "Tuned", output: Path, journal: Path) -> str:
+    from wordclass.batch.evaluation_report import summarize_scores
+    from wordclass.corpus.documents import describe_task
     from wordclass.tables import align_columns
 
-    best = tuned.ranked[0]
+    is_multilabel = tuned.model.codeframe_.is_multilabel
+    scores = summarize_scores(tuned.ranked[0].to_dict(), is_multilabel=is_multilabel)
     rows = {
-        "task": describe_task(tuned.model.codeframe_.is_multilabel, len(tuned.model.classes_)),
-        "chosen": _as_set(tuned.best),
-        "validation": f"macro F1 {best.macro_f1:.4f}, micro F1 {best.micro_f1:.4f}, "
-        f"{accuracy_name(tuned.model.codeframe_.is_multilabel)} {best.accuracy:.4f} on "
-        f"{tuned.n_validation:,} documents",
-        "trials": f"{len(tuned.trials)}, kept in {journal}",
+        "task": describe_task(is_multilabel, len(tuned.model.classes_)),
+        "chosen": _format_options(tuned.best),
+        "validation": f"{scores} on {tuned.n_validation:,} documents",
+        "trials": f"{len(tuned.trials)}, saved in {journal}",
         "ended": tuned.ended,
-        "model": f"{output}, fitted on all {tuned.n_train + tuned.n_validation:,} documents",
+        "model": f"{output}, trained on all {tuned.n_train + tuned.n_validation:,} documents",
     }
     return "\n".join(align_columns(rows.items()))

@@ -1,4 +1,4 @@
-"""The `wordclass` command: parses, calls one function, prints; no arithmetic in here."""
+"""The entry point of the `wordclass` command."""
 
 import shlex
 import sys
@@ -7,30 +7,31 @@ from collections.abc import Sequence
 from wordclass.errors import WordClassError
 from wordclass.tables import print_to_stderr
 
+_MEMORY_HINT = (
+    "use fewer documents, classes or terms (a higher min_docs, shorter n-grams) to need less"
+)
+
 
 def main() -> None:
-    """Run the command line, and turn what the user can mend into one line and exit status 1."""
+    """Run the command line; print an error of the user as one line and exit with status 1."""
     options: Sequence[str] = ()
     try:
-        # typer is an extra, so it is imported where its absence can be told
-        from wordclass import catalogue
-
-        catalogue.import_extra("typer", "for the commands")
         from wordclass.cli.app import run
 
         sys.exit(run())
     except WordClassError as error:
-        reason = str(error)
+        message = str(error)
         options = getattr(error, "options", ())
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's own
+        is_torch_error = "allocate memory" in str(error)
+        if isinstance(error, RuntimeError) and not is_torch_error:
             raise
-        problem, *_ = str(error).split("\n")
-        remedy = "fewer documents, classes or terms (a higher min_docs, shorter n-grams) would fit"
-        reason = f"out of memory: {problem}"
-        if remedy not in problem:
-            reason += f"; {remedy}"
-    print_to_stderr(f"wordclass: {reason}")
-    if options:  # the same command with the suggested options, to be pasted
-        print_to_stderr(shlex.join(["wordclass", *sys.argv[1:], *options]))
+        problem = str(error).split("\n")[0]
+        message = f"out of memory: {problem}" if problem else "out of memory"
+        if "fewer documents" not in problem:
+            message += f"; {_MEMORY_HINT}"
+    print_to_stderr(f"wordclass: {message}")
+    suggestion = ["wordclass", *sys.argv[1:], *options]
+    if options and all(word.isprintable() for word in suggestion):
+        print_to_stderr(shlex.join(suggestion))
     sys.exit(1)

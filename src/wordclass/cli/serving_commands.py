@@ -1,13 +1,16 @@
-"""The commands that put a model on a page or behind HTTP: explore, serve."""
+"""The commands that serve a model over HTTP or as a page: serve and explore."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wordclass import catalogue
+from wordclass.cli.arguments import ModelFolder
 from wordclass.cli.command import Settings, command
-from wordclass.cli.corpora import Corpus
+from wordclass.cli.corpora import Corpus, LabelOptions, Names
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_number
 from wordclass.storage import files
@@ -15,206 +18,322 @@ from wordclass.storage.files import read_content
 
 if TYPE_CHECKING:
     from wordclass.explorer.views import Exploration
+    from wordclass.serving.access import AccessPolicy
     from wordclass.serving.app import Limits
 
-Host = Annotated[str, "Address to listen on."]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")]
-Names = Annotated[list[str] | None, "A name by which this host may be called; repeatable."]
+Host = Annotated[str, "ADDRESS", "Address to listen on."]
+Port = Annotated[
+    int,
+    typer.Option(min=0, max=65535, metavar="N", help="Port to listen on. Use 0 for any free port."),
+]
+AllowedHosts = Annotated[
+    Names, "HOST", "Host name under which requests are accepted. Repeat for several."
+]
 
 _MIN_TOKEN_CHARS = 16
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@command
+@command(
+    "Use",
+    examples="""
+wordclass serve model/
+wordclass serve news/ mails/ --port 8080 --workers 4
+wordclass serve model/ --host 0.0.0.0 --token-file tokens.txt --allow-host texts.example.org
+""",
+)
 def serve(
     settings: Settings,
-    models: Annotated[list[Path], typer.Argument(help="The folders of models.")],
+    models: Annotated[list[Path], "MODEL...", "Folders of models."],
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that answer.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, metavar="N", help="Number of worker processes.")
+    ] = 1,
     token_file: Annotated[
-        Path | None, "File of accepted tokens, one per line; lines that begin with # are comments."
+        Path | None, "File with one accepted token per line. Lines that begin with # are ignored."
     ] = None,
-    allow_host: Names = None,
-    cors_origin: Annotated[list[str] | None, "A page that may ask from a browser."] = None,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 16 << 20,
-    max_text: Annotated[int, typer.Option(min=1, help="Characters of a text.")] = 1_000_000,
-    max_batch: Annotated[int, typer.Option(min=1, help="Texts of a request.")] = 2000,
+    allow_host: AllowedHosts = None,
+    cors_origin: Annotated[
+        Names, "ORIGIN", "Web page that may send requests from a browser. Repeat for several."
+    ] = None,
+    max_body: Annotated[
+        int, typer.Option(min=1, metavar="BYTES", help="Largest size of a request.")
+    ] = 16 << 20,
+    max_text: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Largest number of characters of a text.")
+    ] = 1_000_000,
+    max_batch: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Largest number of texts of a request.")
+    ] = 2000,
     max_waiting: Annotated[
-        int, typer.Option(min=1, help="Requests that wait, per process; others get 503.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Largest number of waiting requests per worker. More are answered with 503.",
+        ),
     ] = 256,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for an answer.")] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit for an answer.")
+    ] = 30.0,
     read_timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for a request to arrive.")
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit for reading a request.")
     ] = 10.0,
 ) -> None:
-    """Serve models over HTTP: predictions, and the words that made them.
+    """Serve models over HTTP.
 
-    GET /openapi.json tells the routes. SIGHUP reads the models and tokens again, SIGTERM stops.
+    The service predicts and explains. GET /openapi.json describes its routes. SIGHUP reloads the
+    models and tokens, and SIGTERM stops the service.
     """
-    catalogue.import_extra("uvicorn", "to serve a model", "serve")
-    catalogue.import_extra("starlette", "to serve a model", "serve")
-    from wordclass.explorer.views import Exploration
+    _require_server("to serve a model")
     from wordclass.serving.access import AccessPolicy
     from wordclass.serving.app import Limits
-    from wordclass.storage.models import load
 
-    named = _named(models)
-    counts = {"body": max_body, "text": max_text, "batch": max_batch, "waiting": max_waiting}
-    for name, count in counts.items():
-        check_int(f"--max-{name}", count, 1)
+    folders = _name_folders(models)
+    limits = {"body": max_body, "text": max_text, "batch": max_batch, "waiting": max_waiting}
+    for name, limit in limits.items():
+        check_int(f"--max-{name}", limit, 1)
     for name, seconds in {"timeout": timeout, "read-timeout": read_timeout}.items():
-        check_number(f"--{name}", seconds, above=0.0)  # typer lets NaN and infinity pass
-    limits = Limits(
-        body_bytes=max_body,
-        text_chars=max_text,
-        batch_texts=max_batch,
-        waiting_requests=max_waiting,
-        answer_seconds=timeout,
-        body_seconds=read_timeout,
-    )
+        check_number(f"--{name}", seconds, above=0.0)  # typer accepts NaN and infinity
 
-    def read() -> "dict[str, Exploration]":
-        return {name: Exploration(load(path)) for name, path in named.items()}
+    def load_views() -> "dict[str, Exploration]":
+        from wordclass.explorer.views import Exploration
+        from wordclass.storage.models import load
 
-    def access_policy() -> AccessPolicy:
+        return {name: Exploration(load(folder)) for name, folder in folders.items()}
+
+    def read_access_policy() -> "AccessPolicy":
         return AccessPolicy(
-            tokens=_tokens(token_file),
+            tokens=_read_tokens(token_file),
             hosts=(host, *(allow_host or ())),
             origins=tuple(cors_origin or ()),
         )
 
-    _run(settings, read, limits, access_policy, host, port, workers, has_page=False)
+    server = _Server(
+        settings=settings,
+        load_views=load_views,
+        read_access_policy=read_access_policy,
+        limits=Limits(
+            body_bytes=max_body,
+            text_chars=max_text,
+            batch_texts=max_batch,
+            waiting_requests=max_waiting,
+            answer_seconds=timeout,
+            body_seconds=read_timeout,
+        ),
+        host=host,
+        port=port,
+        n_workers=workers,
+        has_page=False,
+    )
+    server.run()
 
 
-@command
+@command(
+    "Look",
+    uses=("force", "seed", "encoding"),
+    examples="""
+wordclass explore model/ --data test.csv
+wordclass explore model/ --data test.csv -o page.html
+wordclass explore model/ --data news.csv --text-field body --label-field topic
+""",
+)
 def explore(
     settings: Settings,
-    model: Annotated[Path, typer.Argument(help="The folder of a model.")],
+    model: ModelFolder,
+    reading: LabelOptions,
     data: Annotated[
-        str | None, "Labelled texts, to find mistakes in: a file, or dataset:NAME."
+        str | None, "FILE", "Labelled texts to find mistakes in: a file, folder or dataset:NAME."
     ] = None,
     output: Annotated[
-        Path | None, "--output", "-o", "Write one HTML file that works from disk; else serve."
+        Path | None,
+        "--output",
+        "-o",
+        "FILE.html",
+        "Write one HTML file that works without a server.",
     ] = None,
-    vectors: Annotated[Path | None, "Word vectors to compare the nearest words with."] = None,
+    vectors: Annotated[
+        Path | None, "Word vectors whose nearest words are shown for comparison."
+    ] = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    allow_host: Names = None,
-    split: Annotated[str | None, "Part of the data: train, test (usual), all."] = None,
-    text_field: Annotated[list[str] | None, "Column of texts."] = None,
-    label_field: Annotated[list[str] | None, "Column of labels."] = None,
+    allow_host: AllowedHosts = None,
 ) -> None:
-    """Look at a model: try texts, see what classes and words hang on, find mistakes.
+    """Explore a model in the browser.
 
-    Without -o the page is served until Ctrl-C; with -o it is one file, which predicts by itself
-    where the model is linear or nearest.
+    The page predicts and explains texts, and shows words of classes, similar classes and mistakes.
+    Without -o, it is served until Ctrl-C. With -o, it is a file that also predicts by itself if the
+    model is linear or nearest.
     """
     settings.check_output(output)
     if output is None:
-        catalogue.import_extra("uvicorn", "to serve the page (-o FILE.html needs nothing)", "serve")
-    from wordclass.explorer.views import Exploration
-    from wordclass.storage.models import load
-    from wordclass.vectors.word_vectors import WordVectors
+        _require_server("to serve the page (-o FILE.html needs no package)")
 
-    def read() -> "dict[str, Exploration]":
-        loaded = load(model)
-        documents = None
-        if data is not None:
-            corpus = Corpus([data], split, text_field, label_field=label_field)
-            several = loaded.codeframe_.is_multilabel
-            documents = corpus.read("test", settings.encoding, several, loaded)
-        known = None if vectors is None else WordVectors.load(vectors)
-        views = Exploration(loaded, documents, known, "" if vectors is None else vectors.name)
-        views.about()  # what is made once is made before the processes part
-        return {model.resolve().name: views}
+    def load_views() -> "dict[str, Exploration]":
+        return {model.resolve().name: _load_exploration(model, data, reading, vectors, settings)}
 
     if output is None:
         from wordclass.serving.access import AccessPolicy
         from wordclass.serving.app import Limits
 
         hosts = (host, *(allow_host or ()))
-        _run(
-            settings,
-            read,
-            Limits(),
-            lambda: AccessPolicy(hosts=hosts),
-            host,
-            port,
-            1,
+        server = _Server(
+            settings=settings,
+            load_views=load_views,
+            read_access_policy=lambda: AccessPolicy(hosts=hosts),
+            limits=Limits(),
+            host=host,
+            port=port,
+            n_workers=1,
             has_page=True,
         )
+        server.run()
         return
     from wordclass.explorer.page import export_page
 
-    ((name, views),) = read().items()
+    ((name, views),) = load_views().items()
     content = export_page(name, views, seed=settings.seed)
     with files.open_for_writing(output) as stream:
         stream.write(content)
     result = {"output": str(output), "bytes": len(content)}
-    settings.tell(result, f"{output}: a page of {len(content):,} bytes about {name}")
+    settings.report(result, f"{output}: page about {name}, {len(content):,} bytes")
 
 
-def _run(
+def _load_exploration(
+    model: Path,
+    data: str | None,
+    reading: LabelOptions,
+    vectors: Path | None,
     settings: Settings,
-    read: Any,  # noqa: ANN401 - a function
-    limits: "Limits",
-    access_policy: Any,  # noqa: ANN401 - a function
-    host: str,
-    port: int,
-    workers: int,
-    *,
-    has_page: bool,
-) -> None:
-    from wordclass.explorer.page import Page
-    from wordclass.serving.app import Service
-    from wordclass.serving.journal import Counters, standard_journal
-    from wordclass.serving.processes import Supervisor, open_listening_socket
+) -> "Exploration":
+    from wordclass.explorer.views import Exploration
+    from wordclass.storage.models import load
+    from wordclass.vectors.word_vectors import WordVectors
 
-    journal, counters = standard_journal(quiet=settings.quiet), Counters(2 * workers)
-
-    def make() -> Service:
-        return Service(
-            read(),
-            limits=limits,
-            access_policy=access_policy(),
-            journal=journal,
-            counters=counters,
-            page=Page() if has_page else None,
-        )
-
-    with open_listening_socket(host, port) as sock:
-        shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{sock.getsockname()[1]}/"
-        first = [make()]  # before anything is promised
-        names = [*first[0].models]
-        if host not in _LOOPBACK and not first[0].access_policy.tokens:
-            told = f"warning: whoever reaches {host} is served; --token-file asks for a token"
-            settings.say(told)
-        result = {"address": address, "models": names, "workers": workers}
-        settings.tell(result, f"{address} serves {', '.join(names)}; Ctrl-C stops it")
-        Supervisor(lambda: first.pop() if first else make(), sock, workers, journal, counters).run()
+    loaded = load(model)
+    documents = None
+    if data is not None:
+        options = {
+            option.name: getattr(reading, option.name) for option in fields(reading) if option.init
+        }
+        corpus = Corpus(data=[data], **options)
+        is_multilabel = loaded.codeframe_.is_multilabel
+        documents = corpus.read("test", settings.encoding, is_multilabel, loaded)
+    word_vectors = None if vectors is None else WordVectors.load(vectors)
+    source = "" if vectors is None else vectors.name
+    views = Exploration(loaded, documents, word_vectors, source)
+    views.about()  # computed before the process forks
+    return views
 
 
-def _named(models: list[Path]) -> dict[str, Path]:
+def _require_server(purpose: str) -> None:
+    for package in ("uvicorn", "starlette"):
+        catalogue.import_extra(package, purpose)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Server:
+    """A service that is about to start.
+
+    Parameters
+    ----------
+    settings : Settings
+        The shared options.
+    load_views : callable
+        Function that loads the models, by id.
+    read_access_policy : callable
+        Function that reads tokens and host names.
+    limits : Limits
+        The limits of requests.
+    host : str
+        The address to listen on.
+    port : int
+        The port to listen on.
+    n_workers : int
+        The number of worker processes.
+    has_page : bool
+        Whether the service includes the page.
+    """
+
+    settings: Settings
+    load_views: "Callable[[], dict[str, Exploration]]"
+    read_access_policy: "Callable[[], AccessPolicy]"
+    limits: "Limits"
+    host: str
+    port: int
+    n_workers: int
+    has_page: bool
+
+    def run(self) -> None:
+        """Serve until the process is stopped."""
+        from wordclass.explorer.page import Page
+        from wordclass.serving.app import Service
+        from wordclass.serving.journal import Counters, standard_journal
+        from wordclass.serving.processes import Supervisor, open_listening_socket
+
+        journal = standard_journal(quiet=self.settings.quiet)
+        counters = Counters(2 * self.n_workers)
+
+        def make_service() -> Service:
+            return Service(
+                self.load_views(),
+                limits=self.limits,
+                access_policy=self.read_access_policy(),
+                journal=journal,
+                counters=counters,
+                page=Page() if self.has_page else None,
+            )
+
+        with open_listening_socket(self.host, self.port) as sock:
+            host = f"[{self.host}]" if ":" in self.host else self.host
+            address = f"http://{host}:{sock.getsockname()[1]}/"
+            services = [make_service()]  # errors appear before the address is printed
+            names = [*services[0].models]
+            if self.host not in _LOOPBACK and not services[0].access_policy.tokens:
+                self.settings.say(
+                    f"warning: everyone who reaches {self.host} can use the service; "
+                    "use --token-file to require a token"
+                )
+            result = {"address": address, "models": names, "workers": self.n_workers}
+            self.settings.report(
+                result, f"serving {', '.join(names)} at {address}; press Ctrl-C to stop"
+            )
+            Supervisor(
+                make_service=lambda: services.pop() if services else make_service(),
+                sock=sock,
+                n_workers=self.n_workers,
+                journal=journal,
+                counters=counters,
+            ).run()
+
+
+def _name_folders(folders: list[Path]) -> dict[str, Path]:
+    """Return the folders of models by id, which is the name of the folder."""
     named: dict[str, Path] = {}
-    for path in models:
-        name = path.resolve().name
+    for folder in folders:
+        name = folder.resolve().name
         if name in named:
-            told = f"{named[name]} and {path} have the same name {name!r}"
-            raise InputError(f"{told}; a model's id is its folder's name: rename one")
-        named[name] = path
+            raise InputError(
+                f"{named[name]} and {folder} have the same name {name!r}",
+                expected="a different name for each model",
+                hint="rename one of the folders",
+            )
+        named[name] = folder
     return named
 
 
-def _tokens(path: Path | None) -> tuple[str, ...]:
-    """Return the tokens of a file: one per line; lines that begin with # are comments."""
+def _read_tokens(path: Path | None) -> tuple[str, ...]:
+    """Return the tokens of a file with one token per line and comments after #."""
     if path is None:
         return ()
     try:
         content = read_content(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+        raise InputError(
+            f"{path} is not UTF-8: {error.reason} at byte {error.start}",
+            hint="save the file as UTF-8",
+        ) from None
     tokens = []
     for number, line in enumerate(content.split("\n"), start=1):
         token = line.strip(" \t\r")
@@ -222,18 +341,22 @@ def _tokens(path: Path | None) -> tuple[str, ...]:
             _check_token(token, f"{path}, line {number}")
             tokens.append(token)
     if not tokens:
-        raise InputError(f"{path} holds no token; expected one per line")
+        raise InputError(f"{path} contains no token", expected="one token per line")
     return tuple(tokens)
 
 
 def _check_token(token: str, place: str) -> None:
-    """Refuse what is no token, without showing it."""
-    remedy = "expected one token per line, and # before a comment"
+    """Raise an error that does not show the token if it is invalid."""
+    expected = "one token per line, and comments on lines that begin with #"
     if any(character.isspace() for character in token):
-        raise InputError(f"{place}: the token has white space inside; {remedy}")
+        raise InputError(f"{place}: the token contains white space", expected=expected)
     if not token.isprintable():
-        raise InputError(f"{place}: the token has a character that cannot be printed; {remedy}")
+        raise InputError(
+            f"{place}: the token contains a character that cannot be printed", expected=expected
+        )
     if len(token) < _MIN_TOKEN_CHARS:
-        problem = f"the token has {len(token)} characters"
-        remedy = "python -c 'import secrets; print(secrets.token_urlsafe())' prints a good one"
-        raise InputError(f"{place}: {problem}; expected at least {_MIN_TOKEN_CHARS}: {remedy}")
+        raise InputError(
+            f"{place}: the token has {len(token)} characters",
+            expected=f"at least {_MIN_TOKEN_CHARS}",
+            hint="make one with: python -c 'import secrets; print(secrets.token_urlsafe())'",
+        )

@@ -132,12 +132,28 @@ class Explanation:
 
     @property
     def terms(self) -> list[str]:
-        """The distinct terms of the text that the classifier knows."""
+        """The distinct terms of the text that the classifier knows.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.explanation("a red apple").terms
+        ['apple']
+        """
         return self.added.terms
 
     @property
     def intercept(self) -> Floats32:
-        """The scores (m,) of a text without any term."""
+        """The scores (m,) of a text without any term.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.explanation("apple").intercept.shape
+        (2,)
+        """
         return self.added.intercept
 
     @cached_property
@@ -169,7 +185,15 @@ class Explanation:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The predicted labels, or the class with the highest score if there are none."""
+        """The predicted labels, or the class with the highest score if there are none.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.explanation("apple").labels
+        ('food',)
+        """
         return self.predicted or (self.codeframe.classes[int(self.scores.argmax())],)
 
     def top(self, label: Label, n: int | None = 10) -> list[tuple[str, float]]:
@@ -198,7 +222,7 @@ class Explanation:
         --------
         >>> import wordclass as wc
         >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
-        >>> [term for term, contribution in model.explanation("an apple").top("food", n=1)]
+        >>> [term for term, contribution in model.explanation("apple").top("food", n=1)]
         ['apple']
         """
         added = self.column(self.codeframe.column(label))

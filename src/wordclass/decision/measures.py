@@ -50,6 +50,12 @@ class ClassScores:
         The number of documents that have the class.
     n_predicted : int
         The number of documents for which the class was predicted.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> wc.evaluate(["a", "b"], ["a", "a"]).per_class["a"]
+    ClassScores(f1=0.6666666666666666, precision=0.5, recall=1.0, n_true=1, n_predicted=2)
     """
 
     f1: float
@@ -146,24 +152,53 @@ class Scores:
 
     @property
     def f1(self) -> Floats:
-        """The F1 (m,) of each class."""
+        """The F1 (m,) of each class.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> wc.evaluate(["a", "b"], ["a", "a"]).f1.round(3).tolist()
+        [0.667, 0.0]
+        """
         return self._ratio(2 * self.true_positives, self.n_true + self.n_predicted)
 
     @property
     def macro_f1(self) -> float:
-        """The mean F1 of all classes."""
+        """The mean F1 of all classes.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> round(wc.evaluate(["a", "b"], ["a", "a"]).macro_f1, 3)
+        0.333
+        """
         # the exact sum does not depend on the order of the classes
         return math.fsum(self.f1) / len(self.f1)
 
     @property
     def macro_f1_with_positives(self) -> float:
-        """The mean F1 of the classes that occur among the true labels, or NaN if none occurs."""
+        """The mean F1 of the classes that occur among the true labels, or NaN if none occurs.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> scores = wc.evaluate(["a", "a"], ["a", "a"], classes=["a", "b"])
+        >>> scores.macro_f1, scores.macro_f1_with_positives
+        (0.5, 1.0)
+        """
         has_positives = self.n_true > 0
         return float(self.f1[has_positives].mean()) if has_positives.any() else float("nan")
 
     @property
     def micro_f1(self) -> float:
-        """F1 of all decisions together."""
+        """F1 of all decisions together.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> wc.evaluate(["a", "b"], ["a", "a"]).micro_f1
+        0.5
+        """
         n_hits = self.true_positives.sum()
         n_positives = (self.n_true + self.n_predicted).sum()
         return float(self._ratio(np.array([2 * n_hits]), np.array([n_positives]))[0])
@@ -193,12 +228,26 @@ class Scores:
 
     @property
     def accuracy(self) -> float:
-        """The share of documents whose predicted labels are exactly the true ones."""
+        """The share of documents whose predicted labels are exactly the true ones.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> wc.evaluate(["a", "b"], ["a", "a"]).accuracy
+        0.5
+        """
         return self.n_exact / self.n_docs
 
     @property
     def per_class(self) -> dict[Label, ClassScores]:
-        """The scores of each class."""
+        """The scores of each class.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> wc.evaluate(["a", "b"], ["a", "a"]).per_class["a"].recall
+        1.0
+        """
         precision = self._ratio(self.true_positives, self.n_predicted)
         recall = self._ratio(self.true_positives, self.n_true)
         columns = (self.f1, precision, recall, self.n_true, self.n_predicted)

@@ -82,7 +82,15 @@ class Predictions:
 
     @property
     def values(self) -> Floats | Floats32:
-        """The probabilities (n, m), or the scores if the classifier has no probabilities."""
+        """The probabilities (n, m), or the scores if the classifier has no probabilities.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).values.shape
+        (1, 2)
+        """
         return self.probabilities if self.has_probabilities else self.scores
 
     @property
@@ -90,6 +98,13 @@ class Predictions:
         """The labels in the form that `predict` returns.
 
         The label is None for a single-label text whose label was removed by `filter`.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).labels.tolist()
+        ['food']
         """
         labels = self.codeframe.to_labels(self.decisions)
         if self.codeframe.is_multilabel or self.decisions.any(axis=1).all():
@@ -98,7 +113,15 @@ class Predictions:
 
     @property
     def label_lists(self) -> list[list[Label]]:
-        """The labels of each text as a list, sorted."""
+        """The labels of each text as a list, sorted.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> model = wc.classifier("nearest", min_docs=1).fit(["an apple", "a sky"], ["food", "air"])
+        >>> model.predictions(["apple"]).label_lists
+        [['food']]
+        """
         classes = self.codeframe.classes
         return [[classes[column] for column in np.flatnonzero(row)] for row in self.decisions]
 

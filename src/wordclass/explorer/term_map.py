@@ -279,7 +279,7 @@ def lay_out(vectors: Floats, seed: int) -> Floats:
 
     The result is the same for the same seed on any number of cores, because it uses one thread.
     """
-    open_tsne = catalogue.import_extra("openTSNE", "to lay out the map of terms", "opentsne")
+    open_tsne = catalogue.import_extra("openTSNE", "to lay out the map of terms")
     n_terms = len(vectors)
     # distances of unit vectors depend on their angle only, and zeros stay zeros
     units = normalize_rows(vectors)

@@ -78,8 +78,10 @@ def _require_package(learner: str) -> None:
     package = _PACKAGES.get(learner)
     if package is not None and find_spec(package) is None:
         purpose = "networks" if learner in NETWORKS else learner
+        extra = catalogue.extra_of(package)
         raise MissingExtraError(
-            f"{package} is needed for {purpose}: pip install 'wordclass[{package.lower()}]'"
+            f"{package} is needed for {purpose}",
+            hint=f"install it with: pip install 'wordclass[{extra}]'",
         )
 
 

@@ -203,6 +203,17 @@ class CharacterAnalyzer:
                 yield start, min(start + size, n_characters)
 
 
+def display_term(term: str) -> str:
+    """Return a term for people to read, with "(number)" for the word that replaces numbers.
+
+    Examples
+    --------
+    >>> display_term("version numbermask")
+    'version (number)'
+    """
+    return term.replace(NUMBER_MASK, "(number)")
+
+
 def text_between_tokens(text: str, tokens: Sequence[Token]) -> list[Token]:
     """Return the visible pieces of a text that do not belong to any of its tokens."""
     ends = [0, *(token.end for token in tokens)]

@@ -128,7 +128,7 @@ for try_it in (lambda: regressor("network"), lambda: fitted.fit([[0], [1]], [[0]
     try:
         try_it()
     except MissingExtraError as error:
-        assert "pip install 'wordclass[torch]'" in str(error), error
+        assert "pip install 'wordclass[networks]'" in str(error), error
     else:
         raise SystemExit("no error")
 """
