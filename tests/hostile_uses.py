@@ -1,4 +1,4 @@
-"""How the sound files are made, and how what was changed is used: by Python and by commands."""
+"""Create valid files, and use modified ones in Python and in commands."""
 
 import io
 import shutil
@@ -18,7 +18,7 @@ VECTORS = {"moon": [1.0, 2, 3], "rose": [4, 5, 6.5], "song": [-1, 0, 1], "tax": 
 
 
 class FailedError(Exception):
-    """Something foreign was raised, or an answer is wrong."""
+    """An unexpected error was raised, or an answer is wrong."""
 
 
 def _texts_of(name):
@@ -60,7 +60,9 @@ def use_model(path, calls):
     for function in (model.predict_proba, model.decision_function, _top_scores(model)):
         check_finite(calls(function, ASKED), is_tree and function != model.predict_proba)
     calls(model.explain, ASKED[1])
-    calls(lambda: [model.explanation(ASKED[1]).per_word(each) for each in model.classes_.tolist()])
+    calls(
+        lambda: [model.explanation(ASKED[1]).per_word(label) for label in model.classes_.tolist()]
+    )
     calls(model.training_.n_shared, ASKED)
     calls(repr, model)
     calls(
@@ -73,7 +75,7 @@ def _top_scores(model):
 
 
 def check_finite(numbers, may_be_minus_infinity):
-    """Fail where a model that was accepted gives numbers that are none."""
+    """Fail if an accepted model returns invalid numbers."""
     if numbers is None:
         return
     is_sound = np.isfinite(numbers)
@@ -109,7 +111,7 @@ def use_model_by_commands(path, calls):
 
 
 def run_command(arguments, calls):
-    """Run a command in this process; one line and status 1 is what an error may come to."""
+    """Run a command in this process. An error must be one line with status 1."""
     from wordclass.cli import main
     from wordclass.errors import WordClassError
 
@@ -125,11 +127,11 @@ def run_command(arguments, calls):
     if status not in (0, 1) or len(lines) != status or "out of memory" in err.getvalue():
         raise FailedError(f"{arguments[0]}: status {status}: {err.getvalue()[-300:]}")
 
-    def told():
+    def raise_message():
         if status:
             raise WordClassError(lines[0])
 
-    calls(told)
+    calls(raise_message)
 
 
 EMBEDDINGS = {
@@ -228,16 +230,16 @@ def tune_linear(path):
 
 
 def use_journal(path, calls):
-    found = calls(tune, path)
-    if found is not None:
-        calls(lambda: (found.to_dict(), found.ranked, found.model.predict(ASKED)))
-        calls(found.model.save, path.parent / "tuned")
+    search = calls(tune, path)
+    if search is not None:
+        calls(lambda: (search.to_dict(), search.ranked, search.model.predict(ASKED)))
+        calls(search.model.save, path.parent / "tuned")
 
 
 def use_linear_journal(path, calls):
-    found = calls(tune_linear, path)
-    if found is not None:
-        calls(lambda: (found.to_dict(), found.ranked, found.model.predict(ASKED)))
+    search = calls(tune_linear, path)
+    if search is not None:
+        calls(lambda: (search.to_dict(), search.ranked, search.model.predict(ASKED)))
 
 
 class Killed(BaseException):
@@ -254,12 +256,13 @@ def trained_from(path):
 def make_checkpoint(path):
     from wordclass.network.checkpoint import Checkpoint
 
-    write, n_left = Checkpoint.write, [2]
+    write = Checkpoint.write
+    remaining = [2]
 
-    def write_and_die(self, *given):
-        write(self, *given)
-        n_left[0] -= 1
-        if not n_left[0]:
+    def write_and_die(self, *arguments):
+        write(self, *arguments)
+        remaining[0] -= 1
+        if not remaining[0]:
             raise Killed
 
     Checkpoint.write = write_and_die

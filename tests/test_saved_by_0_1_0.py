@@ -12,20 +12,20 @@ EXPECTED = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 
 
-def assert_alike(found, expected, place=""):
-    """Equal, but for numbers, which may differ by the rounding of float32."""
+def assert_alike(actual, expected, place=""):
+    """Assert that two values are equal, up to the rounding of float32."""
     if isinstance(expected, dict):
-        assert found.keys() == expected.keys(), place
-        for key, each in expected.items():
-            assert_alike(found[key], each, f"{place} {key}")
+        assert actual.keys() == expected.keys(), place
+        for key, item in expected.items():
+            assert_alike(actual[key], item, f"{place} {key}")
     elif isinstance(expected, list):
-        assert len(found) == len(expected), place
-        for k, each in enumerate(expected):
-            assert_alike(found[k], each, f"{place} {k}")
+        assert len(actual) == len(expected), place
+        for k, item in enumerate(expected):
+            assert_alike(actual[k], item, f"{place} {k}")
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-5, abs=2e-6), place
+        assert actual == pytest.approx(expected, rel=1e-5, abs=2e-6), place
     else:
-        assert found == expected, place
+        assert actual == expected, place
 
 
 def load(name):
