@@ -1,7 +1,7 @@
-"""Encoders of texts small enough for tests to make: a BERT of one layer, and a table of sub-words.
+"""Small sentence encoders for tests: a BERT with one layer and a table of subwords.
 
-`letters` is a function; `bert_folder`, `static_folder` and `onnx_folder` fill a folder and return
-it; the numbers are random, and the same every time.
+`letters` is a function. `bert_folder`, `static_folder` and `onnx_folder` fill a folder and return
+it. Their numbers are random with a fixed seed.
 """
 
 import json
@@ -11,7 +11,7 @@ import numpy as np
 from made_up import COMMON, WORDS
 
 N_DIMS = 16
-MOST_TOKENS = 24
+MAX_TOKENS = 24
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 KNOWN = sorted({*COMMON, *(word for words in WORDS.values() for word in words)} - set(LETTERS))
@@ -20,39 +20,40 @@ TEXTS = ["the orbit and the moon", "rose", "Often a MELODY of nothing known: Ã©Ã
 
 
 def letters(texts):
-    """Return how often each letter occurs in texts (n, 26): the smallest encoder there is."""
+    """Return the counts of each letter in texts (n, 26)."""
     return np.array([[text.count(letter) for letter in LETTERS] for text in texts])
 
 
-def write_json(path, facts):
+def write_json(path, settings):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(facts), encoding="utf-8")
+    path.write_text(json.dumps(settings), encoding="utf-8")
 
 
 def tokenizer(special=True):
-    """A tokenizer as BERT has: words, or pieces of one letter, in lower case."""
+    """Return a tokenizer like that of BERT, with lowercase words or subwords of one letter."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    made = Tokenizer(models.WordPiece({t: k for k, t in enumerate(VOCABULARY)}, unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ids = {token: number for number, token in enumerate(VOCABULARY)}
+    bert_tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    bert_tokenizer.normalizer = normalizers.BertNormalizer()
+    bert_tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     if special:
-        made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return made
+        bert_tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return bert_tokenizer
 
 
 def bert(seed=0):
-    """The network itself."""
+    """Return the network."""
     import torch
     from transformers import BertConfig, BertModel
 
     config = BertConfig(
         vocab_size=len(VOCABULARY), hidden_size=N_DIMS, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=MOST_TOKENS, architectures=["BertModel"],
+        intermediate_size=32, max_position_embeddings=MAX_TOKENS, architectures=["BertModel"],
     )  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        # weights as they begin are so small that all texts look alike
+        # with the small default weights, all texts would have similar vectors
         model = BertModel(config)
         with torch.no_grad():
             for weights in model.parameters():
@@ -61,13 +62,13 @@ def bert(seed=0):
     return model.eval()
 
 
-def _write_around(path, pooling):
-    """Write what stands beside the weights of a network."""
+def _write_settings(path, pooling):
+    """Write the settings of a network next to its weights."""
     path.mkdir(parents=True, exist_ok=True)
     tokenizer().save(str(path / "tokenizer.json"))
-    facts = {"tokenizer_class": "BertTokenizer", "model_max_length": MOST_TOKENS}
-    write_json(path / "tokenizer_config.json", facts)
-    write_json(path / "sentence_bert_config.json", {"max_seq_length": MOST_TOKENS})
+    settings = {"tokenizer_class": "BertTokenizer", "model_max_length": MAX_TOKENS}
+    write_json(path / "tokenizer_config.json", settings)
+    write_json(path / "sentence_bert_config.json", {"max_seq_length": MAX_TOKENS})
     kinds = [("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")]
     modules = [
         {"idx": k, "name": str(k), "path": place, "type": f"sentence_transformers.models.{kind}"}
@@ -82,10 +83,10 @@ def _write_around(path, pooling):
 
 
 def bert_folder(path, pooling="mean", seed=0):
-    """Make a folder of sentence-transformers; return it."""
+    """Write a model of sentence-transformers to a folder and return the folder."""
     from safetensors.torch import save_file
 
-    _write_around(path, pooling)
+    _write_settings(path, pooling)
     network = bert(seed)
     network.config.save_pretrained(path)
     save_file(network.state_dict(), path / "model.safetensors")
@@ -93,15 +94,15 @@ def bert_folder(path, pooling="mean", seed=0):
 
 
 def onnx_folder(path, pooling="mean", seed=0):
-    """Make a folder with the same network as an ONNX file; return it."""
+    """Write the same network as an ONNX file to a folder and return the folder."""
     import torch
 
-    _write_around(path, pooling)
+    _write_settings(path, pooling)
     network = bert(seed)
     network.config.save_pretrained(path)
     names = ("input_ids", "attention_mask", "token_type_ids")
     batch = tuple(torch.ones((2, 7), dtype=torch.int64) for _ in names)
-    sizes = {0: torch.export.Dim("texts"), 1: torch.export.Dim("tokens", max=MOST_TOKENS)}
+    sizes = {0: torch.export.Dim("texts"), 1: torch.export.Dim("tokens", max=MAX_TOKENS)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter deprecates parts of its own
         torch.onnx.export(
@@ -113,12 +114,12 @@ def onnx_folder(path, pooling="mean", seed=0):
 
 
 def static_rows(seed=0):
-    """The table of `static_folder`, of one vector per token."""
+    """Return the table of `static_folder` with one vector per token."""
     return np.random.default_rng(seed).normal(size=(len(VOCABULARY), N_DIMS)).astype(np.float32)
 
 
 def static_folder(path, seed=0, **arrays):
-    """Make a folder as model2vec writes it, maybe with `weights` and `mapping`; return it."""
+    """Write a model in model2vec's format, with optional arrays, and return the folder."""
     from safetensors.numpy import save_file
 
     path.mkdir(parents=True, exist_ok=True)

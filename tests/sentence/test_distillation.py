@@ -23,9 +23,9 @@ def test_a_term_has_the_vector_that_the_encoder_gives_it_reduced_and_weighted(fo
     encoded = SentenceEncoder.of(folder).vectors(vocabulary.terms)
     reduced = reference.pca(encoded.astype(float), 4)
     n_words = sum(text.split().count(term) for text in TEXTS for term in vocabulary.terms)
-    for term, row, made in zip(vectors.terms, reduced, vectors.matrix, strict=True):
+    for term, row, vector in zip(vectors.terms, reduced, vectors.matrix, strict=True):
         share = sum(text.split().count(term) for text in TEXTS) / n_words
-        np.testing.assert_allclose(made, row * 1e-3 / (1e-3 + share), atol=1e-5)
+        np.testing.assert_allclose(vector, row * 1e-3 / (1e-3 + share), atol=1e-5)
 
 
 def test_without_smoothing_all_terms_are_as_long_as_the_encoder_made_them(folder):
@@ -51,21 +51,21 @@ def test_fewer_terms_than_dimensions_are_no_problem(folder):
 def test_a_vocabulary_or_an_iterator_of_texts_will_do(folder):
     expected = wc.distill(folder, TEXTS, 4, min_docs=3)
     vocabulary = DocumentVectorizer(min_docs=3).fit(TEXTS).vocabulary_
-    for given in (vocabulary, iter(TEXTS)):
-        made = wc.distill(folder, given, 4, min_docs=3)
-        assert list(made.terms) == list(expected.terms)
-        np.testing.assert_array_equal(made.matrix, expected.matrix)
+    for texts in (vocabulary, iter(TEXTS)):
+        vectors = wc.distill(folder, texts, 4, min_docs=3)
+        assert list(vectors.terms) == list(expected.terms)
+        np.testing.assert_array_equal(vectors.matrix, expected.matrix)
 
 
 def test_n_grams_and_masked_numbers_are_written_as_people_write_them():
-    heard = []
+    encoded_texts = []
 
-    def listen(texts):
-        heard.extend(texts)
+    def record(texts):
+        encoded_texts.extend(texts)
         return np.eye(len(texts), 9)
 
-    vectors = wc.distill(listen, ["apollo 11", "apollo 13"], min_docs=1, ngrams=(1, 2))
-    assert set(heard) == {"apollo", "number", "apollo number"}
+    vectors = wc.distill(record, ["apollo 11", "apollo 13"], min_docs=1, ngrams=(1, 2))
+    assert set(encoded_texts) == {"apollo", "number", "apollo number"}
     assert "apollo numbermask" in vectors
 
 
@@ -79,7 +79,7 @@ def test_classifiers_read_the_vectors(folder, name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"n_dims": 0}, "n_dims is 0"),
         ({"n_dims": "many"}, "n_dims is 'many'"),
@@ -89,8 +89,8 @@ def test_classifiers_read_the_vectors(folder, name, tmp_path):
         ({"n_jobs": 0}, "n_jobs is 0"),
     ],
 )
-def test_options_are_checked(options, told):
-    with pytest.raises(wc.InputError, match=told):
+def test_options_are_checked(options, message):
+    with pytest.raises(wc.InputError, match=message):
         wc.distill(lambda texts: np.ones((len(texts), 2)), TEXTS, **options)
 
 

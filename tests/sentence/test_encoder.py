@@ -23,7 +23,7 @@ MANY = [f"moon {'rose ' * (k % 7)}{'abcdefghij'[k % 10]} {k}" for k in range(600
 
 
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch, tmp_path):
+def cache_home(monkeypatch, tmp_path):
     monkeypatch.setenv("WORDCLASS_HOME", str(tmp_path / "home"))
 
 
@@ -33,15 +33,16 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def heard(monkeypatch):
-    """The texts that the model encoded, call by call."""
-    calls, encode = [], static.StaticEncoder.encode
+def encoded_texts(monkeypatch):
+    """Return a list that records the texts of each call of the model."""
+    calls = []
+    encode = static.StaticEncoder.encode
 
-    def listening(self, texts, n_threads):
+    def record(self, texts, n_threads):
         calls.append(texts)
         return encode(self, texts, n_threads)
 
-    monkeypatch.setattr(static.StaticEncoder, "encode", listening)
+    monkeypatch.setattr(static.StaticEncoder, "encode", record)
     return calls
 
 
@@ -59,7 +60,7 @@ def test_a_function_is_an_encoder_and_its_vectors_get_length_one():
     assert encoder.name == "letters"
 
 
-def test_an_object_that_encodes_is_one_too():
+def test_an_object_with_a_method_encode_is_an_encoder():
     class Model:
         def encode(self, texts):
             return np.array(letters(texts), np.float64)
@@ -67,7 +68,7 @@ def test_an_object_that_encodes_is_one_too():
     assert SentenceEncoder.of(Model()).vectors(["a"]).shape == (1, 3)
 
 
-def test_zeros_stay_zeros_and_small_or_large_numbers_are_no_problem():
+def test_zeros_remain_zeros_and_small_and_large_vectors_are_normalized():
     numbers = {"zero": [0, 0], "small": [3e-30, 4e-30], "large": [3e30, 4e30]}
     encoder = SentenceEncoder.of(lambda texts: [numbers[text] for text in texts])
     vectors = encoder.vectors([*numbers])
@@ -81,23 +82,23 @@ def test_no_texts_have_no_vectors():
     assert encoder.vectors(iter([])).shape == (0, 3)
 
 
-def test_each_text_is_encoded_once_and_all_keep_their_places(folder, heard):
+def test_each_distinct_text_is_encoded_once_and_the_order_remains(folder, encoded_texts):
     encoder = SentenceEncoder.of(folder)
     order = np.random.default_rng(0).integers(0, 600, 900)
     vectors = encoder.vectors([MANY[k] for k in order])
-    encoded = [text for texts in heard for text in texts]
+    encoded = [text for texts in encoded_texts for text in texts]
     assert len(encoded) == len(set(encoded)) == len(set(order))
     assert [len(text) for text in encoded] == sorted(map(len, encoded), reverse=True)
     alone = np.concatenate([encoder.vectors([text]) for text in MANY])
     np.testing.assert_allclose(vectors, alone[order], atol=1e-6)
 
 
-def test_the_function_is_given_texts_without_lone_surrogates():
-    given = []
-    SentenceEncoder.of(lambda texts: given.extend(texts) or [[1.0]] * len(texts)).vectors(
+def test_the_function_receives_texts_without_lone_surrogates():
+    received = []
+    SentenceEncoder.of(lambda texts: received.extend(texts) or [[1.0]] * len(texts)).vectors(
         ["\ud800"]
     )
-    assert given == ["\ufffd"]
+    assert received == ["\ufffd"]
 
 
 NOT_VECTORS = {
@@ -117,14 +118,14 @@ NOT_VECTORS = {
 }
 
 
-@pytest.mark.parametrize(("encode", "told"), NOT_VECTORS.values(), ids=NOT_VECTORS)
-def test_what_is_no_table_of_vectors_is_refused(encode, told):
-    with pytest.raises(InputError, match=told) as caught:
+@pytest.mark.parametrize(("encode", "message"), NOT_VECTORS.values(), ids=NOT_VECTORS)
+def test_results_other_than_a_table_of_vectors_are_refused(encode, message):
+    with pytest.raises(InputError, match=message) as caught:
         SentenceEncoder.of(encode).vectors(["aa", "b"])
     assert "\n" not in str(caught.value)
 
 
-def test_all_vectors_have_as_many_numbers():
+def test_all_vectors_have_the_same_dimension():
     sizes = iter([3, 4])
     encoder = SentenceEncoder.of(lambda texts: np.ones((len(texts), next(sizes))))
     encoder.vectors(["a"])
@@ -132,20 +133,20 @@ def test_all_vectors_have_as_many_numbers():
         encoder.vectors(["b"])
 
 
-def test_an_error_of_the_users_function_is_theirs():
+def test_an_error_of_a_user_defined_function_is_raised():
     with pytest.raises(ZeroDivisionError):
         SentenceEncoder.of(lambda texts: 1 / 0).vectors(["a"])
 
 
-@pytest.mark.parametrize("given", [5, 0.5, ["minilm"], np.ones(3)])
-def test_what_is_no_encoder_is_refused(given):
+@pytest.mark.parametrize("value", [5, 0.5, ["minilm"], np.ones(3)])
+def test_other_values_than_an_encoder_are_refused(value):
     with pytest.raises(
         InputError, match=r"encoder is .*; expected 'minilm', the folder of a model"
     ):
-        SentenceEncoder.of(given)
+        SentenceEncoder.of(value)
 
 
-def test_a_place_without_an_encoder_is_told(tmp_path):
+def test_a_path_without_an_encoder_is_refused(tmp_path):
     with pytest.raises(
         MissingDataError, match=r"nothing does not exist; expected 'minilm', 'wordllama'"
     ):
@@ -174,7 +175,7 @@ def test_a_folder_with_the_name_of_a_packaged_model_is_given_as_a_path(folder, m
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
-def test_a_name_that_cannot_be_is_told(name):
+def test_an_impossible_name_is_refused(name):
     with pytest.raises(InputError, match=r"does not exist|name too long"):
         SentenceEncoder.of(name)
 
@@ -199,17 +200,17 @@ def test_the_number_of_threads_is_checked_before_any_work(n_jobs):
         SentenceEncoder.of(lambda texts: 1 / 0).vectors(["a"], n_jobs)
 
 
-def test_progress_is_told():
-    told = []
-    with progress.on_progress(lambda step, done, total: told.append((step, done, total))):
+def test_progress_is_reported():
+    reports = []
+    with progress.on_progress(lambda *report: reports.append(report)):
         SentenceEncoder.of(letters).vectors(MANY)
-    assert told == [("encoding texts", done, 600) for done in (0, 256, 512, 600)]
+    assert reports == [("encoding texts", done, 600) for done in (0, 256, 512, 600)]
 
 
 # --- copies, threads and processes --------------------------------------------------------------
 
 
-def test_a_pickle_holds_the_place_of_the_model_and_not_the_model(folder):
+def test_a_pickle_holds_the_path_of_the_model_and_not_the_model(folder):
     encoder = SentenceEncoder.of(folder)
     expected = encoder.vectors(["moon"])
     written = pickle.dumps(encoder)
@@ -234,14 +235,20 @@ def test_copies_share_the_model(folder, make):
 
 
 def test_threads_give_the_same_and_read_the_model_once(folder, monkeypatch):
-    made, make = [], static.make
-    monkeypatch.setattr(static, "make", lambda path: made.append(path) or make(path))
+    loaded_paths = []
+    make = static.make
+
+    def record(path):
+        loaded_paths.append(path)
+        return make(path)
+
+    monkeypatch.setattr(static, "make", record)
     encoder = SentenceEncoder.of(folder)
     with ThreadPoolExecutor(8) as pool:
         vectors = [*pool.map(encoder.vectors, [MANY] * 16)]
-    assert len(made) == 1
-    for each in vectors:
-        np.testing.assert_allclose(each, vectors[0], atol=1e-6)
+    assert len(loaded_paths) == 1
+    for thread_vectors in vectors:
+        np.testing.assert_allclose(thread_vectors, vectors[0], atol=1e-6)
 
 
 ENCODE = """
@@ -283,14 +290,14 @@ def test_a_forked_process_may_go_on(folder, capfd):
 # --- the cache ----------------------------------------------------------------------------------
 
 
-def test_texts_that_were_encoded_before_come_from_the_cache(folder, heard):
+def test_texts_that_were_encoded_before_come_from_the_cache(folder, encoded_texts):
     first = SentenceEncoder.of(folder).vectors(MANY[:300])
     again = SentenceEncoder.of(folder)
     both = again.vectors(MANY)
-    assert sum(map(len, heard)) == 600
+    assert sum(map(len, encoded_texts)) == 600
     np.testing.assert_array_equal(both[:300], first)
     np.testing.assert_array_equal(again.vectors(MANY), both)
-    assert sum(map(len, heard)) == 600
+    assert sum(map(len, encoded_texts)) == 600
     assert sentence_cache.describe_files()[0]["encoder"] == str(folder)
 
 
@@ -300,29 +307,29 @@ def test_a_few_texts_and_functions_leave_the_cache_alone(folder):
     assert sentence_cache.cache_files() == []
 
 
-def test_another_model_has_a_cache_of_its_own(folder, tmp_path):
+def test_each_model_has_its_own_cache(folder, tmp_path):
     other = static_folder(tmp_path / "other", seed=1)
     vectors = [SentenceEncoder.of(path).vectors(MANY) for path in (folder, other)]
     assert not np.allclose(*vectors)
     assert len(sentence_cache.cache_files()) == 2
 
 
-def test_a_copy_of_the_folder_is_the_same_model(folder, tmp_path, heard):
+def test_a_copy_of_the_folder_is_the_same_model(folder, tmp_path, encoded_texts):
     SentenceEncoder.of(folder).vectors(MANY)
-    heard.clear()
+    encoded_texts.clear()
     SentenceEncoder.of(shutil.copytree(folder, tmp_path / "copy")).vectors(MANY)
-    assert heard == []
+    assert encoded_texts == []
 
 
-def test_vectors_of_another_length_in_the_cache_are_made_again(folder, heard):
+def test_vectors_of_another_length_in_the_cache_are_made_again(folder, encoded_texts):
     encoder = SentenceEncoder.of(folder)
     expected = encoder.vectors(MANY[:40])
     cache = SentenceCache(encoder.fingerprint)
     keys = [sentence_cache.hash_text(text) for text in MANY[:20]]
     cache.keep(keys, np.ones((20, N_DIMS - 1), np.float32))
-    heard.clear()
+    encoded_texts.clear()
     np.testing.assert_array_equal(encoder.vectors(MANY[:40]), expected)
-    assert {*heard[0]} == {*MANY[:20]}
+    assert {*encoded_texts[0]} == {*MANY[:20]}
 
 
 def test_a_cache_that_cannot_be_written_is_told_once(folder, tmp_path):
@@ -339,33 +346,33 @@ def test_a_cache_that_cannot_be_written_is_told_once(folder, tmp_path):
 def test_the_encoder_of_a_saved_model_must_be_the_same(folder, tmp_path):
     encoder = SentenceEncoder.of(folder)
     encoder.vectors(["moon"])
-    facts = encoder.to_metadata()
-    assert SentenceEncoder.reopen(folder, facts, "encoder").n_dims == N_DIMS
-    assert SentenceEncoder.reopen(None, facts, "encoder").fingerprint == encoder.fingerprint
+    metadata = encoder.to_metadata()
+    assert SentenceEncoder.reopen(folder, metadata, "encoder").n_dims == N_DIMS
+    assert SentenceEncoder.reopen(None, metadata, "encoder").fingerprint == encoder.fingerprint
     other = static_folder(tmp_path / "other", seed=1)
     with pytest.raises(
         InputError, match=r"the encoder .*other .* is not the one that the model was trained with"
     ):
-        SentenceEncoder.reopen(other, facts, "encoder")
+        SentenceEncoder.reopen(other, metadata, "encoder")
     with pytest.raises(InputError, match=r"letters \(a function\) is not the one"):
-        SentenceEncoder.reopen(letters, facts, "encoder")
+        SentenceEncoder.reopen(letters, metadata, "encoder")
 
 
-def test_a_relative_folder_is_found_again_from_elsewhere(tmp_path, monkeypatch):
+def test_a_relative_folder_is_found_from_another_folder(tmp_path, monkeypatch):
     place = static_folder(tmp_path / "here" / "model")
     monkeypatch.chdir(tmp_path / "here")
-    facts = SentenceEncoder.of("model").to_metadata()
+    metadata = SentenceEncoder.of("model").to_metadata()
     monkeypatch.chdir(tmp_path)
-    found = SentenceEncoder.reopen("model", facts, "encoder")
+    reopened = SentenceEncoder.reopen("model", metadata, "encoder")
     np.testing.assert_array_equal(
-        found.vectors(["moon"]), SentenceEncoder.of(place).vectors(["moon"])
+        reopened.vectors(["moon"]), SentenceEncoder.of(place).vectors(["moon"])
     )
     place.rename(tmp_path / "moved")
     message = (
         r"here/model' of the model is not available \(the encoder model does not.*context=FOLDER"
     )
     with pytest.raises(MissingDataError, match=message):
-        SentenceEncoder.reopen("model", facts, "context")
+        SentenceEncoder.reopen("model", metadata, "context")
 
 
 def test_files_that_change_before_they_are_read_are_refused(tmp_path):

@@ -3,7 +3,7 @@ import sys
 
 import numpy as np
 import pytest
-from small_encoders import MOST_TOKENS, N_DIMS, TEXTS, bert_folder, tokenizer, write_json
+from small_encoders import MAX_TOKENS, N_DIMS, TEXTS, bert_folder, tokenizer, write_json
 
 from wordclass.errors import FormatError
 from wordclass.sentence.encoder import SentenceEncoder
@@ -25,7 +25,7 @@ def test_it_gives_the_vectors_of_the_same_network_in_sentence_transformers(
 ):
     theirs = bert_folder(tmp_path / "theirs", pooling)
     shutil.copy(theirs / POOLING, folder / POOLING)
-    texts = [*TEXTS, "moon " * 3 * MOST_TOKENS]
+    texts = [*TEXTS, "moon " * 3 * MAX_TOKENS]
     expected = SentenceEncoder.of(theirs).vectors(texts)
     encoder = SentenceEncoder.of(folder)
     assert encoder.kind == "onnx"
@@ -83,7 +83,7 @@ def test_a_model_without_its_tokenizer_is_refused(folder):
 
 
 def graph(path, inputs, rank):
-    """Write a model that gives its input, as a number, back: per token (3) or per text (2)."""
+    """Write a model that returns its input as floats, per token (rank 3) or per text (rank 2)."""
     from onnx import TensorProto, helper, save
 
     values = [helper.make_tensor_value_info(name, kind, ["n", "l"]) for name, kind in inputs]
@@ -96,17 +96,17 @@ def graph(path, inputs, rank):
         ]
     name, shape = ("tokens", ["n", "l", 1]) if rank == 3 else ("made", ["n", "l"])
     output = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-    made = helper.make_graph(nodes, "small", values, [output])
+    onnx_graph = helper.make_graph(nodes, "small", values, [output])
     opset = [helper.make_opsetid("", 17)]
-    save(helper.make_model(made, opset_imports=opset, ir_version=9), path)
+    save(helper.make_model(onnx_graph, opset_imports=opset, ir_version=9), path)
 
 
 def test_a_model_may_read_small_integers_and_make_one_vector_per_text(folder):
     from onnx import TensorProto
 
     graph(folder / "model.onnx", [("input_ids", TensorProto.INT32)], 2)
-    (made,) = onnx.make(folder).encode(["moon rose"], 1)
-    assert made.tolist() == tokenizer().encode("moon rose").ids
+    (vector,) = onnx.make(folder).encode(["moon rose"], 1)
+    assert vector.tolist() == tokenizer().encode("moon rose").ids
 
 
 def test_a_model_that_reads_something_else_is_refused(folder):
@@ -120,10 +120,10 @@ def test_a_model_that_reads_something_else_is_refused(folder):
 
 def test_a_text_without_tokens_has_zeros_also_where_all_are_so(folder):
     tokenizer(special=False).save(str(folder / "tokenizer.json"))
-    made = onnx.make(folder)
-    assert not made.encode(["", " "], 1).any()
-    assert made.encode(["", "moon"], 1).shape == (2, N_DIMS)
-    assert made.encode(["", "moon"], 1).any(axis=1).tolist() == [False, True]
+    encoder = onnx.make(folder)
+    assert not encoder.encode(["", " "], 1).any()
+    assert encoder.encode(["", "moon"], 1).shape == (2, N_DIMS)
+    assert encoder.encode(["", "moon"], 1).any(axis=1).tolist() == [False, True]
 
 
 def test_padding_is_the_token_that_the_configuration_names(folder):

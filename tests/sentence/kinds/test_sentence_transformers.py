@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from small_encoders import MOST_TOKENS, N_DIMS, TEXTS, bert, bert_folder, tokenizer, write_json
+from small_encoders import MAX_TOKENS, N_DIMS, TEXTS, bert, bert_folder, tokenizer, write_json
 
 from wordclass.errors import FormatError
 from wordclass.sentence.encoder import SentenceEncoder
@@ -21,8 +21,8 @@ def folder(encoder_folder, tmp_path):
     return shutil.copytree(encoder_folder("sentence_transformers"), tmp_path / "model")
 
 
-def refused(folder, told):
-    with pytest.raises(FormatError, match=told) as caught:
+def assert_refused(folder, message):
+    with pytest.raises(FormatError, match=message) as caught:
         SentenceEncoder.of(folder).vectors(["moon"])
     assert "\n" not in str(caught.value)
 
@@ -30,10 +30,11 @@ def refused(folder, told):
 def test_a_vector_is_the_mean_of_those_of_the_tokens(folder):
     import torch
 
-    network, cut = bert(), tokenizer()
+    network = bert()
+    bert_tokenizer = tokenizer()
     expected = []
     for text in TEXTS:
-        ids = torch.tensor([cut.encode(text).ids])
+        ids = torch.tensor([bert_tokenizer.encode(text).ids])
         with torch.no_grad():
             tokens = network(ids, torch.ones_like(ids)).last_hidden_state[0].numpy()
         expected.append(tokens.mean(axis=0) / np.linalg.norm(tokens.mean(axis=0)))
@@ -50,7 +51,7 @@ def test_a_folder_of_transformers_alone_is_averaged(folder):
 
 
 def test_a_long_text_is_cut(folder):
-    moons = " ".join(["moon"] * 5 * MOST_TOKENS)
+    moons = " ".join(["moon"] * 5 * MAX_TOKENS)
     one, other = SentenceEncoder.of(folder).vectors([moons, f"{moons} rose"])
     np.testing.assert_allclose(one, other, atol=1e-6)
 
@@ -66,7 +67,7 @@ def test_modules_that_are_not_of_the_package_are_not_imported(folder, tmp_path, 
     modules = json.loads((folder / "modules.json").read_text())
     modules[1]["type"] = kind
     write_json(folder / "modules.json", modules)
-    refused(folder, "the module .* needs code that is not executed")
+    assert_refused(folder, "the module .* needs code that is not executed")
     assert not (tmp_path / "executed").exists()
 
 
@@ -75,14 +76,14 @@ def test_only_modules_that_compute_are_known(folder, name):
     modules = json.loads((folder / "modules.json").read_text())
     modules[1]["type"] = f"sentence_transformers.{name}"
     write_json(folder / "modules.json", modules)
-    refused(folder, "is not supported; expected only CNN")
+    assert_refused(folder, "is not supported; expected only CNN")
 
 
 def test_a_module_may_not_be_elsewhere(folder):
     modules = json.loads((folder / "modules.json").read_text())
     modules[1]["path"] = "../other"
     write_json(folder / "modules.json", modules)
-    refused(folder, "leads out of the folder")
+    assert_refused(folder, "leads out of the folder")
 
 
 @pytest.mark.parametrize("model_type", ["bert", "evil"])
@@ -107,13 +108,13 @@ def test_pickles_are_refused_where_there_is_nothing_else(folder, tmp_path):
     torch.save({"weight": Evil()}, folder / "pytorch_model.bin")
     assert SentenceEncoder.of(folder).vectors(["moon"]).shape == (1, N_DIMS)
     (folder / "model.safetensors").unlink()
-    refused(folder, "a pickle, which could execute any code.* convert it to a safetensors file")
+    assert_refused(folder, "a pickle, which could execute any code.* convert it to a safetensors")
     assert not (tmp_path / "executed").exists()
 
 
 def test_an_adapter_is_no_model(folder):
     write_json(folder / "adapter_config.json", {"base_model_name_or_path": "somebody/model"})
-    refused(folder, "an adapter of another model")
+    assert_refused(folder, "an adapter of another model")
 
 
 def change_weights(folder, change):
@@ -130,14 +131,16 @@ def test_no_weight_may_be_missing(folder):
 
     names = [*load_file(folder / "model.safetensors")]
     used = [name for name in names if not name.startswith("pooler.")]
-    for gone in (used[0], used[len(used) // 2], used[-1]):
-        changed = shutil.copytree(folder, folder.with_name(gone))
-        change_weights(
-            changed, lambda weights, gone=gone: {k: w for k, w in weights.items() if k != gone}
-        )
-        refused(changed, f"1 weights are missing, such as {gone}")
+    for missing in (used[0], used[len(used) // 2], used[-1]):
+        changed = shutil.copytree(folder, folder.with_name(missing))
+
+        def remove(weights, missing=missing):
+            return {name: weight for name, weight in weights.items() if name != missing}
+
+        change_weights(changed, remove)
+        assert_refused(changed, f"1 weights are missing, such as {missing}")
     change_weights(folder, lambda weights: {f"other.{k}": w for k, w in weights.items()})
-    refused(folder, "weights are missing")
+    assert_refused(folder, "weights are missing")
 
 
 def test_weights_that_are_not_used_may_be_missing_or_named_otherwise(folder):
@@ -151,7 +154,7 @@ def test_weights_that_are_not_used_may_be_missing_or_named_otherwise(folder):
 
 
 def move_weights_behind_an_index(folder, name):
-    """Let an index look for all weights in a file; return where that file is."""
+    """Move all weights to a file that an index names, and return its path."""
     from safetensors import safe_open
 
     weights = folder / "model.safetensors"
@@ -177,26 +180,33 @@ def test_an_index_names_files_beside_it(folder):
 def test_an_index_that_names_files_elsewhere_is_refused(folder, tmp_path, name):
     move_weights_behind_an_index(folder, name.replace("ABSOLUTE", f"{tmp_path}/x.safetensors"))
     (folder / "beside.safetensors").touch()  # else it would be no encoder
-    refused(folder, "weight_map names .*; expected a .safetensors file in the same")
+    assert_refused(folder, "weight_map names .*; expected a .safetensors file in the same")
 
 
 @pytest.mark.parametrize("value", [None, 5, "x", [], {"a": 5}, {"a": "x.bin"}, {"a": ""}])
 def test_an_index_that_is_none_is_refused(folder, value):
     write_json(folder / "model.safetensors.index.json", {"weight_map": value})
-    refused(folder, "weight_map")
+    assert_refused(folder, "weight_map")
 
 
 def test_other_packages_keep_their_settings_and_are_quiet(folder, capfd):
     import torch
     from huggingface_hub import constants
-    from transformers.utils import logging as theirs
+    from transformers.utils import logging as transformers_log
 
-    before = theirs.get_verbosity(), theirs.is_progress_bar_enabled(), constants.HF_HUB_OFFLINE
-    level, n_threads = logging.getLogger("sentence_transformers").level, torch.get_num_threads()
+    def settings():
+        return (
+            transformers_log.get_verbosity(),
+            transformers_log.is_progress_bar_enabled(),
+            constants.HF_HUB_OFFLINE,
+        )
+
+    before = settings()
+    level = logging.getLogger("sentence_transformers").level
+    n_threads = torch.get_num_threads()
     state = torch.random.get_rng_state()
     SentenceEncoder.of(folder).vectors(TEXTS, n_jobs=2)
-    after = theirs.get_verbosity(), theirs.is_progress_bar_enabled(), constants.HF_HUB_OFFLINE
-    assert after == before
+    assert settings() == before
     assert logging.getLogger("sentence_transformers").level == level
     assert torch.get_num_threads() == n_threads
     assert torch.equal(torch.random.get_rng_state(), state)
@@ -206,8 +216,8 @@ def test_other_packages_keep_their_settings_and_are_quiet(folder, capfd):
 @pytest.mark.parametrize("pooling", ["cls", "max"])
 def test_other_ways_of_pooling_are_those_of_the_folder(folder, tmp_path, pooling):
     other = bert_folder(tmp_path / pooling, pooling)
-    made = SentenceEncoder.of(other).vectors(TEXTS)
-    assert not np.allclose(made, SentenceEncoder.of(folder).vectors(TEXTS), atol=0.01)
+    vectors = SentenceEncoder.of(other).vectors(TEXTS)
+    assert not np.allclose(vectors, SentenceEncoder.of(folder).vectors(TEXTS), atol=0.01)
 
 
 def test_minilm_is_there_and_knows_what_texts_mean():

@@ -23,11 +23,12 @@ UNKNOWN = VOCABULARY.index("[UNK]")
 
 
 def slow_means(rows, weights=None, mapping=None):
-    """The vectors of the texts, token by token as model2vec has it."""
+    """Return the vectors of the texts by model2vec's definition, token by token."""
     cut = tokenizer(special=False)
     vectors = []
     for text in TEXTS:
-        total, n_tokens = np.zeros(N_DIMS), 0
+        total = np.zeros(N_DIMS)
+        n_tokens = 0
         for token in cut.encode(text).ids:
             if token != UNKNOWN:
                 row = rows[token if mapping is None else mapping[token]]
@@ -38,8 +39,8 @@ def slow_means(rows, weights=None, mapping=None):
 
 
 def test_a_vector_is_the_mean_of_those_of_the_known_tokens(tmp_path):
-    made = static.make(static_folder(tmp_path / "model")).encode(TEXTS, 1)
-    np.testing.assert_allclose(made, slow_means(static_rows()), atol=1e-6)
+    vectors = static.make(static_folder(tmp_path / "model")).encode(TEXTS, 1)
+    np.testing.assert_allclose(vectors, slow_means(static_rows()), atol=1e-6)
 
 
 def test_tokens_may_have_weights_and_share_rows(tmp_path):
@@ -48,23 +49,23 @@ def test_tokens_may_have_weights_and_share_rows(tmp_path):
     mapping = generator.integers(0, 30, len(VOCABULARY))
     rows = static_rows()[:30]
     folder = static_folder(tmp_path / "model", weights=weights, mapping=mapping, embeddings=rows)
-    made = static.make(folder).encode(TEXTS, 1)
-    np.testing.assert_allclose(made, slow_means(rows, weights, mapping), atol=1e-6)
+    vectors = static.make(folder).encode(TEXTS, 1)
+    np.testing.assert_allclose(vectors, slow_means(rows, weights, mapping), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.int8])
 def test_tables_of_small_numbers_are_read_too(tmp_path, kind):
     rows = (static_rows() * 20).astype(kind)
     folder = static_folder(tmp_path / "model", embeddings=rows)
-    made = static.make(folder).encode(TEXTS, 1)
-    np.testing.assert_allclose(made, slow_means(rows.astype(float)), rtol=1e-3, atol=1e-3)
+    vectors = static.make(folder).encode(TEXTS, 1)
+    np.testing.assert_allclose(vectors, slow_means(rows.astype(float)), rtol=1e-3, atol=1e-3)
 
 
 def test_a_long_text_is_read_to_its_end(tmp_path, monkeypatch):
     monkeypatch.setattr(static, "_TOKENS_PER_STEP", 10)
-    made = static.make(static_folder(tmp_path / "model"))
+    vectors = static.make(static_folder(tmp_path / "model"))
     long = " ".join(["moon"] * 2_000 + ["rose"] * 6_000)
-    moon, rose, both, short = made.encode(["moon", "rose", long, "moon rose rose rose"], 1)
+    moon, rose, both, short = vectors.encode(["moon", "rose", long, "moon rose rose rose"], 1)
     np.testing.assert_allclose(both, 0.25 * moon + 0.75 * rose, atol=1e-5)
     np.testing.assert_allclose(short, both, atol=1e-5)
 
@@ -76,8 +77,8 @@ def test_a_tokenizer_of_pieces_with_scores_may_have_an_unknown_piece(tmp_path):
     pieces = Tokenizer(models.Unigram([("<unk>", 0.0), ("moon", -1.0), ("rose", -1.0)], unk_id=0))
     pieces.pre_tokenizer = pre_tokenizers.Whitespace()
     pieces.save(str(folder / "tokenizer.json"))
-    made = static.make(folder).encode(["moon xyz", "xyz"], 1)
-    np.testing.assert_allclose(made, [static_rows()[1], np.zeros(N_DIMS)], atol=1e-6)
+    vectors = static.make(folder).encode(["moon xyz", "xyz"], 1)
+    np.testing.assert_allclose(vectors, [static_rows()[1], np.zeros(N_DIMS)], atol=1e-6)
 
 
 def test_the_layouts_of_wordllama_and_of_sentence_transformers_are_known(tmp_path):
@@ -96,7 +97,7 @@ def test_the_layouts_of_wordllama_and_of_sentence_transformers_are_known(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("arrays", "told"),
+    ("arrays", "message"),
     [
         ({"embeddings": static_rows()[0]}, "expected a table of numbers"),
         ({"embeddings": static_rows()[:0]}, "expected a table of numbers"),
@@ -109,9 +110,9 @@ def test_the_layouts_of_wordllama_and_of_sentence_transformers_are_known(tmp_pat
         ({"mapping": np.ones((2, 2), np.int64)}, "'mapping' does not contain row numbers"),
     ],
 )
-def test_a_table_that_makes_no_sense_is_refused(tmp_path, arrays, told):
+def test_a_table_that_makes_no_sense_is_refused(tmp_path, arrays, message):
     folder = static_folder(tmp_path / "model", **arrays)
-    with pytest.raises(FormatError, match=told):
+    with pytest.raises(FormatError, match=message):
         SentenceEncoder.of(folder).vectors(["moon"])
 
 
