@@ -222,7 +222,7 @@ def test_bad_input_is_refused_and_nothing_is_fitted(texts, labels, message):
             {"correlation": "dott"},
             r"unknown correlation 'dott' \(did you mean 'dot'\?\); expected one of chi",
         ),
-        ({"correlation": 5}, "unknown correlation 5"),
+        ({"correlation": 5}, "correlation is 5; expected the name of a correlation"),
         ({"weighting": "x"}, "unknown weighting 'x'"),
         ({"projector": "x"}, "unknown projector 'x'"),
         ({"projector": 5}, "projector is 5"),

@@ -69,7 +69,7 @@ def test_a_counter_that_is_finished_takes_no_more():
     ("blocks", "options", "message"),
     [
         (iter([(["aa"], ["x"])]), {}, "only once"),
-        ([(["aa"], ["x"])], {"keep_documents": True}, "needs all texts at once"),
+        ([(["aa"], ["x"])], {"keep_documents": True}, "needs all texts in memory"),
         ([], {}, "the corpus is empty"),
         ([(["aa aa"], ["x"]), (["aa"], ["x"])], {}, "only one class"),
         ([(["aa"], ["x"]), (["aa"], [5])], {}, "mix str and int"),

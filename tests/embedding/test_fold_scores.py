@@ -19,9 +19,9 @@ FOLDS = np.arange(12) % 4
 @pytest.fixture(params=["dense", "sparse", "not kept"], autouse=True)
 def _kind_of_table(request, monkeypatch):
     if request.param != "dense":
-        monkeypatch.setattr(fold_scores, "_MOST_DENSE_CELLS", 0)
+        monkeypatch.setattr(fold_scores, "_MAX_DENSE_CELLS", 0)
     if request.param == "not kept":
-        monkeypatch.setattr(fold_scores, "_MOST_KEPT", 0)
+        monkeypatch.setattr(fold_scores, "_MAX_KEPT_VALUES", 0)
 
 
 def embedding(scores, shrinkage):

@@ -18,7 +18,7 @@ def test_rows_made_by_themselves_are_those_of_the_whole(correlation, shrinkage, 
     S = vectors.RowVectors(recipe, counts)
     assert len(list(S.blocks())) > 1
     np.testing.assert_allclose(
-        np.concatenate(list(S.blocks())), recipe._embed(counts), rtol=1e-9, atol=1e-9
+        np.concatenate(list(S.blocks())), recipe.embed(counts), rtol=1e-9, atol=1e-9
     )
 
 

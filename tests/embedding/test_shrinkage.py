@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import LABELS, WEIGHTS
 
+import wordclass as wc
 from wordclass import catalogue
 from wordclass.embedding.counts import WordClassCounts
-from wordclass.embedding.vectors import Recipe, shrink
+from wordclass.embedding.vectors import shrink
 from wordclass.errors import InputError
 
 
@@ -66,4 +67,4 @@ def test_an_unseen_term_stays_unknown():
 @pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), "much", None])
 def test_a_strength_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(InputError, match="shrinkage is"):
-        Recipe.of("dot", wrong)
+        wc.WordClassEmbeddings(shrinkage=wrong).fit(["aa", "bb"], ["x", "y"])

@@ -118,9 +118,9 @@ def test_embeddings_that_do_not_fit_together_are_not_merged():
 @pytest.mark.parametrize(
     ("texts", "labels", "message"),
     [
-        (["moon moon moon star"] * 50, ["space"] * 50, "not among those"),
-        (TEXTS[:1], ["nothing"], "unknown class 'nothing'|not among those"),
-        (TEXTS, LABELS, "none would be left"),
+        (["moon moon moon star"] * 50, ["space"] * 50, "of them were not fitted with these labels"),
+        (TEXTS[:1], ["nothing"], "unknown class 'nothing'|were not fitted with these labels"),
+        (TEXTS, LABELS, "at least one must remain"),
     ],
 )
 def test_documents_that_were_not_there_cannot_be_removed(keep, texts, labels, message):
@@ -134,7 +134,7 @@ def test_documents_that_were_not_there_cannot_be_removed(keep, texts, labels, me
 def test_kept_documents_notice_a_text_with_another_label():
     wce = fitted(TEXTS, LABELS, keep_documents=True)
     other = "music" if LABELS[0] != "music" else "space"
-    with pytest.raises(wc.InputError, match="1 of the 1 documents to remove"):
+    with pytest.raises(wc.InputError, match="cannot remove 1 documents: 1 of them were not fitted"):
         wce.remove(TEXTS[:1], [other])
 
 

@@ -1,4 +1,4 @@
-"""The sums over labelled documents from which every word-class embedding is made."""
+"""Sums over labelled documents, from which all word-class embeddings are computed."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,33 +14,54 @@ from wordclass.errors import InputError
 from wordclass.native import extension
 from wordclass.options import n_threads
 
-# the sums of size v x m: each costs a sparse product, so a correlation names those it needs
+# Sums of size v x m. Each costs a sparse product, so a correlation names those that it needs.
 JOINTS = frozenset({"joint_weight", "joint_docs"})
 
 Count = Callable[[Sparse, Sparse], "WordClassCounts"]  # from X and Y to sums
 
-_MOST_CELLS = 1 << 24  # v x m above which the engine's dense table would be wasteful
+_MAX_DENSE_CELLS = 1 << 24  # v x m up to which the native engine adds up in a dense table
+_MAX_NEGATIVE_ROUNDING = -1e-6  # of sums of weights, after subtractions
 
 
 @dataclass(frozen=True, eq=False)
 class WordClassCounts:
-    """Sums over documents, so that the records of parts add up to the record of the whole.
+    """Sums over labelled documents. The sums of several shards add up to those of the whole.
 
-    Numbers of documents are kept as float64: exact up to 2^53, and shrinkage may add fractions.
+    Numbers of documents are float64, which is exact up to 2^53, because shrinkage may add
+    fractions.
 
     Parameters
     ----------
-    n_docs
-        How many documents.
-    class_docs
-        (m,) documents of each class.
-    term_docs
-        (v,) documents with each term: those where its weight is not zero.
-    term_weight, term_squares
-        (v,) sums of each term's weights, and of their squares.
-    joints
-        `joint_weight` (v, m), a term's weight in the documents of a class, and `joint_docs`
-        (v, m), documents with the term and the class; only those that were asked for.
+    n_docs : float
+        Number of documents.
+    class_docs : array of shape (m,)
+        Number of documents of each class.
+    term_docs : array of shape (v,)
+        Number of documents in which each term has a weight other than zero.
+    term_weight : array of shape (v,)
+        Sum of the weights of each term.
+    term_squares : array of shape (v,)
+        Sum of the squared weights of each term.
+    joints : dict of str to matrix
+        The sums of shape (v, m) that were requested: `joint_weight`, the weight of each term in
+        the documents of each class, and `joint_docs`, the number of documents with the term and
+        the class.
+
+    See Also
+    --------
+    WordClassEmbeddings : Embeddings that are computed from these sums.
+
+    Examples
+    --------
+    >>> X = [[3.0, 0.0], [1.0, 2.0]]
+    >>> Y = [[1, 0], [0, 1]]
+    >>> counts = WordClassCounts.of(X, Y)
+    >>> counts.term_docs.tolist(), counts.class_docs.tolist()
+    ([2.0, 1.0], [1.0, 1.0])
+    >>> counts.joint_weight.tolist()
+    [[3.0, 1.0], [0.0, 2.0]]
+    >>> (counts + counts).n_docs
+    4.0
     """
 
     n_docs: float
@@ -54,7 +75,21 @@ class WordClassCounts:
     def of(
         cls, X: ArrayLike | Sparse, Y: ArrayLike | Sparse, needs: Collection[str] = JOINTS
     ) -> "WordClassCounts":
-        """Count weighted documents X (n, v) and their labels Y (n, m), sparse or dense.
+        """Compute the sums over documents.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, v)
+            Weights of the terms in the documents, sparse or dense.
+        Y : matrix of shape (n, m)
+            Labels of the documents, sparse or dense.
+        needs : collection of str, default=JOINTS
+            Names of the sums of shape (v, m) to compute.
+
+        Returns
+        -------
+        WordClassCounts
+            The sums.
 
         Examples
         --------
@@ -75,60 +110,147 @@ class WordClassCounts:
                 *("joint_weight" in needs, "joint_docs" in needs),
             )
         else:
-            sums = _sums(weights, labels, needs)
+            sums = _sum_documents(weights, labels, needs)
         return cls.of_sums(labels, sums)
 
     @classmethod
     def of_sums(cls, Y: Sparse, sums: Sequence[Any]) -> "WordClassCounts":
-        """Make the record of documents labelled by Y (n, m) from sums over them.
+        """Create the record from sums that were computed elsewhere.
 
-        `sums` are documents, weights and squares of each term, then `joint_weight` and
-        `joint_docs` as CSR matrices or their parts; None for one that was not made.
+        Parameters
+        ----------
+        Y : sparse matrix of shape (n, m)
+            Labels of the documents.
+        sums : sequence
+            Number of documents, weights and squared weights of each term, then `joint_weight` and
+            `joint_docs`. The last two are CSR matrices, their arrays, or None.
+
+        Returns
+        -------
+        WordClassCounts
+            The record.
+
+        Examples
+        --------
+        >>> Y = sparse.csr_matrix([[1.0, 0.0], [0.0, 1.0]])
+        >>> one_term = np.array([1.0])
+        >>> WordClassCounts.of_sums(Y, [one_term, one_term, one_term, None, None]).n_docs
+        2.0
         """
-        docs, weights, squares, *joints = sums
-        shape = (len(docs), Y.shape[1])
-        made = {
+        term_docs, term_weight, term_squares, *joint_sums = sums
+        shape = (len(term_docs), Y.shape[1])
+        joints = {
             name: sparse.csr_matrix(joint, shape=shape)
-            for name, joint in zip(("joint_weight", "joint_docs"), joints, strict=True)
+            for name, joint in zip(("joint_weight", "joint_docs"), joint_sums, strict=True)
             if joint is not None
         }
-        class_docs = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
-        return cls(float(Y.shape[0]), class_docs, docs, weights, squares, made)
+        return cls(
+            n_docs=float(Y.shape[0]),
+            class_docs=np.asarray(Y.sum(axis=0), dtype=np.float64).ravel(),
+            term_docs=term_docs,
+            term_weight=term_weight,
+            term_squares=term_squares,
+            joints=joints,
+        )
 
     @property
     def n_terms(self) -> int:
-        """How many terms (v)."""
+        """Number of terms (v).
+
+        Returns
+        -------
+        int
+            The number.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0, 1.0]], [[1]]).n_terms
+        2
+        """
         return len(self.term_docs)
 
     @property
     def n_classes(self) -> int:
-        """How many classes (m)."""
+        """Number of classes (m).
+
+        Returns
+        -------
+        int
+            The number.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0, 1.0]], [[1]]).n_classes
+        1
+        """
         return len(self.class_docs)
 
     @property
     def known(self) -> Flags:
-        """(v,) which terms occur at all.
+        """Mask of the terms that occur in a document.
 
-        Decided on whole numbers of documents, so that no rounding error of a subtraction makes a
-        term of removed documents look like a very rare one.
+        It is decided by numbers of documents. After a subtraction, the weight of a term without
+        documents may differ from zero by a rounding error.
+
+        Returns
+        -------
+        bool array of shape (v,)
+            True for terms that occur.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0, 0.0]], [[1]]).known.tolist()
+        [True, False]
         """
         return self.term_docs > 0
 
     @property
     def joint_weight(self) -> Floats:
-        """(v, m) a term's weight in the documents of a class, as a new dense array."""
-        return self._joint("joint_weight")
+        """Weight of each term in the documents of each class.
+
+        Returns
+        -------
+        array of shape (v, m)
+            A new dense array.
+
+        Raises
+        ------
+        InputError
+            This sum was not requested.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0], [1.0]], [[1, 0], [0, 1]]).joint_weight
+        array([[3., 1.]])
+        """
+        return self._densify("joint_weight")
 
     @property
     def joint_docs(self) -> Floats:
-        """(v, m) documents with the term and the class, as a new dense array."""
-        return self._joint("joint_docs")
+        """Number of documents with each term and each class.
 
-    def _joint(self, name: str) -> Floats:
+        Returns
+        -------
+        array of shape (v, m)
+            A new dense array.
+
+        Raises
+        ------
+        InputError
+            This sum was not requested.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0], [1.0]], [[1, 0], [0, 1]]).joint_docs
+        array([[1., 1.]])
+        """
+        return self._densify("joint_docs")
+
+    def _densify(self, name: str) -> Floats:
         if name not in self.joints:
             raise InputError(
-                f"these counts were made without {name}: a correlation must name the sums it "
-                f"uses in its NEEDS (known: {', '.join(sorted(JOINTS))})"
+                f"these counts were made without {name}",
+                hint=f"add it to NEEDS of the correlation (known: {', '.join(sorted(JOINTS))})",
             )
         joint = self.joints[name]
         values: Floats = joint.toarray() if sparse.issparse(joint) else joint.copy()
@@ -137,12 +259,12 @@ class WordClassCounts:
     def __add__(self, other: "WordClassCounts") -> "WordClassCounts":
         self._check_addable(other)
         return WordClassCounts(
-            self.n_docs + other.n_docs,
-            self.class_docs + other.class_docs,
-            self.term_docs + other.term_docs,
-            self.term_weight + other.term_weight,
-            self.term_squares + other.term_squares,
-            {
+            n_docs=self.n_docs + other.n_docs,
+            class_docs=self.class_docs + other.class_docs,
+            term_docs=self.term_docs + other.term_docs,
+            term_weight=self.term_weight + other.term_weight,
+            term_squares=self.term_squares + other.term_squares,
+            joints={
                 name: joint + other.joints[name]
                 for name, joint in self.joints.items()
                 if name in other.joints
@@ -150,18 +272,18 @@ class WordClassCounts:
         )
 
     def __sub__(self, other: "WordClassCounts") -> "WordClassCounts":
-        """Subtract documents. A term that no remaining document has gets exactly zero weight."""
+        """Subtract documents. The weight of a term without remaining documents is exactly zero."""
         self._check_addable(other)
         term_docs = self.term_docs - other.term_docs
         is_known = term_docs > 0
         return WordClassCounts(
-            self.n_docs - other.n_docs,
-            self.class_docs - other.class_docs,
-            term_docs,
-            np.where(is_known, self.term_weight - other.term_weight, 0.0),
-            np.where(is_known, self.term_squares - other.term_squares, 0.0),
-            {
-                name: _with_rows(joint - other.joints[name], is_known)
+            n_docs=self.n_docs - other.n_docs,
+            class_docs=self.class_docs - other.class_docs,
+            term_docs=term_docs,
+            term_weight=np.where(is_known, self.term_weight - other.term_weight, 0.0),
+            term_squares=np.where(is_known, self.term_squares - other.term_squares, 0.0),
+            joints={
+                name: _clear_rows(joint - other.joints[name], ~is_known)
                 for name, joint in self.joints.items()
                 if name in other.joints
             },
@@ -176,7 +298,25 @@ class WordClassCounts:
             )
 
     def with_classes(self, columns: list[int], n_classes: int) -> "WordClassCounts":
-        """Return the same sums over more classes; class j becomes class `columns[j]`."""
+        """Return the same sums over more classes.
+
+        Parameters
+        ----------
+        columns : list of int
+            New column of each class.
+        n_classes : int
+            New number of classes.
+
+        Returns
+        -------
+        WordClassCounts
+            The sums, which are zero for the additional classes.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0]], [[1]]).with_classes([1], 2).joint_weight
+        array([[0., 3.]])
+        """
         class_docs = np.zeros(n_classes)
         class_docs[columns] = self.class_docs
         joints = {
@@ -186,12 +326,45 @@ class WordClassCounts:
         return replace(self, class_docs=class_docs, joints=joints)
 
     def without_classes(self, dropped: Flags) -> "WordClassCounts":
-        """Return the sums without some classes (one flag per class); their documents stay."""
+        """Return the sums of the same documents without some classes.
+
+        Parameters
+        ----------
+        dropped : bool array of shape (m,)
+            Mask of the classes to leave out.
+
+        Returns
+        -------
+        WordClassCounts
+            The sums of the other classes.
+
+        Examples
+        --------
+        >>> counts = WordClassCounts.of([[3.0], [1.0]], [[1, 0], [0, 1]])
+        >>> counts.without_classes(np.array([True, False])).joint_weight
+        array([[1.]])
+        """
         joints = {name: joint[:, np.flatnonzero(~dropped)] for name, joint in self.joints.items()}
         return replace(self, class_docs=self.class_docs[~dropped], joints=joints)
 
     def of_terms(self, rows: slice) -> "WordClassCounts":
-        """Return the sums of some terms, over the same documents."""
+        """Return the sums of some terms over the same documents.
+
+        Parameters
+        ----------
+        rows : slice
+            Rows of the terms.
+
+        Returns
+        -------
+        WordClassCounts
+            The sums of these terms.
+
+        Examples
+        --------
+        >>> WordClassCounts.of([[3.0, 5.0]], [[1]]).of_terms(slice(1, 2)).joint_weight
+        array([[5.]])
+        """
         return replace(
             self,
             term_docs=self.term_docs[rows],
@@ -201,55 +374,90 @@ class WordClassCounts:
         )
 
     def has_negative(self) -> bool:
-        """Whether a number of documents is below zero: more was taken out than was there."""
+        """Return True if a sum is negative because too many documents were subtracted.
+
+        Returns
+        -------
+        bool
+            Whether a number of documents or a weight is below zero.
+
+        Examples
+        --------
+        >>> one = WordClassCounts.of([[3.0]], [[1]])
+        >>> two = WordClassCounts.of([[3.0], [2.0]], [[1], [1]])
+        >>> (one - two).has_negative()
+        True
+        """
         lowest = min(self.n_docs, self.class_docs.min(initial=0), self.term_docs.min(initial=0))
-        return bool(lowest < 0 or self.term_weight.min(initial=0) < -1e-6)
+        lowest_weight = self.term_weight.min(initial=0)
+        return bool(lowest < 0 or lowest_weight < _MAX_NEGATIVE_ROUNDING)
 
 
 class FoldCounts:
-    """The sums of documents by fold.
+    """Sums over the documents of each fold and over all documents.
 
     Parameters
     ----------
-    X, Y : sparse matrices of shape (n, v) and (n, m)
-        Weights and labels.
-    folds : array of shape (n,)
-        The fold of each document, from 0 up; documents with -1 are left out.
+    total : WordClassCounts
+        Sums over all documents of all folds.
+    of_fold : callable
+        Function from the number of a fold to the sums over its documents.
     n_folds : int
-        How many folds there are; some may be empty.
-    count : callable
-        From X and Y to sums.
-    keep : bool, default=False
-        Whether to keep the sums of a fold, because they are asked for more than once.
+        Number of folds.
     """
 
     def __init__(
-        self, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, count: Count, *, keep: bool = False
+        self, total: WordClassCounts, of_fold: Callable[[int], WordClassCounts], n_folds: int
     ) -> None:
-        self.rows = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
-        inside = np.flatnonzero(folds >= 0)
-        self.everything = count(X, Y) if len(inside) == len(folds) else count(X[inside], Y[inside])
-        self.of_fold: Callable[[int], WordClassCounts] = lambda fold: count(
-            X[self.rows[fold]], Y[self.rows[fold]]
-        )
-        if keep:
-            self.of_fold = [self.of_fold(fold) for fold in range(n_folds)].__getitem__
+        self.total = total
+        self.of_fold = of_fold
+        self.n_folds = n_folds
+
+    @classmethod
+    def of(
+        cls, X: Sparse, Y: Sparse, folds: Ints, n_folds: int, count: Count, *, keep: bool = False
+    ) -> "FoldCounts":
+        """Compute the sums over documents.
+
+        Parameters
+        ----------
+        X, Y : sparse matrices of shape (n, v) and (n, m)
+            Weights and labels.
+        folds : array of shape (n,)
+            Fold of each document, from 0 up. Documents of fold -1 are left out.
+        n_folds : int
+            Number of folds, some of which may be empty.
+        count : callable
+            Function from X and Y to sums.
+        keep : bool, default=False
+            Whether to keep the sums of each fold in memory instead of computing them on demand.
+        """
+        rows = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
+        included = np.flatnonzero(folds >= 0)
+        total = count(X, Y) if len(included) == len(folds) else count(X[included], Y[included])
+
+        def count_fold(fold: int) -> WordClassCounts:
+            return count(X[rows[fold]], Y[rows[fold]])
+
+        if not keep:
+            return cls(total, count_fold, n_folds)
+        return cls(total, [count_fold(fold) for fold in range(n_folds)].__getitem__, n_folds)
 
     def without(self, folds: Sequence[int]) -> WordClassCounts:
-        """Return the sums of all documents less the sums of these folds."""
-        remaining = self.everything
+        """Return the sums over all documents except those of some folds."""
+        remaining = self.total
         for fold in folds:
             remaining -= self.of_fold(fold)
         return remaining
 
 
 def fits_dense_table(n_terms: int, n_classes: int) -> bool:
-    """Whether the native engine should add up v x m sums in a dense table."""
-    return n_terms * n_classes <= _MOST_CELLS
+    """Return True if the native engine should add up v x m sums in a dense table."""
+    return n_terms * n_classes <= _MAX_DENSE_CELLS
 
 
 def index_arrays(matrix: Sparse | sparse.csc_matrix[Any]) -> tuple[NDArray[np.int32], Ints]:
-    """Return the columns of all rows (CSR), one row after the other, and where each ends."""
+    """Return the columns of all stored values of a CSR matrix, and the end of each row."""
     return matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)
 
 
@@ -258,7 +466,18 @@ def sparse_times_dense(
 ) -> Floats32:
     """Return X @ weights + intercept (n, m) in float32.
 
-    A row of the result depends on its row of X alone, to the bit.
+    A row of the result depends only on its row of X, to the last bit.
+
+    Parameters
+    ----------
+    X : sparse matrix of shape (n, v)
+        Left factor.
+    weights : float32 array of shape (v, m)
+        Right factor.
+    intercept : float32 array of shape (m,)
+        Constants that are added to every row.
+    n_jobs : int or None
+        Number of threads. None is one, -1 is all cores.
     """
     if extension.solver is None:
         # scipy, too, adds up the terms of a row in their order
@@ -273,36 +492,37 @@ def sparse_times_dense(
     return product
 
 
-def _sums(weights: Sparse, labels: Sparse, needs: Collection[str]) -> list[Any]:
-    """Return documents, weights and squares of each term, and the v x m sums that are needed."""
-    n_terms, columns = weights.shape[1], weights.indices
+def _sum_documents(weights: Sparse, labels: Sparse, needs: Collection[str]) -> list[Any]:
+    """Return the arguments of `WordClassCounts.of_sums`, computed by scipy."""
+    n_terms = weights.shape[1]
+    columns = weights.indices
     return [
         np.bincount(columns, minlength=n_terms).astype(np.float64),
-        _column_sums(columns, weights.data, n_terms),
-        _column_sums(columns, weights.data**2, n_terms),
+        _sum_columns(columns, weights.data, n_terms),
+        _sum_columns(columns, weights.data**2, n_terms),
         weights.T @ labels if "joint_weight" in needs else None,
-        _presence(weights).T @ labels if "joint_docs" in needs else None,
+        _to_presence(weights).T @ labels if "joint_docs" in needs else None,
     ]
 
 
-def _column_sums(columns: NDArray[np.integer], values: Floats, n_terms: int) -> Floats:
-    # without a single value, bincount would return integers
+def _sum_columns(columns: NDArray[np.integer], values: Floats, n_terms: int) -> Floats:
+    # bincount returns integers if there are no values
     return np.bincount(columns, values, minlength=n_terms).astype(np.float64)
 
 
-def _presence(weights: Sparse) -> Sparse:
-    parts = (np.ones_like(weights.data), weights.indices, weights.indptr)
-    return sparse.csr_matrix(parts, shape=weights.shape)
+def _to_presence(weights: Sparse) -> Sparse:
+    csr_arrays = (np.ones_like(weights.data), weights.indices, weights.indptr)
+    return sparse.csr_matrix(csr_arrays, shape=weights.shape)
 
 
-def _with_rows(joint: Matrix, kept: Flags) -> Matrix:
-    """Set the rows that are not kept to exactly zero."""
-    if kept.all():
+def _clear_rows(joint: Matrix, is_cleared: Flags) -> Matrix:
+    """Set rows of a new matrix to exactly zero."""
+    if not is_cleared.any():
         return joint
     if not sparse.issparse(joint):
-        joint[~kept] = 0.0  # nobody else has it yet
+        joint[is_cleared] = 0.0
         return joint
-    values = joint.data * np.repeat(kept, np.diff(joint.indptr))
-    cleaned = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
-    cleaned.eliminate_zeros()
-    return cleaned
+    values = joint.data * np.repeat(~is_cleared, np.diff(joint.indptr))
+    cleared = sparse.csr_matrix((values, joint.indices, joint.indptr), shape=joint.shape)
+    cleared.eliminate_zeros()
+    return cleared
