@@ -23,7 +23,7 @@ def by_rows(monkeypatch):
 
     def switch():
         monkeypatch.setattr(_eigenvectors, "_MAX_COLUMN_PRODUCTS", 1)
-        monkeypatch.setattr(_eigenvectors, "_COLUMNS_AT_ONCE", 7)
+        monkeypatch.setattr(_eigenvectors, "_BLOCK_COLUMNS", 7)
 
     return switch
 

@@ -159,8 +159,8 @@ class EmbeddingState:
     def plus(self, counts: WordClassCounts, codeframe: Codeframe) -> "EmbeddingState":
         """Add sums over the same vocabulary and another codeframe."""
         larger = replace(self, codeframe=self.codeframe | codeframe)
-        own_counts = larger._align(self.counts, self.codeframe)
-        return replace(larger, counts=own_counts + larger._align(counts, codeframe))
+        aligned_counts = larger._align(self.counts, self.codeframe)
+        return replace(larger, counts=aligned_counts + larger._align(counts, codeframe))
 
     def minus(
         self, counts: WordClassCounts, codeframe: Codeframe, n_removed: int

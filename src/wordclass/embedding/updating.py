@@ -161,11 +161,11 @@ class UpdatableEmbeddings(FittedEmbeddings):
         """
         check_is_fitted(self)
         check_is_fitted(other)
-        own_options = self.get_params()
+        options = self.get_params()
         other_options = other.get_params()
         differing = [
             name
-            for name, value in own_options.items()
+            for name, value in options.items()
             if name != "n_jobs" and value != other_options[name]
         ]
         if differing:

@@ -1,6 +1,6 @@
-"""How strongly a term speaks for a class: one file per measure.
+"""Catalogue of correlations, the measures of association between terms and classes.
 
 Each file defines `correlate(counts) -> array (v, m)` and `NEEDS`, the names of the v x m sums of
-`WordClassCounts` that it reads (the sums over terms and over classes are always there). Each row
+`WordClassCounts` that it reads (the sums of terms and of classes are always available). Each row
 depends on its own term and on the sums over all documents only.
 """

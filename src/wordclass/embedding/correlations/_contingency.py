@@ -10,7 +10,7 @@ from wordclass.embedding.counts import WordClassCounts
 
 @dataclass(frozen=True)
 class Contingency:
-    """Numbers of documents, each (v, m): with and without the term, in and outside the class."""
+    """Numbers of documents (v, m) with and without each term, inside and outside each class."""
 
     tp: Floats  # with the term, in the class
     fp: Floats  # with the term, outside it
@@ -29,12 +29,12 @@ class Contingency:
 
     @property
     def covariance(self) -> Floats:
-        """p(tp) p(tn) - p(fp) p(fn): by how much the two events occur together beyond chance."""
+        """Covariance of the two events (v, m), which is p(tp) p(tn) - p(fp) p(fn)."""
         difference = self.tp * self.tn - self.fp * self.fn
         return difference / max(self.n_docs, 1.0) ** 2
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide; where the denominator is 0 the result is 0."""
+    """Return the quotient of arrays, or 0 if the denominator is 0."""
     out = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
     return np.divide(numerator, denominator, out=out, where=denominator != 0)

@@ -1,4 +1,4 @@
-"""What presence of a term tells about a class: pair by pair, and on average."""
+"""Mutual information of terms and classes, pointwise and averaged."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from wordclass.embedding.counts import WordClassCounts
 
 
 def pointwise(counts: WordClassCounts, joint: Floats) -> Floats:
-    """Return ln p(joint) / (p(t) p(c)) for joint document counts (v, m); 0 where that is 0/0."""
+    """Return ln p(joint) / (p(t) p(c)) for joint document counts (v, m), or 0 for 0/0."""
     expected = counts.term_docs[:, None] * counts.class_docs[None, :]  # (v, m)
     quotient = ratio(joint * counts.n_docs, expected)
     return np.log(quotient, out=np.zeros_like(quotient), where=quotient > 0)
@@ -19,7 +19,8 @@ def average(counts: WordClassCounts) -> Floats:
     cells = Contingency.of(counts)
     present = counts.term_docs[:, None]  # (v, 1)
     inside = counts.class_docs[None, :]  # (1, m)
-    absent, outside = counts.n_docs - present, counts.n_docs - inside
+    absent = counts.n_docs - present
+    outside = counts.n_docs - inside
     return (
         _bits(cells.tp, present * inside, counts.n_docs)
         + _bits(cells.fp, present * outside, counts.n_docs)
@@ -29,7 +30,7 @@ def average(counts: WordClassCounts) -> Floats:
 
 
 def _bits(cell: Floats, margins: Floats, n_docs: float) -> Floats:
-    """Return p log2(p / (p(row) p(column))) for one cell of the table; 0 log 0 is 0."""
+    """Return p log2(p / (p(row) p(column))) for one cell of the table, where 0 log 0 is 0."""
     quotient = ratio(cell * n_docs, margins)
     logarithm = np.log2(quotient, out=np.zeros_like(quotient), where=quotient > 0)
     return cell / max(n_docs, 1.0) * logarithm

@@ -1,4 +1,4 @@
-"""Chi-square of presence of a term and membership of a class, divided by the documents."""
+"""Chi-square of the presence of a term and a class, divided by the number of documents."""
 
 from wordclass.arrays import Floats
 from wordclass.embedding.correlations._contingency import Contingency, ratio
@@ -13,8 +13,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        The squared correlation of the two events, from 0 to 1, whatever its direction; 0 for a
-        term or class with no or all documents (0/0).
+        The squared correlation of the two events, from 0 to 1, without a direction. It is 0 for a
+        term or class with no documents or all documents (0/0).
 
     Examples
     --------

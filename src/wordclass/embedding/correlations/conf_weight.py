@@ -1,4 +1,4 @@
-"""ConfWeight: what is sure about a term's preference for a class (Soucy and Mineau, 2005)."""
+"""ConfWeight: confidence in a term's preference for a class (Soucy and Mineau, 2005)."""
 
 import numpy as np
 
@@ -16,13 +16,13 @@ def correlate(counts: WordClassCounts) -> Floats:
 
     A rate x of N documents is estimated by p = (x + z^2/2) / (N + z^2) with the half width
     z sqrt(p (1-p) / (N + z^2)), z = 1.96. With `low` the lower end inside and `high` the upper end
-    outside, the value is log2(2 low / (low + high))^2 where low > high.
+    outside, the value is log2(2 low / (low + high))^2 if low > high, and 0 otherwise.
 
     Returns
     -------
     A : array of shape (v, m)
-        0 where the intervals overlap, else up to 1. A class with no or all documents has a wide
-        interval, not a division by 0; the logarithm is only taken where low > high >= 0.
+        Values from 0 to 1; 0 if the intervals overlap. A class with no documents or all documents
+        has a wide interval instead of a division by 0.
 
     Examples
     --------
@@ -32,7 +32,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     cells = Contingency.of(counts)
     inside, width_inside = _interval(cells.tp, cells.tp + cells.fn)
     outside, width_outside = _interval(cells.fp, cells.fp + cells.tn)
-    low, high = inside - width_inside, outside + width_outside
+    low = inside - width_inside
+    high = outside + width_outside
     is_sure = low > high
     share = np.divide(2 * low, low + high, out=np.ones_like(low), where=is_sure)
     return np.log2(share) ** 2

@@ -1,4 +1,4 @@
-"""Share of a term's weight that falls in each class: the paper's own measure."""
+"""Share of a term's weight in each class: the measure of the paper."""
 
 import numpy as np
 
@@ -9,13 +9,12 @@ NEEDS = frozenset({"joint_weight"})
 
 
 def correlate(counts: WordClassCounts) -> Floats:
-    """Divide the weight a term has in a class by all the weight it has (eq. 2).
+    """Divide the weight of each term in a class by the total weight of the term (eq. 2).
 
     Returns
     -------
     A : array of shape (v, m)
-        A term without weight gets zeros, not NaN: once standardized it must
-        look like any rare term.
+        A term without weight gets zeros instead of NaN.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Fisher score on the weights: spread between the class and the rest over the spread within."""
+"""Fisher score of the weights: variance between class and non-class over variance within."""
 
 import numpy as np
 
@@ -19,8 +19,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        0 where a group is empty. Where no weight varies within the groups (x/0), the mean square
-        of the weights stands in for the spread, so that a perfect term is not the worst one.
+        The score is 0 if a group is empty. If no weight varies within the groups (x/0), the mean
+        square of the weights replaces the spread, so that a perfect term is not the worst one.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def correlate(counts: WordClassCounts) -> Floats:
     squares = counts.term_squares[:, None]
     between = np.maximum(explained - total**2 / n_docs, 0.0)
     within = squares - explained
-    # the difference of two nearly equal sums is rounding error, not spread
+    # a tiny difference of two nearly equal sums is a rounding error
     has_spread = within > 1e-12 * squares
     spread = np.where(has_spread, within, squares / n_docs)
     is_split = (inside > 0) & (outside > 0) & (spread > 0)

@@ -1,4 +1,4 @@
-"""Gain ratio: information gain as a share of all there is to know about the class."""
+"""Gain ratio: information gain divided by the entropy of the class."""
 
 import numpy as np
 
@@ -16,7 +16,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        From 0 to 1; 0 for a class with no or all documents, whose entropy is 0 (0/0).
+        Values from 0 to 1; 0 for a class with no documents or all documents, because its entropy
+        is 0 (0/0).
 
     Examples
     --------

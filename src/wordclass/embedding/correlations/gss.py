@@ -1,4 +1,4 @@
-"""The GSS coefficient: the numerator of chi-square without the square, so it has a direction."""
+"""The GSS coefficient: the numerator of chi-square before squaring, which has a direction."""
 
 from wordclass.arrays import Floats
 from wordclass.embedding.correlations._contingency import Contingency
@@ -13,8 +13,7 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        From -1/4 to 1/4, negative where the term speaks against the class; there is nothing to
-        divide by, so no corner case.
+        Values from -1/4 to 1/4; negative if the term is less frequent in the class than elsewhere.
 
     Examples
     --------

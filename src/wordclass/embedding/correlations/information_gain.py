@@ -1,4 +1,4 @@
-"""Information gain: the bits that presence or absence of a term tell about a class."""
+"""Information gain: mutual information of a term's presence and a class, in bits."""
 
 from wordclass.arrays import Floats
 from wordclass.embedding.correlations import _mutual_information
@@ -13,8 +13,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        Never negative but for rounding. A cell without documents adds 0 (0 log 0), so a term in
-        no or all documents has 0, as has a class with no or all documents.
+        Values from 0 up, apart from rounding errors. A cell without documents adds 0 (0 log 0), so
+        the value is 0 for a term or class with no documents or all documents.
 
     Examples
     --------

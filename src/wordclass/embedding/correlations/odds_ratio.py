@@ -1,4 +1,4 @@
-"""Log odds ratio: how the odds of meeting a term differ inside and outside a class."""
+"""Log odds ratio: the odds of a term inside a class compared with the odds outside."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        Half a document in every cell (Haldane and Anscombe) keeps it finite where a cell is
-        empty; without it most pairs of a sparse corpus would be ln 0 or a division by 0.
+        Half a document in every cell (Haldane and Anscombe) keeps the values finite if a cell is
+        empty, as it is for most pairs of a sparse corpus.
 
     Examples
     --------

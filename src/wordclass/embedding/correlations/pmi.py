@@ -1,4 +1,4 @@
-"""Pointwise mutual information, negative values too."""
+"""Pointwise mutual information, including negative values."""
 
 import numpy as np
 
@@ -15,9 +15,9 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        Where term and class never meet, minus infinity is replaced by the value for half a
-        document together, or 0 if that is above 0: the lower the more of a surprise it is that
-        they do not meet. 0 for a term or class without documents (0/0).
+        If term and class never occur together, minus infinity is replaced by the value for half a
+        document, or by 0 if that value is positive. The value is 0 for a term or class without
+        documents (0/0).
 
     Examples
     --------
@@ -25,6 +25,6 @@ def correlate(counts: WordClassCounts) -> Floats:
     array([[0.693, 0.   ]])
     """
     joint = counts.joint_docs
-    never_meet = joint == 0
-    information = _mutual_information.pointwise(counts, np.where(never_meet, 0.5, joint))
-    return np.where(never_meet, np.minimum(information, 0.0), information)
+    are_disjoint = joint == 0
+    information = _mutual_information.pointwise(counts, np.where(are_disjoint, 0.5, joint))
+    return np.where(are_disjoint, np.minimum(information, 0.0), information)

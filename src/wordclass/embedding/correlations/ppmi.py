@@ -1,4 +1,4 @@
-"""Positive pointwise mutual information: how much oftener than by chance."""
+"""Positive pointwise mutual information."""
 
 import numpy as np
 
@@ -15,7 +15,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        0 where term and class never meet (ln 0), and for a term or class without documents (0/0).
+        The value is 0 if term and class never occur together (ln 0), and for a term or class
+        without documents (0/0).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Relevance frequency: documents of the class for each document outside it, on a log scale."""
+"""Relevance frequency: ratio of documents inside and outside the class, on a log scale."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ def correlate(counts: WordClassCounts) -> Floats:
     Returns
     -------
     A : array of shape (v, m)
-        At least 1, which is also the value of a term without documents; a term that never occurs
-        outside the class is divided by 1, not by 0.
+        Values from 1 up. A term without documents has the value 1. For a term that never occurs
+        outside the class, the divisor is 1 instead of 0.
 
     Examples
     --------

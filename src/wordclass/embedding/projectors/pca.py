@@ -1,8 +1,8 @@
-"""Principal components: the directions in which word-class vectors differ most."""
+"""Principal component analysis (PCA) of word-class vectors."""
 
 from wordclass.embedding.projectors._eigenvectors import EigenvectorProjector
 
 
 def make(n_dims: int, seed: int) -> EigenvectorProjector:
-    """Return a PCA by the eigenvectors of the m x m covariance; the seed plays no part."""
+    """Return an exact PCA by eigenvectors of the covariance. The seed is not used."""
     return EigenvectorProjector(n_dims, is_centered=True)

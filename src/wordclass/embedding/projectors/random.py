@@ -1,4 +1,4 @@
-"""Random projection: distances are kept about right, and nothing has to be learned."""
+"""Random projection, which preserves distances approximately and learns nothing."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from wordclass.arrays import Floats
 
 @dataclass
 class RandomProjector:
-    """Multiplies rows by a fixed matrix of normal numbers with deviation 1/sqrt(n_dims)."""
+    """Projection by a fixed matrix of normal numbers with deviation 1/sqrt(n_dims)."""
 
     n_dims: int
     seed: int
     _directions: Floats | None = field(init=False, default=None, repr=False)
 
     def transform(self, S: Floats) -> Floats:
-        """Return the coordinates (v, n_dims) of rows (v, m), the same for the same seed and m."""
+        """Return the coordinates (v, n_dims) of rows (v, m). They depend on the seed and m only."""
         rows = np.asarray(S, dtype=np.float64)
         directions = self._directions
         if directions is None or len(directions) != rows.shape[1]:
@@ -32,11 +32,11 @@ class RandomProjector:
     fit_transform = transform
 
     def fit_blocks(self, blocks: Callable[[], Iterable[Floats]]) -> Self:
-        """Return itself: nothing is learned from the rows."""
+        """Return the projector itself, because nothing is learned from the rows."""
         return self
 
     def n_bytes(self, n_rows: int, n_columns: int) -> int:
-        """Return how much memory the projection of rows (v, m) takes, beside these."""
+        """Return the additional bytes of memory that the projection of rows (v, m) needs."""
         return 8 * n_columns * self.n_dims
 
 
