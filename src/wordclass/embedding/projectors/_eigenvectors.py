@@ -120,7 +120,7 @@ class EigenvectorProjector:
 
 
 def _strongest(products: Floats, n_dims: int) -> tuple[Floats, Floats]:
-    """Return the largest eigenvalues of a symmetric matrix in descending order, and eigenvectors."""
+    """Return the largest eigenvalues of a symmetric matrix, descending, and their eigenvectors."""
     size = len(products)
     chosen = (size - min(n_dims, size), size - 1)
     values, vectors = linalg.eigh(products, subset_by_index=chosen)
