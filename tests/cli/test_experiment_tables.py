@@ -27,8 +27,8 @@ def test_a_table_shows_measured_and_missing_cells(run, folder):
     assert (status, err) == (0, "")
     assert ".670≈ (=)" in out  # with the same predictions
     assert ".680*' (.678 +.002)" in out
-    assert "[1] not all run: wordclass experiment run f1" in out
-    assert "rows of which nothing was run are left out" in out
+    assert "[1] unfinished: wordclass experiment run f1" in out
+    assert "rows without a finished run are omitted" in out
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv"])

@@ -188,7 +188,7 @@ def test_invalid_code_points_in_predictions_are_refused(tmp_path):
     results.save_arrays("k", **DECISIONS)
     text = np.array([0x110000], np.uint32).view("U1")[0:1].reshape(())
     np.savez(tmp_path / "predictions" / "k.npz", **{**DECISIONS, "truth": text})
-    with pytest.raises(FormatError, match="not an archive of arrays: its text holds 0x110000"):
+    with pytest.raises(FormatError, match="not an archive of arrays: the text contains 0x110000"):
         results.truth("k")
 
 
@@ -288,12 +288,21 @@ DECISIONS = {
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"columns": np.array([0, 3], np.int16)}, "not predictions: Y.indices holds numbers"),
-        ({"columns": np.array([0, -1], np.int16)}, "not predictions: columns holds numbers"),
+        (
+            {"columns": np.array([0, 3], np.int16)},
+            "not predictions: Y.indices holds invalid numbers",
+        ),
+        (
+            {"columns": np.array([0, -1], np.int16)},
+            "not predictions: columns holds invalid numbers",
+        ),
         ({"columns": np.array([0, 1, 2], np.int16)}, "not predictions: Y.indptr does not divide"),
         ({"columns": np.array([0.5, 1.0])}, "not predictions: columns is float64"),
         ({"columns": np.zeros((1, 2), np.int16)}, "not predictions: columns is int16"),
-        ({"counts": np.array([3, -2, 1], np.int16)}, "not predictions: counts holds numbers"),
+        (
+            {"counts": np.array([3, -2, 1], np.int16)},
+            "not predictions: counts holds invalid numbers",
+        ),
         ({"counts": np.array([2, 0, 0], np.int16), "columns": np.array([1, 1], np.int16)},
          "not predictions: Y has two values at the same row and column"),
         ({"counts": None}, "not predictions: counts is missing"),

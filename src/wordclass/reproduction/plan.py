@@ -22,7 +22,7 @@ _PRESETS = Path(__file__).with_name("presets.toml")
 
 NETWORKS = ("cnn", "lstm", "attention", "leam")
 PEER = "peer"
-UNLABELLED = "unlabelled"  # learns from the documents that were not drawn, too, without labels
+UNLABELLED = "unlabelled"  # also learns from the training documents that were not drawn
 MEASUREMENTS = ("counts", "embedding_times", "unseen_terms", "map", "prior_shift")
 
 # options of the network for each variant; "classes" is the number of classes, at most 300

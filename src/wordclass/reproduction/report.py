@@ -249,7 +249,7 @@ def _check_page(page: Path, mark: str, *, force: bool) -> None:
     if not force and mark not in _read_page(page):
         raise InputError(
             f"{page} was not made by wordclass experiment report",
-            hint="choose another folder, or overwrite it with --force",
+            hint="--force overwrites it",
         )
 
 
