@@ -152,7 +152,7 @@ def test_vectors_are_never_written_plain_under_a_compressed_name(
     for ending in endings or [".bin"]:
         target = tmp_path / f"out{ending}{compression}"
         status, _, err = run("convert", source, target, "--format", format)
-        assert (status, "compressed files are read, not written" in err) == (1, True)
+        assert (status, "compressed files of vectors are read, not written" in err) == (1, True)
         assert not target.exists()
 
 

@@ -49,22 +49,22 @@ class Learner(Protocol):
 
     n_jobs: int | None
     seed: int
-    few_docs_per_class: int  # up to so many, none are held out: the last method is taken
+    _few_docs_per_class: int  # up to so many, none are held out: the last method is taken
 
-    def make_teacher(self) -> Self:
+    def _make_teacher(self) -> Self:
         """Return an unfitted copy with the chosen settings, which learns from labels alone."""
 
-    def make_student(self) -> Self:
+    def _make_student(self) -> Self:
         """Return an unfitted copy with the settings for learning from fractional labels."""
 
-    def learn_documents(self, documents: Documents) -> None:
+    def _learn_all(self, documents: Documents) -> None:
         """Learn from weighted documents."""
 
     @property
     def _fitted_model(self) -> FittedModel:
         """The model that was learned."""
 
-    def neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
+    def _neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
         """Return the weighted terms (n, v) of texts, and dense vectors (n, d) if there are any."""
 
 
@@ -295,7 +295,7 @@ class SelfTraining:
         """The labelled documents, then as many unlabelled texts as the graph may have."""
         n_pool = _MAX_GRAPH_DOCS - len(self.documents.texts)
         texts = [*self.documents.texts, *self.pool.texts[:n_pool]]
-        return NeighborGraph.of(*self.learner.neighbor_features(texts))
+        return NeighborGraph.of(*self.learner._neighbor_features(texts))
 
     def run(self, teacher: FittedModel) -> tuple[Choice, Learner | None]:
         """Choose a method, and learn by it.
@@ -327,8 +327,8 @@ class SelfTraining:
         if method == NO_METHOD:
             return choice, None
         rows = np.arange(len(self.documents.texts))
-        student = self.learner.make_student()
-        student.learn_documents(self._label(teacher, rows, method))
+        student = self.learner._make_student()
+        student._learn_all(self._label(teacher, rows, method))
         return choice, student
 
     def _choose(self, gains: Mapping[str, float]) -> str:
@@ -344,7 +344,7 @@ class SelfTraining:
     @property
     def _can_judge(self) -> bool:
         n_docs, n_classes = self.documents.labels.Y.shape
-        return bool(self.pool.texts) and n_docs > self.learner.few_docs_per_class * n_classes
+        return bool(self.pool.texts) and n_docs > self.learner._few_docs_per_class * n_classes
 
     def _judge(self) -> dict[str, float]:
         """Return the gain of each method on documents held out from teacher and student."""
@@ -356,11 +356,11 @@ class SelfTraining:
         decisions: dict[str, list[Flags]] = {name: [] for name in (NO_METHOD, *self.methods)}
         for split in progress.track(splits, "judging"):
             held_out = [texts[row] for row in split.held_out.tolist()]
-            teacher = _learn(self.learner.make_teacher(), self.documents.part(split.train))
+            teacher = _learn(self.learner._make_teacher(), self.documents.part(split.train))
             decisions[NO_METHOD].append(teacher.decide(teacher.scores(held_out)))
             for method in self.methods:
                 documents = self._label(teacher, split.train, method)
-                student = _learn(self.learner.make_student(), documents)
+                student = _learn(self.learner._make_student(), documents)
                 decisions[method].append(student.decide(student.scores(held_out)))
         Y = labels.Y[np.concatenate([split.held_out for split in splits])]
         quality = {
@@ -404,5 +404,5 @@ class SelfTraining:
 
 
 def _learn(learner: Learner, documents: Documents) -> FittedModel:
-    learner.learn_documents(documents)
+    learner._learn_all(documents)
     return learner._fitted_model

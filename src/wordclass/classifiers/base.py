@@ -220,7 +220,7 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         attributes_before = {**vars(self)}
         try:
             documents = Documents(texts, labels, sample_weight)  # type: ignore[arg-type]
-            self.learn_documents(documents)
+            self._learn_all(documents)
             self.training_ = replace(self.training_, fingerprints=np.sort(fingerprints))
             self.scores_ = {}
             self.original_ = self.unlabelled_ = None
@@ -231,7 +231,7 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
             raise
         return self
 
-    def learn_documents(self, documents: Documents) -> None:
+    def _learn_all(self, documents: Documents) -> None:
         """Learn from weighted documents, and set the codeframe and the shares of the classes.
 
         Parameters
@@ -251,9 +251,9 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         self.training_ = TrainingData(np.zeros(0, np.uint64), shares)
 
     # with so few labelled texts per class, none are held out to choose how to learn from others
-    few_docs_per_class: ClassVar[int] = 16
+    _few_docs_per_class: ClassVar[int] = 16
 
-    def make_teacher(self) -> Self:
+    def _make_teacher(self) -> Self:
         """Return an unfitted copy with the settings that this classifier chose."""
         teacher: Self = clone(self)
         teacher.set_params(**getattr(self, "settings_", {}))

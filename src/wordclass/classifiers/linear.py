@@ -335,14 +335,14 @@ class LinearClassifier(TextClassifier):
 
     # --- unlabelled texts ---------------------------------------------------------------------
 
-    def make_student(self) -> "LinearClassifier":
+    def _make_student(self) -> "LinearClassifier":
         """Return an unfitted copy with the settings for learning from fractional labels."""
-        student = self.make_teacher()
+        student = self._make_teacher()
         if self.settings_["loss"] == "softmax":
             student.set_params(**_STUDENT_SETTINGS)
         return student
 
-    def neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
+    def _neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
         """Return the features that decide which texts are similar.
 
         Parameters

@@ -139,13 +139,13 @@ class NearestClassifier(TextClassifier):
 
     # --- unlabelled texts ---------------------------------------------------------------------
 
-    few_docs_per_class = 4
+    _few_docs_per_class = 4
 
-    def make_student(self) -> "NearestClassifier":
+    def _make_student(self) -> "NearestClassifier":
         """Return an unfitted copy, which can learn from fractional labels."""
-        return self.make_teacher()
+        return self._make_teacher()
 
-    def neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
+    def _neighbor_features(self, texts: list[str]) -> tuple[Sparse, Floats32 | None]:
         """Return the weighted words and pairs of words (n, v) that decide which texts are similar.
 
         Parameters
