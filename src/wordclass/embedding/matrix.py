@@ -129,13 +129,13 @@ class EmbeddingMatrix:
         _check(U, wce, tasks, random_dims, seed)
         _check_unseen(unseen, has_both=U is not None and wce is not None and keep_unseen)
         terms = _vocabulary(U, wce, tasks, vocabulary)
-        found = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
+        U_rows = np.full(len(terms), -1) if U is None else _shared_rows(U, terms)
         n_known = len(U) if U is not None and keep_unseen else 0
-        outside = np.setdiff1d(np.arange(n_known), found)
+        outside = np.setdiff1d(np.arange(n_known), U_rows)
         widths = {
             "pretrained": 0 if U is None else U.n_dims,
             "word_class": 0 if wce is None else wce.vectors_.shape[1],
-            **{name: each.vectors_.shape[1] for name, each in tasks.items()},
+            **{name: embeddings.vectors_.shape[1] for name, embeddings in tasks.items()},
             "random": random_dims,
         }
         blocks = _side_by_side(widths)
@@ -147,7 +147,7 @@ class EmbeddingMatrix:
         of_U = slice(len(terms) + 2, len(terms) + 2 + len(outside))
         if U is not None:
             pretrained = matrix[:, blocks["pretrained"]]
-            _fill_pretrained(pretrained[: len(terms)], U, terms, found)
+            _fill_pretrained(pretrained[: len(terms)], U, terms, U_rows)
             _fill_rows(pretrained[of_U], U.matrix, outside)
         if wce is not None:
             matrix[: len(terms), blocks["word_class"]] = wce.vectors_
@@ -155,16 +155,16 @@ class EmbeddingMatrix:
             # in the same order: that of U
             predicted = UnseenTerms.predict(U, wce, unseen, seed=seed)
             matrix[of_U, blocks["word_class"]] = predicted.vectors
-        for name, each in tasks.items():
-            _fill_task(matrix[:, blocks[name]], name, each, row_terms, len(terms))
+        for name, embeddings in tasks.items():
+            _fill_task(matrix[:, blocks[name]], name, embeddings, row_terms, len(terms))
         if random_dims:
             _fill_random(matrix[:, blocks["random"]], row_terms, seed)
             matrix[len(terms) + 1] = 0
-        own = Analyzer() if wce is None else wce.vectorizer_.build_analyzer()
-        made = cls(terms, unseen_terms, matrix, blocks, analyzer or own)
-        if (bad := find_nonfinite_row(matrix)) is not None:
-            raise InputError(f"the vector of {made._name(bad)!r} holds a NaN or an infinity")
-        return made
+        default_analyzer = Analyzer() if wce is None else wce.vectorizer_.build_analyzer()
+        result = cls(terms, unseen_terms, matrix, blocks, analyzer or default_analyzer)
+        if (bad_row := find_nonfinite_row(matrix)) is not None:
+            raise InputError(f"the vector of {result._name(bad_row)!r} holds a NaN or an infinity")
+        return result
 
     @property
     def unknown(self) -> int:
@@ -221,13 +221,13 @@ class EmbeddingMatrix:
         A row that was left out goes to the unknown one.
         """
         first = len(self.terms) + 2
-        kept = np.unique(rows[rows >= first])
+        kept_rows = np.unique(rows[rows >= first])
         new_places = np.concatenate(
             [np.arange(first), np.full(len(self.unseen_terms), self.unknown)]
         )
-        new_places[kept] = first + np.arange(len(kept))
-        matrix = np.concatenate([self.matrix[:first], self.matrix[kept]])
-        unseen = [self.unseen_terms[row - first] for row in kept.tolist()]
+        new_places[kept_rows] = first + np.arange(len(kept_rows))
+        matrix = np.concatenate([self.matrix[:first], self.matrix[kept_rows]])
+        unseen = [self.unseen_terms[row - first] for row in kept_rows.tolist()]
         return type(self)(self.terms, unseen, matrix, self.blocks, self.analyze), new_places
 
     def with_vectors(self, rows: Ints, vectors: Floats32) -> Self:
@@ -306,8 +306,10 @@ def list_block_names(other: object) -> list[str]:
     if other is None:
         return []
     if not isinstance(other, Mapping):
-        told = f"other is a {type(other).__name__}"
-        raise InputError(f"{told}; expected a dict, {{name: WordClassEmbeddings of another task}}")
+        problem = f"other is a {type(other).__name__}"
+        raise InputError(
+            f"{problem}; expected a dict, {{name: WordClassEmbeddings of another task}}"
+        )
     for name in other:
         if not isinstance(name, str) or not name or name in BLOCKS:
             expected = f"a str that is not empty, and none of {', '.join(BLOCKS)}"
@@ -319,16 +321,16 @@ def check_other_tasks(other: Mapping[str, Any] | None) -> dict[str, WordClassEmb
     """Return the embeddings of other tasks by name; refuse what are none, or not fitted."""
     list_block_names(other)
     tasks = {**(other or {})}
-    for name, given in tasks.items():
-        if given is None:  # of a model that was loaded
-            told = f"the embeddings {name!r} of another task are not kept with a model"
-            raise InputError(f"{told}: give them again, as other={{{name!r}: ...}}")
-        if not isinstance(given, WordClassEmbeddings):
-            told = f"other[{name!r}] is a {type(given).__name__}"
-            raise InputError(f"{told}; expected WordClassEmbeddings, fitted on another task")
-        if not hasattr(given, "vectors_"):
-            told = f"the embeddings other[{name!r}] are not fitted"
-            raise InputError(f"{told}; fit them on another task, or load them from a .wce file")
+    for name, embeddings in tasks.items():
+        if embeddings is None:  # of a model that was loaded
+            problem = f"the embeddings {name!r} of another task are not kept with a model"
+            raise InputError(f"{problem}: give them again, as other={{{name!r}: ...}}")
+        if not isinstance(embeddings, WordClassEmbeddings):
+            problem = f"other[{name!r}] is a {type(embeddings).__name__}"
+            raise InputError(f"{problem}; expected WordClassEmbeddings, fitted on another task")
+        if not hasattr(embeddings, "vectors_"):
+            problem = f"the embeddings other[{name!r}] are not fitted"
+            raise InputError(f"{problem}; fit them on another task, or load them from a .wce file")
     return tasks
 
 
@@ -376,19 +378,19 @@ def _vocabulary(
 
 def _terms_outside(tasks: Mapping[str, WordClassEmbeddings], terms: set[str]) -> list[str]:
     """Return the terms of other tasks that are not among some, each once, in their order."""
-    every = dict.fromkeys(term for each in tasks.values() for term in each.terms_)
-    return [term for term in every if term not in terms]
+    all_terms = dict.fromkeys(term for embeddings in tasks.values() for term in embeddings.terms_)
+    return [term for term in all_terms if term not in terms]
 
 
 def _shared_rows(U: WordVectors, terms: list[str]) -> Ints:
     """Return the row in U of each term, -1 where it has none."""
-    found = U.rows(terms)
-    if terms and U.subwords is None and (found < 0).all():
+    rows = U.rows(terms)
+    if terms and U.subwords is None and (rows < 0).all():
         raise InputError(
             f"the pretrained vectors know none of the {len(terms)} terms of the vocabulary: is it "
             "another language, or are their terms not in lower case?"
         )
-    return found
+    return rows
 
 
 def _side_by_side(widths: dict[str, int]) -> dict[str, slice]:
@@ -400,11 +402,11 @@ def _side_by_side(widths: dict[str, int]) -> dict[str, slice]:
     return blocks
 
 
-def _fill_pretrained(target: Floats32, U: WordVectors, terms: list[str], found: Ints) -> None:
-    known = np.flatnonzero(found >= 0)
-    target[known] = U.matrix[found[known]]
+def _fill_pretrained(target: Floats32, U: WordVectors, terms: list[str], U_rows: Ints) -> None:
+    known_terms = np.flatnonzero(U_rows >= 0)
+    target[known_terms] = U.matrix[U_rows[known_terms]]
     if U.subwords is not None:
-        for k in np.flatnonzero(found < 0):
+        for k in np.flatnonzero(U_rows < 0):
             vector = U.subwords.vector(terms[k])
             if vector is not None:
                 target[k] = vector
@@ -424,14 +426,14 @@ def _fill_task(
 ) -> None:
     """Fill in the vectors of another task; of its terms, some must be in the vocabulary."""
     index = {term: row for row, term in enumerate(wce.terms_)}
-    found = np.array([index.get(term, -1) for term in row_terms])  # type: ignore[arg-type]
-    if n_terms and (found[:n_terms] < 0).all():
+    task_rows = np.array([index.get(term, -1) for term in row_terms])  # type: ignore[arg-type]
+    if n_terms and (task_rows[:n_terms] < 0).all():
         raise InputError(
             f"the embeddings {name!r} know none of the {n_terms} terms of the vocabulary: is that "
             "task in another language, or are its terms cut or written in another way?"
         )
-    known = np.flatnonzero(found >= 0)
-    target[known] = wce.vectors_[found[known]]
+    known_terms = np.flatnonzero(task_rows >= 0)
+    target[known_terms] = wce.vectors_[task_rows[known_terms]]
 
 
 def _fill_random(target: Floats32, terms: Sequence[str | None], seed: int) -> None:

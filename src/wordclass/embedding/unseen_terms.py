@@ -68,20 +68,20 @@ class _SharedTerms:
     @classmethod
     def of(cls, U: WordVectors, wce: WordClassEmbeddings, regressor: object, seed: int) -> Self:
         """Find the terms; fewer than two are an error."""
-        found = U.rows(wce.terms_)
+        U_rows = U.rows(wce.terms_)
         # a term whose documents were all removed has zeros, which mean nothing
-        places = np.flatnonzero((found >= 0) & wce.learned_.counts.known)
+        places = np.flatnonzero((U_rows >= 0) & wce.learned_.counts.known)
         if len(places) < 2:
             raise InputError(
                 f"terms that both the pretrained vectors and the embeddings know: {len(places)}; "
                 "expected at least 2: is it another language, or are the terms of the vectors not "
                 "in lower case?"
             )
-        kept = copy.deepcopy(regressor)
+        copied = copy.deepcopy(regressor)
         if wce.class_vectors_ is None:
             n_cells = f"{len(wce):,} terms by {len(wce.columns_):,} classes"
             raise InputError(f"the vectors of {n_cells} are not held: too many for unseen terms")
-        return cls(U.matrix[found[places]], places, wce.vectors_, wce.class_vectors_, kept, seed)
+        return cls(U.matrix[U_rows[places]], places, wce.vectors_, wce.class_vectors_, copied, seed)
 
     def learn(self, S: Floats32, part: Ints | None = None) -> Any:  # noqa: ANN401
         """Return a regressor that learned the rows of S from all these terms, or a part of them."""
@@ -110,15 +110,15 @@ def _predictions(
     for start in range(0, len(rows), _BLOCK):
         place = slice(start, min(start + _BLOCK, len(rows)))
         block = matrix[rows[place]]
-        made = np.asarray(model.predict(block))
-        if made.shape != (len(block), n_columns):
+        predicted = np.asarray(model.predict(block))
+        if predicted.shape != (len(block), n_columns):
             raise InputError(
-                f"the regressor predicted an array of shape {made.shape} for {len(block)} terms; "
-                f"expected {(len(block), n_columns)}"
+                f"the regressor predicted shape {predicted.shape} for {len(block)} terms",
+                expected=f"{(len(block), n_columns)}",
             )
-        if find_nonfinite_row(made) is not None:
+        if find_nonfinite_row(predicted) is not None:
             raise InputError("the regressor predicted a NaN or an infinity")
-        yield place, made
+        yield place, predicted
         progress.report("predicting", place.stop, len(rows))
 
 
@@ -201,14 +201,14 @@ class UnseenTerms:
             raise InputError(f"wce is a {type(wce).__name__}; expected WordClassEmbeddings")
         check_is_fitted(wce)
         check_int("seed", seed, 0)
-        if (bad := find_nonfinite_row(U.matrix)) is not None:
-            raise InputError(f"the vector of {U.terms[bad]!r} holds a NaN or an infinity")
+        if (bad_row := find_nonfinite_row(U.matrix)) is not None:
+            raise InputError(f"the vector of {U.terms[bad_row]!r} holds a NaN or an infinity")
         shared = _SharedTerms.of(U, wce, regressor, seed)
         chosen, matrix, rows = _unseen(U, wce, terms)
         vectors = np.empty((len(rows), shared.vectors.shape[1]), np.float32)
         model = shared.learn(shared.vectors)
-        for place, made in _predictions(model, matrix, rows, vectors.shape[1]):
-            vectors[place] = made
+        for place, block in _predictions(model, matrix, rows, vectors.shape[1]):
+            vectors[place] = block
         is_projected = shared.vectors is not shared.class_vectors
         names = None if is_projected else tuple(wce.columns_)
         return cls(
@@ -226,17 +226,17 @@ class UnseenTerms:
             return None
         shared = self._shared
         order = np.random.default_rng(shared.seed).permutation(self.n_shared)
-        aside, rest = np.split(order, [max(1, round(_ASIDE * self.n_shared))])
-        truth = shared.vectors[shared.places[aside]].astype(np.float64)
-        made = np.empty_like(truth)
-        model = shared.learn(shared.vectors, rest)
-        for place, block in _predictions(model, shared.rows, aside, truth.shape[1]):
-            made[place] = block
-        mean = shared.vectors[shared.places[rest]].mean(axis=0, dtype=np.float64)
-        error, spread = float(((truth - made) ** 2).sum()), float(((truth - mean) ** 2).sum())
+        held_out, training = np.split(order, [max(1, round(_ASIDE * self.n_shared))])
+        truth = shared.vectors[shared.places[held_out]].astype(np.float64)
+        predicted = np.empty_like(truth)
+        model = shared.learn(shared.vectors, training)
+        for place, block in _predictions(model, shared.rows, held_out, truth.shape[1]):
+            predicted[place] = block
+        mean = shared.vectors[shared.places[training]].mean(axis=0, dtype=np.float64)
+        error, spread = float(((truth - predicted) ** 2).sum()), float(((truth - mean) ** 2).sum())
         # where there is nothing to explain: as scikit-learn has it
         r2 = 1 - error / spread if spread > 0 else float(error == 0)
-        cosine = float((normalize_rows(made) * normalize_rows(truth)).sum(axis=1).mean())
+        cosine = float((normalize_rows(predicted) * normalize_rows(truth)).sum(axis=1).mean())
         return HeldOutQuality(r2, cosine, len(truth))
 
     def report(self, n: int = 20, name: Label | None = None) -> list[tuple[str, Label, float]]:
@@ -294,7 +294,7 @@ def _unseen(
     if terms is None:
         places = [row for row, term in enumerate(U.terms) if term not in vocabulary]
         return [U.terms[row] for row in places], U.matrix, np.asarray(places, np.int64)
-    found = {term: U.get(term) for term in list_terms(terms) if term not in vocabulary}
-    known = {term: vector for term, vector in found.items() if vector is not None}
-    matrix = np.array([*known.values()], np.float32).reshape(-1, U.n_dims)
-    return list(known), matrix, np.arange(len(known))
+    vectors = {term: U.get(term) for term in list_terms(terms) if term not in vocabulary}
+    known_vectors = {term: vector for term, vector in vectors.items() if vector is not None}
+    matrix = np.array([*known_vectors.values()], np.float32).reshape(-1, U.n_dims)
+    return list(known_vectors), matrix, np.arange(len(known_vectors))

@@ -22,8 +22,8 @@ def checked_pairs(U: object, S: object) -> tuple[Floats32, Floats32]:
     """
     rows, targets = _checked("U", U), _checked("S", S)
     if len(rows) != len(targets):
-        told = f"U has {len(rows)} rows and S {len(targets)}"
-        raise InputError(f"{told}; expected a row of each for every term")
+        problem = f"U has {len(rows)} rows and S {len(targets)}"
+        raise InputError(f"{problem}; expected a row of each for every term")
     if len(rows) < 2:
         raise InputError(f"terms to learn from: {len(rows)}; expected at least 2")
     return rows, targets
@@ -48,21 +48,21 @@ def predicted(
     """
     rows = _checked("U", U)
     if rows.shape[1] != n_dims:
-        told = f"U has {rows.shape[1]} columns"
-        raise InputError(f"{told}; expected {n_dims}, as the rows that were learned from")
-    made = np.empty((len(rows), n_targets), np.float32)
+        problem = f"U has {rows.shape[1]} columns"
+        raise InputError(f"{problem}; expected {n_dims}, as the rows that were learned from")
+    predictions = np.empty((len(rows), n_targets), np.float32)
     # one thread, as more would add up in another order
     with threadpool_limits(1), np.errstate(over="ignore"):
-        for place in blocks(len(rows)):
-            made[place] = compute(rows[place].astype(np.float64))
-    return made
+        for block in blocks(len(rows)):
+            predictions[block] = compute(rows[block].astype(np.float64))
+    return predictions
 
 
-def _checked(name: str, given: object) -> Floats32:
+def _checked(name: str, matrix: object) -> Floats32:
     try:
-        rows = as_float32(given)
+        rows = as_float32(matrix)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
-    if (bad := find_nonfinite_row(rows)) is not None:
-        raise InputError(f"row {bad} of {name} holds {NONFINITE_VALUE}")
+    if (bad_row := find_nonfinite_row(rows)) is not None:
+        raise InputError(f"row {bad_row} of {name} holds {NONFINITE_VALUE}")
     return rows

@@ -78,9 +78,9 @@ class NetworkRegressor:
         import torch
         from torch import Tensor, nn
 
-        def error(part: Tensor, kept: float | Tensor = 1.0) -> Tensor:
+        def error(part: Tensor, mask: float | Tensor = 1.0) -> Tensor:
             W, b, W_out, b_out = weights
-            units = torch.relu(rows[part] @ W + b) * kept  # (batch, hidden)
+            units = torch.relu(rows[part] @ W + b) * mask  # (batch, hidden)
             return nn.functional.mse_loss(units @ W_out + b_out, targets[part])
 
         # not the numbers that all of torch shares
@@ -99,13 +99,13 @@ class NetworkRegressor:
         for epoch in range(1, self.max_epochs + 1):
             shuffled = learned[torch.randperm(len(learned), generator=generator)]
             for batch in torch.split(shuffled, self.batch_size):
-                kept = torch.rand(len(batch), self.hidden, generator=generator) >= self.dropout
+                mask = torch.rand(len(batch), self.hidden, generator=generator) >= self.dropout
                 optimizer.zero_grad()
                 with torch.enable_grad():  # whatever the caller has switched off
-                    error(batch, kept / (1 - self.dropout)).backward()  # type: ignore[no-untyped-call]
+                    error(batch, mask / (1 - self.dropout)).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
-            if (found := float(error(aside).detach())) < lowest:
-                lowest, best_epoch = found, epoch
+            if (validation_error := float(error(aside).detach())) < lowest:
+                lowest, best_epoch = validation_error, epoch
                 best = [weight.detach().clone() for weight in weights]
             progress.report("training the network", epoch, self.max_epochs)
             if epoch - best_epoch >= self.patience:

@@ -53,8 +53,8 @@ class RidgeRegressor:
         target_mean = targets.mean(axis=0, dtype=np.float64)
         with threadpool_limits(1):  # the same bits on every run
             products, crossed, squares = _sums(rows, targets, mean, target_mean)
-            found, directions = np.linalg.eigh(products)
-            spread = np.maximum(found, 0.0)  # (q,) rounding leaves less than nothing
+            eigenvalues, directions = np.linalg.eigh(products)
+            spread = np.maximum(eigenvalues, 0.0)  # (q,) rounding leaves less than nothing
             turned = directions.T @ crossed  # (q, r)
             penalty = self.penalty or _best_penalty(spread, turned, squares, len(rows))
             self.weights_ = directions @ (turned / (spread + penalty)[:, None])
@@ -93,10 +93,10 @@ def _sums(
 def _best_penalty(spread: Floats, turned: Floats, squares: float, n_terms: int) -> float:
     """Choose by generalized cross-validation: error / (1 - parameters in use / terms)^2."""
     penalties = _SHARES * (spread.mean() or 1.0)  # largest first
-    kept = 1 / (spread + penalties[:, None])  # (penalties, q)
-    explained = (turned**2).sum(axis=1) * (spread + 2 * penalties[:, None]) * kept**2
+    factors = 1 / (spread + penalties[:, None])  # (penalties, q)
+    explained = (turned**2).sum(axis=1) * (spread + 2 * penalties[:, None]) * factors**2
     # a difference of sums: what is below their rounding errors is no error at all
     errors = np.maximum(squares - explained.sum(axis=1), np.finfo(np.float64).eps * squares)
-    n_parameters = 1 + (spread * kept).sum(axis=1)  # 1 for the mean
+    n_parameters = 1 + (spread * factors).sum(axis=1)  # 1 for the mean
     scores = errors / (1 - n_parameters / n_terms) ** 2
     return float(penalties[np.argmax(scores <= scores.min() * (1 + _EQUAL))])
