@@ -5,6 +5,7 @@ from made_up import corpus
 
 import wordclass as wc
 from wordclass.classifiers import linear
+from wordclass.text.term_weigher import TermWeigher
 
 TEXTS, LABELS = corpus(90)
 FIXED = {
@@ -19,7 +20,7 @@ def vectors(seed=0):
 
 
 def linear_corpus(documents, folds):
-    def make_vectorizers(_settings):
-        return [wc.DocumentVectorizer(min_docs=1)]
+    def make_weighers(_settings):
+        return [TermWeigher.of(min_docs=1)]
 
-    return linear.LinearCorpus(documents, folds, make_vectorizers, None, {}, None, np.ones(3), None)
+    return linear.LinearCorpus(documents, folds, make_weighers, None, {}, None, np.ones(3), None)

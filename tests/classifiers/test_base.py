@@ -7,6 +7,7 @@ from wordclass.arrays import select_top_k
 from wordclass.decision import scorers
 from wordclass.decision.scorers import LinearScorer
 from wordclass.native import extension
+from wordclass.text.term_weigher import TermWeigher
 from wordclass.text.vectorizer import DocumentVectorizer
 
 TEXTS, LABELS = corpus(60)
@@ -16,12 +17,12 @@ def scorer(n_jobs=None):
     vectorizer = DocumentVectorizer(min_docs=2, n_jobs=n_jobs).fit(TEXTS)
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(len(vectorizer.vocabulary_), 7)).astype(np.float32)
-    return LinearScorer(vectorizer, weights, rng.normal(size=7).astype(np.float32))
+    return LinearScorer(vectorizer.weigher, weights, rng.normal(size=7).astype(np.float32))
 
 
 def test_scores_are_the_sum_of_weighted_terms():
     made = scorer()
-    expected = made.vectorizer.transform(TEXTS).toarray() @ made.weights + made.intercept
+    expected = made.weigher.transform(TEXTS).toarray() @ made.weights + made.intercept
     np.testing.assert_allclose(made.scores(TEXTS), expected, rtol=1e-5, atol=1e-5)
     assert made.scores(TEXTS).dtype == np.float32
 
@@ -59,7 +60,7 @@ def test_contributions_and_intercept_sum_to_the_scores():
 
 def test_what_was_stored_scores_the_same_to_the_bit():
     made = scorer()
-    again = LinearScorer.from_state(DocumentVectorizer(min_docs=2), made.to_state())
+    again = LinearScorer.from_state(TermWeigher.of(min_docs=2), made.to_state())
     np.testing.assert_array_equal(again.scores(TEXTS), made.scores(TEXTS))
 
 

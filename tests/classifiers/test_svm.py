@@ -281,7 +281,7 @@ def test_embeddings_may_be_given_and_bring_their_own_options(tmp_path):
     given = wc.WordClassEmbeddings(min_docs=1, ngrams=(1, 2), shrinkage=5.0, correlation="ppmi")
     ours = svm_of(features="wce", wce=given, C=0.1).fit(texts, labels)
     assert not hasattr(given, "vectors_")
-    assert any(" " in term for term in ours.scorer_.vectorizer.vocabulary_.terms)
+    assert any(" " in term for term in ours.scorer_.weigher.terms)
     assert ours.explain("moon orbit moon orbit")["space"]
     by_options = svm_of(
         features="wce", C=0.1, wce={"min_docs": 1, "ngrams": (1, 2), "shrinkage": 5.0,

@@ -142,7 +142,7 @@ def test_options_of_the_embeddings_are_set_by_their_names(run, splits, tmp_path)
     assert run("train", splits, "-o", tmp_path / "model", *options, *nested)[0] == 0
     model = wc.load(tmp_path / "model")
     assert model.wce == {"correlation": "chi_square", "ngrams": (1, 2)}
-    assert any(" " in term for term in model.scorer_.vectorizer.get_feature_names_out())
+    assert any(" " in term for term in model.scorer_.weigher.terms)
     for wrong, message in (
         (("--set", "wce.corelation=dot"), "WordClassEmbeddings has no option 'corelation'"),
         (

@@ -212,7 +212,7 @@ def test_a_few_of_many_classes_are_explained_without_the_table_of_all():
     words = [f"word{number}" for number in range(2_000)]
     weights = np.ones((len(words), n_classes), np.float32)
     vectorizer = wc.DocumentVectorizer(min_docs=1, mask_numbers=False).fit([" ".join(words)])
-    scorer = LinearScorer(vectorizer, weights, np.zeros(n_classes, np.float32))
+    scorer = LinearScorer(vectorizer.weigher, weights, np.zeros(n_classes, np.float32))
     joint = SumScorer(scorer, of_characters=scorer_of_characters(words, n_classes))
     for one_of_both in (scorer, joint):
         tracemalloc.start()
@@ -227,4 +227,4 @@ def scorer_of_characters(words, n_classes):
     text = " ".join(words)
     vectorizer = wc.DocumentVectorizer(min_docs=1, analyzer="characters", ngrams=(2, 3)).fit([text])
     weights = np.ones((len(vectorizer.vocabulary_.terms), n_classes), np.float32)
-    return LinearScorer(vectorizer, weights, np.zeros(n_classes, np.float32))
+    return LinearScorer(vectorizer.weigher, weights, np.zeros(n_classes, np.float32))

@@ -170,8 +170,8 @@ def test_very_many_classes_need_more_levels(monkeypatch):
 
 def slow_scores(model, text):
     """The log probability of every class: loops over paths, terms and siblings."""
-    learned, vectorizer = model.scorer_.model, model.scorer_.vectorizer
-    x = vectorizer.transform([text]).toarray()[0]
+    learned, weigher = model.scorer_.model, model.scorer_.weigher
+    x = weigher.transform([text]).toarray()[0]
     W, tree = learned.weights.toarray().astype(float), learned.tree
     scores = []
     for j in range(len(model.classes_)):
@@ -217,7 +217,7 @@ def test_a_beam_finds_what_looking_everywhere_finds(n_labels):
     order = np.argsort(-everything, axis=1, kind="stable")[:, :3]
     np.testing.assert_array_equal(columns, order)
     np.testing.assert_array_equal(scores, np.take_along_axis(everything, columns, axis=1))
-    X = model.scorer_.vectorizer.transform(texts)
+    X = model.scorer_.weigher.transform(texts)
     by_beam, scores = candidates(model.scorer_.model, X, 3)
     assert (by_beam == order).mean() > 0.99
     known = np.take_along_axis(everything, by_beam, axis=1)
@@ -230,7 +230,7 @@ def test_all_nodes_together_have_the_scores_of_each_node_alone(n_labels):
     given = labels if n_labels > 1 else [own[0] for own in labels]
     model = wc.classifier("tree").fit(texts, given)
     learned, tree = model.scorer_.model, model.scorer_.model.tree
-    X = model.scorer_.vectorizer.transform([*texts[:40], ""])
+    X = model.scorer_.weigher.transform([*texts[:40], ""])
     rows = np.arange(X.shape[0])
     alone = [learned.node_scores(X, rows, node) for node in range(tree.n_nodes)]
     np.testing.assert_array_equal(learned._scores_everywhere(X), np.hstack(alone))
@@ -241,7 +241,7 @@ def test_a_beam_of_one_is_greedy(monkeypatch):
     model = wc.classifier("linear", classes="tree").fit(texts, labels)
     monkeypatch.setattr(class_tree, "_BEAM", 1)
     learned = model.scorer_.model
-    X = model.scorer_.vectorizer.transform(texts[:20])
+    X = model.scorer_.weigher.transform(texts[:20])
     columns, _ = candidates(learned, X, 4)
     everywhere, tree = learned.everywhere(X), learned.tree
     for row, own in enumerate(columns):

@@ -85,7 +85,7 @@ class AdaptableClassifier(PredictingClassifier):
         listed = list_texts(X)
         _, first = np.unique(fingerprint_texts(listed), return_index=True)
         distinct = [listed[row] for row in first.tolist()]
-        n_terms = sum(np.diff(scorer.vectorizer.transform(distinct).indptr) for scorer in scorers)
+        n_terms = sum(np.diff(scorer.weigher.transform(distinct).indptr) for scorer in scorers)
         texts = [distinct[row] for row in np.flatnonzero(n_terms).tolist()]
         if not texts:
             raise InputError(
@@ -118,7 +118,7 @@ class AdaptableClassifier(PredictingClassifier):
         """
         distinct, places = documents.distinct()
         scorer: Scorer = self.scorer_
-        blocks = [part.vectorizer.transform(distinct.texts) for part in scorer.linear_scorers]
+        blocks = [part.weigher.transform(distinct.texts) for part in scorer.linear_scorers]
         X = sparse.hstack(blocks, format="csr")[places]
         labels = documents.labels
         is_multilabel = labels.codeframe.is_multilabel

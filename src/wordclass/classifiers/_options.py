@@ -11,7 +11,7 @@ from wordclass.embedding.estimator import WordClassEmbeddings
 from wordclass.embedding.matrix import list_block_names
 from wordclass.errors import InputError
 from wordclass.options import FLAG, Kind, Option, instance_of, integer, number, one_of
-from wordclass.text.vectorizer import TEXT_OPTIONS
+from wordclass.text.vectorizer_options import TEXT_OPTIONS
 from wordclass.vectors.word_vectors import WordVectors
 
 

@@ -21,7 +21,7 @@ from wordclass.linear.newton import DenseOneVsRest, in_threads
 from wordclass.linear.one_vs_rest import TOLERANCE, OneVsRest
 from wordclass.linear.problem import Costs, Features, Problem
 from wordclass.sentence.encoder import SentenceEncoder
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.term_weigher import TermWeigher
 
 _N_FOLDS = 5
 _STEP = "choosing C"
@@ -33,8 +33,8 @@ class SvmDocuments:
 
     Parameters
     ----------
-    vectorizer : DocumentVectorizer or None
-        The fitted vectorizer of X, or None if X has no columns.
+    weigher : TermWeigher or None
+        Computes X, or None if X has no columns.
     X : sparse matrix of shape (n, v)
         The weights of the terms.
     E : array of shape (v, d) or None
@@ -51,7 +51,7 @@ class SvmDocuments:
         The option `is_multilabel` of `Costs.balanced`.
     """
 
-    vectorizer: DocumentVectorizer | None
+    weigher: TermWeigher | None
     X: Sparse
     E: Floats | None
     encoder: SentenceEncoder | None
@@ -93,11 +93,11 @@ class SvmDocuments:
             term_weights = (self.E @ weights[:n_dims]).astype(np.float32)
             encoder_weights = weights[n_dims:]
         words = encoder = None
-        if self.vectorizer is not None:
-            words = LinearScorer(self.vectorizer, term_weights, intercept)
+        if self.weigher is not None:
+            words = LinearScorer(self.weigher, term_weights, intercept)
         if self.encoder is not None:
             scaled_weights = np.asarray(encoder_weights * self._encoder_scale, np.float32)
-            encoder_intercept = np.zeros_like(intercept) if self.vectorizer else intercept
+            encoder_intercept = np.zeros_like(intercept) if self.weigher else intercept
             encoder = EncoderScorer(self.encoder, scaled_weights, encoder_intercept, n_threads)
         return SumScorer.of(words, None, encoder)
 
@@ -122,7 +122,7 @@ class SvmDocuments:
     @cached_property
     def _encoder_scale(self) -> np.float32:
         """The mean length of the other features; the vectors of the encoder have length 1."""
-        if self.vectorizer is None or self.E is None:
+        if self.weigher is None or self.E is None:
             return np.float32(1)
         return np.float32(root_mean_square_length(self.X @ self.E))
 

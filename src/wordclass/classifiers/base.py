@@ -41,7 +41,10 @@ from wordclass.linear.search import Documents
 from wordclass.options import check_scores, list_texts
 from wordclass.storage import files
 from wordclass.text.spool import spool_corpus
-from wordclass.text.vectorizer import DocumentVectorizer, TextEstimator, shared_options
+from wordclass.text.term_weigher import TermWeigher
+from wordclass.text.text_estimator import TextEstimator
+from wordclass.text.vectorizer import shared_options
+from wordclass.text.vectorizer_options import TEXT_OPTIONS
 
 # bytes per score, as measured, while learning probabilities or thresholds
 _BYTES_TO_CALIBRATE = 72
@@ -419,11 +422,12 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         (['apple', 'sky'], (2, 2))
         """
         check_is_fitted(self)
-        return self._fitted_model.explain(text, self._new_vectorizer().build_analyzer)
+        return self._fitted_model.explain(text, lambda: self._new_weigher().analyze)
 
-    def _new_vectorizer(self, **changes: Any) -> DocumentVectorizer:  # noqa: ANN401
-        """Return an unfitted vectorizer with the options of the classifier and some changes."""
-        return DocumentVectorizer(**shared_options(self, DocumentVectorizer) | changes)
+    def _new_weigher(self, **changes: Any) -> TermWeigher:  # noqa: ANN401
+        """Return an unfitted weigher with the options of the classifier and some changes."""
+        options = {name: getattr(self, name) for name in TEXT_OPTIONS if name in self.options}
+        return TermWeigher.of(**options | changes)
 
 
 def own_embeddings(classifier: Any) -> WordClassEmbeddings | None:  # noqa: ANN401 - one with `wce`

@@ -243,7 +243,7 @@ class FastTextClassifier(TextClassifier):
             embeddings.fit(documents.texts, documents.labels)
         n_labels = np.diff(documents.labels.Y.indptr)
         labelled = documents.part(rows[n_labels[rows] > 0])
-        analyze = self._new_vectorizer().build_analyzer()
+        analyze = self._new_weigher().analyze
         words, doc_freq, occurrences = self._count_words(labelled.texts, analyze)
         E = self._start_vectors(words, doc_freq, len(labelled.texts), embeddings)
         initial = None if E is None else _rows_of_words(E, words)
@@ -342,7 +342,7 @@ class FastTextClassifier(TextClassifier):
     def _restore_state(self, state: ModelState) -> None:
         self.scorer_ = WordAverage.from_state(
             state,
-            self._new_vectorizer().build_analyzer(),
+            self._new_weigher().analyze,
             self.n_jobs,
             is_single_label=not self.codeframe_.is_multilabel,
         )

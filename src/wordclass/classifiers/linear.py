@@ -50,7 +50,9 @@ from wordclass.sentence.encoder import Encode, SentenceEncoder
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import CHARACTERS, Analyze, lacks_spaces
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import NGRAMS, TEXT_OPTIONS, DocumentVectorizer, SupervisedWeight
+from wordclass.text.term_weigher import TermWeigher
+from wordclass.text.vectorizer_options import NGRAMS, TEXT_OPTIONS
+from wordclass.text.weighting import SupervisedWeight
 from wordclass.vectors.word_vectors import WordVectors
 
 # the values that `tune` chooses from, the most important option first
@@ -358,8 +360,7 @@ class LinearClassifier(TextClassifier):
             Weighted vectors of the encoder, if any.
         """
         settings = replace(LinearSettings.from_dict(self.settings_), ngrams=_NEIGHBOR_NGRAMS)
-        vectorizers = self._make_vectorizers(settings)
-        blocks = [vectorizer.fit_transform(texts) for vectorizer in vectorizers]
+        blocks = [weigher.fit_transform(texts)[1] for weigher in self._make_weighers(settings)]
         vectors = None
         if settings.encoder_weight and self.encoder is not None:
             encoder = SentenceEncoder.of(self.encoder)
@@ -488,7 +489,7 @@ class LinearClassifier(TextClassifier):
         return LinearCorpus(
             documents,
             folds,
-            make_vectorizers=self._make_vectorizers,
+            make_weighers=self._make_weighers,
             vectors=self.vectors,
             tasks=check_other_tasks(self.other) if self.other else {},
             encoder=encoder,
@@ -496,16 +497,14 @@ class LinearClassifier(TextClassifier):
             n_jobs=self.n_jobs,
         )
 
-    def _make_vectorizers(self, settings: LinearSettings) -> list[DocumentVectorizer]:
-        """Return the unfitted vectorizers of words, and of characters if they are used."""
-        vectorizers = [self._new_vectorizer(ngrams=settings.ngrams)]
+    def _make_weighers(self, settings: LinearSettings) -> list[TermWeigher]:
+        """Return the unfitted weighers of words, and of characters if they are used."""
+        weighers = [self._new_weigher(ngrams=settings.ngrams)]
         if settings.characters is not None:
-            vectorizers.append(
-                self._new_vectorizer(
-                    ngrams=settings.characters, analyzer=CHARACTERS, stop_words=None
-                )
+            weighers.append(
+                self._new_weigher(ngrams=settings.characters, analyzer=CHARACTERS, stop_words=None)
             )
-        return vectorizers
+        return weighers
 
     def _to_state(self) -> ModelState:
         metadata: dict[str, Any] = {"settings": self.settings_, "trials": self.trials_}
@@ -526,11 +525,11 @@ class LinearClassifier(TextClassifier):
             tree._restore_state(state)
             self.scorer_ = tree.scorer_
             return
-        vectorizers = self._make_vectorizers(settings)
-        words = LinearScorer.from_state(vectorizers[0], state)
+        weighers = self._make_weighers(settings)
+        words = LinearScorer.from_state(weighers[0], state)
         characters = encoder = None
         if settings.characters is not None:
-            characters = LinearScorer.from_state(vectorizers[1], state.strip_prefix("characters"))
+            characters = LinearScorer.from_state(weighers[1], state.strip_prefix("characters"))
         if settings.encoder_weight:
             encoder = EncoderScorer.from_state(
                 self.encoder, self.n_jobs, state.strip_prefix("encoder")

@@ -243,7 +243,7 @@ class NearestClassifier(TextClassifier):
         # files of older versions may have further columns, which are not classes
         S = embeddings.vectors_[:, : len(embeddings.classes_)]  # (v, m)
         intercept = np.zeros(S.shape[1], np.float32)
-        words = LinearScorer(embeddings.vectorizer_, S, intercept)
+        words = LinearScorer(embeddings.vectorizer_.weigher, S, intercept)
         return SumScorer.of(words, None, encoder)
 
     def _to_state(self) -> ModelState:

@@ -62,7 +62,7 @@ from wordclass.storage.metadata import to_json_options
 from wordclass.storage.state import ModelState, digest
 from wordclass.text.analyzer import NUMBER_MASK, NUMBER_PATTERN, Analyze, Analyzer
 from wordclass.text.sequences import Sequences, Side
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.term_weigher import TermWeigher
 from wordclass.vectors.word_vectors import WordVectors
 
 _RANDOM_DIMS = 200  # without other vectors: what the paper chose for 20 Newsgroups
@@ -246,17 +246,17 @@ class NetworkClassifier(TextClassifier):
             return paper_split(len(texts), self.seed)
         return validation_split(texts, labels.Y, self.seed)
 
-    def _new_vectorizer(self, **changes: Any) -> DocumentVectorizer:  # noqa: ANN401
-        """Return an unfitted vectorizer with the options of `wce`, or of the classifier."""
+    def _new_weigher(self, **changes: Any) -> TermWeigher:  # noqa: ANN401
+        """Return an unfitted weigher with the options of `wce`, or of the classifier."""
         names = ("min_docs", "mask_numbers", "analyzer", "stop_words")
         estimator = own_embeddings(self) or self
         options = {name: getattr(estimator, name) for name in names}
-        return DocumentVectorizer(**options | {"n_jobs": self.n_jobs} | changes)
+        return TermWeigher.of(**options | {"n_jobs": self.n_jobs} | changes)
 
     def _build_matrix(self, texts: list[str], wce: WordClassEmbeddings | None) -> EmbeddingMatrix:
         """Return all vectors side by side, if they fit into memory."""
         U = self.vectors
-        vectorizer = self._new_vectorizer()
+        weigher = self._new_weigher()
         tasks = check_other_tasks(self.other)
         n_random = self.random_dims
         has_words = U is not None or wce is not None or bool(tasks)
@@ -264,10 +264,11 @@ class NetworkClassifier(TextClassifier):
             n_random = 0 if has_words or self.context is not None else _RANDOM_DIMS
         if not has_words and not n_random:  # words only have vectors in their context
             empty = np.zeros((2, 0), np.float32)
-            return EmbeddingMatrix([], [], empty, {}, vectorizer.checked().build_analyzer())
+            return EmbeddingMatrix([], [], empty, {}, weigher.analyze)
         vocabulary = None
         if wce is None:
-            terms = vocabulary = vectorizer.fit(texts).vocabulary_.terms
+            fitted, _ = weigher.fit_counted(weigher.count(texts))
+            terms = vocabulary = fitted.terms
         else:
             terms = wce.terms_
         max_rows = len(terms) + 2
@@ -287,7 +288,7 @@ class NetworkClassifier(TextClassifier):
             vocabulary=vocabulary,
             keep_unseen=self.keep_unseen,
             unseen=self.unseen,
-            analyzer=vectorizer.build_analyzer(),
+            analyzer=weigher.analyze,
         )
 
     # --- training -----------------------------------------------------------------------------
@@ -555,7 +556,7 @@ class NetworkClassifier(TextClassifier):
     def _restore_state(self, state: ModelState) -> None:
         self.history_ = list(state.metadata["history"])
         self.best_epoch_ = state.metadata["best_epoch"]
-        E = EmbeddingMatrix.from_state(self._new_vectorizer().checked().build_analyzer(), state)
+        E = EmbeddingMatrix.from_state(self._new_weigher().analyze, state)
         encoder = None
         if self.context is not None:
             encoder = self._reopen_encoder(state.metadata["context"])

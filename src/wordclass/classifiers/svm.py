@@ -37,12 +37,9 @@ from wordclass.sentence.encoder import Encode, SentenceEncoder
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import (
-    TEXT_OPTIONS,
-    DocumentVectorizer,
-    SupervisedWeight,
-    shared_options,
-)
+from wordclass.text.term_weigher import TermWeigher
+from wordclass.text.vectorizer_options import TEXT_OPTIONS
+from wordclass.text.weighting import SupervisedWeight
 from wordclass.vectors.word_vectors import WordVectors
 
 # the values that `tune` chooses from, the most important option first
@@ -237,14 +234,14 @@ class SvmClassifier(TextClassifier):
     ) -> SvmDocuments:
         """Return the features of the documents, if their weights fit into memory."""
         encoder = SentenceEncoder.of(self.encoder) if self._has_encoder else None  # type: ignore[arg-type]
-        vectorizer, X, E = self._weigh_terms(texts, labels)
+        weigher, X, E = self._weigh_terms(texts, labels)
         n_classes = labels.Y.shape[1]
-        if vectorizer is not None:
-            doc_freq = vectorizer.vocabulary_.doc_freq
+        if weigher is not None:
+            doc_freq = weigher.vocabulary.doc_freq
             content = f"the weights of {len(doc_freq):,} terms by {n_classes:,} classes"
             check_table(content, doc_freq, _BYTES_PER_WEIGHT * n_classes)
         return SvmDocuments(
-            vectorizer=vectorizer,
+            weigher=weigher,
             X=X,
             E=E,
             encoder=encoder,
@@ -271,26 +268,25 @@ class SvmClassifier(TextClassifier):
 
     def _weigh_terms(
         self, texts: list[str], labels: EncodedLabels
-    ) -> tuple[DocumentVectorizer | None, Sparse, Floats | None]:
-        """Return the vectorizer, X (n, v), and the vectors E (v, d) to sum if there are any."""
+    ) -> tuple[TermWeigher | None, Sparse, Floats | None]:
+        """Return the weigher, X (n, v), and the vectors E (v, d) to sum if there are any."""
         if self._word_features == "encoder":
             return None, sparse.csr_matrix((len(texts), 0)), np.zeros((0, 0))
         if self._word_features in ("tfidf", "vectors"):
-            vectorizer = self._new_vectorizer()
-            X = vectorizer.fit_transform(texts, labels)
+            weigher, X = self._new_weigher().fit_transform(texts, labels)
             if self._word_features == "tfidf":
-                return vectorizer, X, None
-            terms = vectorizer.vocabulary_.terms
+                return weigher, X, None
+            terms = weigher.terms
             E = EmbeddingMatrix.of(
                 self.vectors, other=self.other, vocabulary=terms, keep_unseen=False
             )
         else:
             embeddings = own_embeddings(self).fit(texts, labels)  # type: ignore[union-attr]
-            vectorizer = embeddings.vectorizer_
-            X = vectorizer.transform(texts)
+            weigher = embeddings.vectorizer_.weigher
+            X = weigher.transform(texts)
             U = None if self._word_features == "wce" else self.vectors
             E = EmbeddingMatrix.of(U, embeddings, other=self.other, keep_unseen=False)
-        return vectorizer, X, E.matrix[: X.shape[1]].astype(np.float64)
+        return weigher, X, E.matrix[: X.shape[1]].astype(np.float64)
 
     @property
     def _word_features(self) -> str:
@@ -311,11 +307,13 @@ class SvmClassifier(TextClassifier):
                 self.encoder, self.n_jobs, state.strip_prefix("encoder")
             )
         if self._word_features != "encoder":
-            vectorizer = self._new_vectorizer()
+            weigher = self._new_weigher()
             if "wce" in self._word_features:
-                options = shared_options(own_embeddings(self), DocumentVectorizer)
-                vectorizer = DocumentVectorizer(**options)
-            words = LinearScorer.from_state(vectorizer, state)
+                embeddings = own_embeddings(self)
+                weigher = TermWeigher.of(
+                    **{name: getattr(embeddings, name) for name in TEXT_OPTIONS}
+                )
+            words = LinearScorer.from_state(weigher, state)
         self.scorer_ = SumScorer.of(words, None, encoder)
         self.C_ = state.take(C="float64 classes >=0")["C"]
 

@@ -29,7 +29,8 @@ from wordclass.options import Option, n_threads, number
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
 from wordclass.text.counting import Weight
-from wordclass.text.vectorizer import TEXT_OPTIONS, SupervisedWeight
+from wordclass.text.vectorizer_options import TEXT_OPTIONS
+from wordclass.text.weighting import SupervisedWeight
 
 # the values that `tune` chooses from, the most important option first
 GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
@@ -99,10 +100,9 @@ class TreeClassifier(TextClassifier):
     name = "tree"
 
     def _learn(self, texts: list[str], labels: EncodedLabels, sample_weight: Floats | None) -> None:
-        vectorizer = self._new_vectorizer()
-        X = vectorizer.fit_transform(texts, labels)
+        weigher, X = self._new_weigher().fit_transform(texts, labels)
         problem = TreeProblem(
-            tree=self._grow_tree(texts, labels, X, vectorizer.vocabulary_.terms, sample_weight),
+            tree=self._grow_tree(texts, labels, X, weigher.terms, sample_weight),
             X=X,
             Y=labels.Y,
             is_single_label=not labels.codeframe.is_multilabel,
@@ -114,7 +114,7 @@ class TreeClassifier(TextClassifier):
         folds = stratified_folds(texts, labels.Y, N_FOLDS, self.seed)
         model, self.thresholds_ = learn(problem, folds)
         self.calibration_ = self.share_calibration_ = None
-        self.scorer_ = TreeScorer(vectorizer, model)
+        self.scorer_ = TreeScorer(weigher, model)
 
     def _grow_tree(
         self,
@@ -137,7 +137,7 @@ class TreeClassifier(TextClassifier):
         class_costs(self.class_weight, self.codeframe_)
         is_single_label = not self.codeframe_.is_multilabel
         self.scorer_ = TreeScorer.from_state(
-            self._new_vectorizer(), state, is_single_label=is_single_label
+            self._new_weigher(), state, is_single_label=is_single_label
         )
 
 

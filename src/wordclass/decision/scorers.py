@@ -29,7 +29,7 @@ from wordclass.options import list_texts
 from wordclass.sentence.encoder import Encode, SentenceEncoder
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.term_weigher import TermWeigher
 from wordclass.text.vocabulary import Vocabulary
 
 _BLOCK_DOCS = 8192
@@ -150,15 +150,15 @@ class LinearScorer(Scorer):
 
     Parameters
     ----------
-    vectorizer : DocumentVectorizer
-        The fitted vectorizer, which computes X (n, v).
+    weigher : TermWeigher
+        Computes X (n, v).
     weights : array of shape (v, m)
         The weight of each term for each class.
     intercept : array of shape (m,)
         The scores of a text without any term.
     """
 
-    vectorizer: DocumentVectorizer
+    weigher: TermWeigher
     weights: Floats32
     intercept: Floats32
 
@@ -170,21 +170,21 @@ class LinearScorer(Scorer):
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts."""
         listed = list_texts(texts)
-        sums = self.vectorizer.weighted_sums(listed, self.weights, self.intercept)
+        sums = self.weigher.weighted_sums(listed, self.weights, self.intercept)
         if sums is not None:
             return sums
         scores = np.empty((len(listed), self.weights.shape[1]), np.float32)
         for start in range(0, len(listed), _BLOCK_DOCS):
-            X = self.vectorizer.transform(listed[start : start + _BLOCK_DOCS])
+            X = self.weigher.transform(listed[start : start + _BLOCK_DOCS])
             scores[start : start + _BLOCK_DOCS] = sparse_times_dense(
-                X, self.weights, self.intercept, self.vectorizer.n_jobs
+                X, self.weights, self.intercept, self.weigher.n_jobs
             )
         return scores
 
     def contributions(self, text: str) -> Contributions:
         """Return the terms of a text and their contributions to the scores."""
-        X = self.vectorizer.transform([text])
-        terms = [self.vectorizer.vocabulary_.terms[j] for j in X.indices]
+        X = self.weigher.transform([text])
+        terms = [self.weigher.terms[j] for j in X.indices]
 
         def columns(chosen: Columns) -> Floats32:
             rows: Floats32 = self.weights[:, chosen][X.indices]
@@ -194,14 +194,13 @@ class LinearScorer(Scorer):
 
     @property
     def analyze(self) -> Analyze:
-        """The analyzer of the vectorizer."""
-        analyze: Analyze = self.vectorizer.build_analyzer()
-        return analyze
+        """The function from a text to its terms."""
+        return self.weigher.analyze
 
     @property
     def terms(self) -> Sequence[str]:
         """The terms that have weights."""
-        return self.vectorizer.vocabulary_.terms
+        return self.weigher.terms
 
     @property
     def words(self) -> "LinearScorer":
@@ -215,12 +214,12 @@ class LinearScorer(Scorer):
 
     def to_state(self) -> ModelState:
         """Return the vocabulary and the weights."""
-        return self.vectorizer.vocabulary_.to_state() | ModelState.of_fields(self, _LINEAR_LAYOUT)
+        return self.weigher.vocabulary.to_state() | ModelState.of_fields(self, _LINEAR_LAYOUT)
 
     @classmethod
-    def from_state(cls, vectorizer: DocumentVectorizer, state: ModelState) -> Self:
-        """Return the stored scorer with the options of a vectorizer."""
-        fitted = vectorizer.with_vocabulary(Vocabulary.from_state(state))
+    def from_state(cls, weigher: TermWeigher, state: ModelState) -> Self:
+        """Return the stored scorer with the options of a weigher."""
+        fitted = weigher.with_vocabulary(Vocabulary.from_state(state))
         return cls(fitted, **state.take(**_LINEAR_LAYOUT))
 
 
@@ -345,11 +344,11 @@ class SumScorer(Scorer):
         return self.of_encoder
 
     @property
-    def vectorizer(self) -> DocumentVectorizer:
-        """The vectorizer of words."""
+    def weigher(self) -> TermWeigher:
+        """The weigher of words."""
         if self.of_words is None:
-            raise AttributeError("a scorer without words has no vectorizer")
-        return self.of_words.vectorizer
+            raise AttributeError("a scorer without words has no weigher")
+        return self.of_words.weigher
 
     @property
     def analyze(self) -> Analyze | None:

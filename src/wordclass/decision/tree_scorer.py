@@ -22,7 +22,7 @@ from wordclass.native import extension
 from wordclass.options import list_texts
 from wordclass.storage.state import ModelState
 from wordclass.text.analyzer import Analyze
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.term_weigher import TermWeigher
 from wordclass.text.vocabulary import Vocabulary
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(48)  # integrates over [-1, 1]
@@ -282,13 +282,13 @@ class TreeScorer(Scorer):
 
     Parameters
     ----------
-    vectorizer : DocumentVectorizer
-        The fitted vectorizer, which computes X (n, v).
+    weigher : TermWeigher
+        Computes X (n, v).
     model : TreeModel
         The model of the nodes.
     """
 
-    vectorizer: DocumentVectorizer
+    weigher: TermWeigher
     model: TreeModel
 
     @property
@@ -303,14 +303,13 @@ class TreeScorer(Scorer):
 
     @property
     def analyze(self) -> Analyze:
-        """The analyzer of the vectorizer."""
-        analyze: Analyze = self.vectorizer.build_analyzer()
-        return analyze
+        """The function from a text to its terms."""
+        return self.weigher.analyze
 
     @property
     def terms(self) -> Sequence[str]:
         """The terms of the vocabulary."""
-        return self.vectorizer.vocabulary_.terms
+        return self.weigher.terms
 
     def scores(self, texts: Iterable[str]) -> Floats32:
         """Return the scores (n, m) of texts, computed at all nodes."""
@@ -318,7 +317,7 @@ class TreeScorer(Scorer):
         scores = np.empty((len(listed), self.n_classes), np.float32)
         class_places = self.model.tree.class_places
         for rows in blocks(len(listed), len(self.model.tree.targets)):
-            X = self.vectorizer.transform(listed[rows])
+            X = self.weigher.transform(listed[rows])
             scores[rows] = self.model.everywhere(X)[:, class_places]
         return scores
 
@@ -332,8 +331,8 @@ class TreeScorer(Scorer):
 
     def contributions(self, text: str) -> Contributions:
         """Return the terms of a text and their contributions to the scores."""
-        x = self.vectorizer.transform([text])
-        terms = [self.vectorizer.vocabulary_.terms[j] for j in x.indices]
+        x = self.weigher.transform([text])
+        terms = [self.weigher.terms[j] for j in x.indices]
         intercept = self.scores([text])[0] - self.model.added_by_all(x).astype(np.float32)
 
         def columns(chosen: Columns) -> Floats32:
@@ -348,7 +347,7 @@ class TreeScorer(Scorer):
         A path lists the names and probabilities of the nodes above the class, then of the class.
         """
         tree = self.model.tree
-        (log_shares,) = self.model.everywhere(self.vectorizer.transform([text]))
+        (log_shares,) = self.model.everywhere(self.weigher.transform([text]))
 
         def path_to(column: int) -> list[tuple[str, float]]:
             steps = []
@@ -365,16 +364,14 @@ class TreeScorer(Scorer):
         tree = ModelState.of_fields(self.model.tree, _TREE) | ModelState.of_fields(
             self.model, _MODEL
         )
-        return self.vectorizer.vocabulary_.to_state() | tree.add_prefix("tree")
+        return self.weigher.vocabulary.to_state() | tree.add_prefix("tree")
 
     @classmethod
-    def from_state(
-        cls, vectorizer: DocumentVectorizer, state: ModelState, *, is_single_label: bool
-    ) -> Self:
-        """Return the stored scorer with the options of a vectorizer."""
-        fitted = vectorizer.with_vocabulary(Vocabulary.from_state(state))
+    def from_state(cls, weigher: TermWeigher, state: ModelState, *, is_single_label: bool) -> Self:
+        """Return the stored scorer with the options of a weigher."""
+        fitted = weigher.with_vocabulary(Vocabulary.from_state(state))
         stored = state.strip_prefix("tree")
-        stored.sizes["terms"] = len(fitted.vocabulary_)
+        stored.sizes["terms"] = len(fitted.vocabulary)
         tree = ClassTree(**stored.take(**_TREE))
         tree.check(state.sizes["classes"])
         return cls(

@@ -17,6 +17,7 @@ from wordclass.decision.scorers import LinearScorer
 from wordclass.errors import InputError
 from wordclass.explorer.character_tables import character_tables
 from wordclass.storage import files
+from wordclass.text.weightings import tfidf
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyzer, CharacterAnalyzer
 
 MODEL_FILE = "model.bin"
@@ -81,7 +82,7 @@ class PortableModel:
         preferred_words = {*preferred}
         candidates = []
         for number, part in enumerate(self.parts):
-            vocabulary = part.vectorizer.vocabulary_
+            vocabulary = part.weigher.vocabulary
             frequencies = vocabulary.doc_freq.tolist()
             for row, (term, n_docs) in enumerate(zip(vocabulary.terms, frequencies, strict=True)):
                 is_preferred = number == 0 and term in preferred_words
@@ -194,15 +195,15 @@ def _check_folder(folder: Path, names: set[str]) -> None:
 
 
 def _check_part(part: LinearScorer, hint: str) -> None:
-    analyze: Any = part.vectorizer.build_analyzer()
+    analyze: Any = part.weigher.analyze
     is_supported = isinstance(analyze, CharacterAnalyzer) or (
         isinstance(analyze, Analyzer) and analyze.token_pattern == TOKEN_PATTERN
     )
     if not (is_supported and analyze.lowercase and analyze.strip_accents is None):
         problem = "a model with its own analyzer cannot be exported"
         raise InputError(problem, expected="the default analyzer of words or characters", hint=hint)
-    has_factors = part.vectorizer.vocabulary_.factors is not None  # in place of idf
-    if part.vectorizer.weighting != "tfidf" or has_factors:
+    has_factors = part.weigher.vocabulary.factors is not None  # in place of idf
+    if part.weigher.weight is not tfidf.weight or has_factors:
         problem = "a model with another weighting than tf-idf cannot be exported"
         raise InputError(problem, expected="weighting='tfidf'", hint=hint)
 
@@ -210,8 +211,8 @@ def _check_part(part: LinearScorer, hint: str) -> None:
 def _part_sections(
     number: int, part: LinearScorer, rows: list[int], dtype: str
 ) -> Iterable[tuple[str, int, bytes]]:
-    analyze: Any = part.vectorizer.build_analyzer()
-    vocabulary = part.vectorizer.vocabulary_
+    analyze: Any = part.weigher.analyze
+    vocabulary = part.weigher.vocabulary
     is_words = isinstance(analyze, Analyzer)
     mask_numbers = is_words and analyze.mask_numbers
     weight_type, numpy_type = _WEIGHT_TYPES[dtype]

@@ -491,7 +491,7 @@ class Exploration:
             inside, outside = self._index.shares(self.terms, self._scored.truth[:, column])
             is_allowed = inside + outside > 0
         elif self.words is not None:
-            vocabulary = self.words.vectorizer.vocabulary_
+            vocabulary = self.words.weigher.vocabulary
             inside = outside = vocabulary.doc_freq / vocabulary.n_docs
             is_allowed = np.ones(len(profile), np.bool_)
         else:

@@ -22,7 +22,7 @@ from wordclass.linear.search import N_FOLDS, Documents, LinearSettings, LinearTr
 from wordclass.linear.softmax import Softmax
 from wordclass.options import check_table, n_threads
 from wordclass.sentence.encoder import SentenceEncoder
-from wordclass.text.vectorizer import DocumentVectorizer
+from wordclass.text.term_weigher import TermWeigher
 from wordclass.text.vocabulary import Vocabulary
 from wordclass.vectors.word_vectors import WordVectors
 
@@ -43,9 +43,9 @@ class LinearCorpus:
         To learn from.
     folds : array of shape (n,)
         The fold of each document.
-    make_vectorizers : callable
-        Returns the unfitted vectorizers of settings: that of words, and that of characters if they
-        are used.
+    make_weighers : callable
+        Returns the unfitted weighers of settings: that of words, and that of characters if they are
+        used.
     vectors : WordVectors or None
         Pretrained ones.
     tasks : dict of str to WordClassEmbeddings
@@ -60,7 +60,7 @@ class LinearCorpus:
 
     documents: Documents
     folds: Ints
-    make_vectorizers: Callable[[LinearSettings], Sequence[DocumentVectorizer]]
+    make_weighers: Callable[[LinearSettings], Sequence[TermWeigher]]
     vectors: WordVectors | None
     tasks: Mapping[str, WordClassEmbeddings]
     encoder: SentenceEncoder | None
@@ -72,31 +72,35 @@ class LinearCorpus:
         """Return the features of the documents with the terms that settings choose, made once."""
         key = (settings.ngrams, settings.characters)
         if key not in self._features:
-            vectorizers = self.make_vectorizers(settings)
-            blocks = self._weigh_terms(vectorizers)
-            self._features[key] = LinearFeatures(self, settings, vectorizers, blocks)
+            weighers, blocks = self._weigh_terms(self.make_weighers(settings))
+            self._features[key] = LinearFeatures(self, settings, weighers, blocks)
         return self._features[key]
 
-    def _weigh_terms(self, vectorizers: Sequence[DocumentVectorizer]) -> list[Sparse]:
-        """Fit vectorizers, and return X of each; without columns if no term remains.
+    def _weigh_terms(
+        self, unfitted: Sequence[TermWeigher]
+    ) -> tuple[list[TermWeigher], list[Sparse]]:
+        """Return fitted weighers, and X of each, which has no columns if no term remains.
 
-        Rare words may be missing if there are characters or an encoder.
+        This is an error, unless there are terms of another weigher, or an encoder.
         """
         distinct, places = self.documents.distinct()
         texts = distinct.texts
+        weighers: list[TermWeigher] = []
         blocks: list[Sparse] = []
         no_term_error = None
-        for vectorizer in vectorizers:
+        for weigher in unfitted:
             try:
-                blocks.append(vectorizer.fit_transform(texts, distinct.labels))
+                fitted, X = weigher.fit_transform(texts, distinct.labels)
             except NoTermError as error:
                 no_term_error = error
-                vectorizer.vocabulary_ = Vocabulary.empty(len(texts))
-                blocks.append(sparse.csr_matrix((len(texts), 0)))
+                fitted = replace(weigher, vocabulary=Vocabulary.empty(len(texts)))
+                X = sparse.csr_matrix((len(texts), 0))
+            weighers.append(fitted)
+            blocks.append(X)
         has_terms = any(block.shape[1] for block in blocks)
         if no_term_error and self.encoder is None and not has_terms:
             raise no_term_error
-        return blocks if places is None else [block[places] for block in blocks]
+        return weighers, blocks if places is None else [block[places] for block in blocks]
 
     def keep(self, settings: LinearSettings) -> None:
         """Forget all features and held-out scores but those for some settings: they are large."""
@@ -128,10 +132,10 @@ class LinearFeatures:
         The documents.
     settings : LinearSettings
         With the n-grams of words and of characters.
-    vectorizers : list of DocumentVectorizer
-        Fitted: that of words, and that of characters, if there are any.
+    weighers : list of TermWeigher
+        The fitted weighers of words, and of characters if they are used.
     blocks : list of sparse matrices of shape (n, v)
-        The weighted terms of each vectorizer.
+        X of each weigher.
 
     Attributes
     ----------
@@ -148,7 +152,7 @@ class LinearFeatures:
         self,
         corpus: LinearCorpus,
         settings: LinearSettings,
-        vectorizers: Sequence[DocumentVectorizer],
+        weighers: Sequence[TermWeigher],
         blocks: Sequence[Sparse],
     ) -> None:
         self.corpus = corpus
@@ -158,7 +162,7 @@ class LinearFeatures:
         # neighbors, and two of them are not to be held out together
         is_few = settings.loss == "softmax"
         self.fifths = self.folds % _N_FIFTHS if is_few else self.folds // 2
-        self.vectorizers = vectorizers
+        self.weighers = weighers
         self.n_words = blocks[0].shape[1]
         self.X: Sparse = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
         # the columns of X that are words: X itself, not a copy, if there is nothing else
@@ -167,7 +171,7 @@ class LinearFeatures:
         self._with_vectors: dict[tuple[float, ...], Features] = {}  # by their weights
         self.held_out: dict[tuple[LinearSettings, int], HeldOutScores] = {}
         n_docs, n_classes = self.documents.labels.Y.shape
-        doc_freq = np.concatenate([v.vocabulary_.doc_freq for v in self.vectorizers])
+        doc_freq = np.concatenate([weigher.vocabulary.doc_freq for weigher in self.weighers])
         self.n_terms = len(doc_freq)
         what = f"the weights of {self.n_terms:,} terms by {n_classes:,} classes"
         # beside them X in single precision, sums by class of its values, scores of all documents
@@ -288,11 +292,11 @@ class LinearFeatures:
             n_dims = rows.shape[1]
             weights[: self.n_words] += rows @ (block_weights[:n_dims] * weight)
             block_weights = block_weights[n_dims:]
-        words = LinearScorer(self.vectorizers[0], weights[: self.n_words], solution.intercept)
+        words = LinearScorer(self.weighers[0], weights[: self.n_words], solution.intercept)
         characters = encoder = None
         no_intercept = np.zeros_like(solution.intercept)
-        if len(self.vectorizers) > 1:
-            characters = LinearScorer(self.vectorizers[1], weights[self.n_words :], no_intercept)
+        if len(self.weighers) > 1:
+            characters = LinearScorer(self.weighers[1], weights[self.n_words :], no_intercept)
         if settings.encoder_weight and self.corpus.encoder is not None:
             encoder_weights = block_weights * np.float32(settings.encoder_weight)
             encoder = EncoderScorer(
@@ -372,14 +376,14 @@ class LinearFeatures:
     @cached_property
     def _vector_rows(self) -> Floats32:
         """The pretrained vectors (v, q) of words, stretched so that a document's length is 1."""
-        terms = self.vectorizers[0].vocabulary_.terms
+        terms = self.weighers[0].terms
         E = EmbeddingMatrix.of(self.corpus.vectors, vocabulary=terms, keep_unseen=False)
         return self._stretched(E.matrix[: self.n_words])
 
     @cached_property
     def _task_rows(self) -> Floats32:
         """The vectors (v, d) of words in other tasks, those of each task stretched like these."""
-        terms = self.vectorizers[0].vocabulary_.terms
+        terms = self.weighers[0].terms
         E = EmbeddingMatrix.of(other=self.corpus.tasks, vocabulary=terms, keep_unseen=False)
         rows = E.matrix[: self.n_words]
         return np.hstack([self._stretched(rows[:, place]) for place in E.blocks.values()])

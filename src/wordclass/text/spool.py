@@ -226,26 +226,26 @@ class SpooledTexts(Sequence[str]):
             Path(f"{shard.path}.ends.npy").unlink()
         return SpooledTexts(shards, self._folder, self._engine)
 
-    def vectorize(self, vectorizer: Any) -> Sparse:  # noqa: ANN401 - a DocumentVectorizer
-        """Fit a vectorizer and return X (n, v), whose values are mapped from a file."""
+    def vectorize(self, weigher: Any) -> tuple[Any, Sparse]:  # noqa: ANN401 - a TermWeigher
+        """Return a fitted weigher and X (n, v), whose values are mapped from a file."""
         job = Job(self._engine, self._shards, "vectorizing", 2)
-        counted = job.run(CountSpooledTerms(vectorizer.checked()), "counting words")
-        vectorizer.choose_terms(counted.terms)
+        counted = job.run(CountSpooledTerms(weigher), "counting words")
+        fitted, _ = weigher.fit_counted(counted.terms)
         path = self._folder / f"X-{next(self._matrix_numbers)}"
-        row_lengths = job.run(WeighSpooledTexts(vectorizer, str(path)), "weighing words")
+        row_lengths = job.run(WeighSpooledTexts(fitted, str(path)), "weighing words")
         indptr = np.concatenate([[0], *row_lengths]).cumsum()
         values = _concatenate_files(path, "values", len(row_lengths))
         columns = _concatenate_files(path, "columns", len(row_lengths))
-        shape = (len(self), len(vectorizer.vocabulary_))
+        shape = (len(self), len(fitted.vocabulary))
         if not indptr[-1]:
-            return sparse.csr_matrix(shape, dtype=vectorizer.dtype)
+            return fitted, sparse.csr_matrix(shape, dtype=fitted.dtype)
         X = sparse.csr_matrix(
-            (np.memmap(values, vectorizer.dtype, "r"), np.memmap(columns, np.int32, "r"), indptr),
+            (np.memmap(values, fitted.dtype, "r"), np.memmap(columns, np.int32, "r"), indptr),
             shape=shape,
         )
         X.has_sorted_indices = True
         X.has_canonical_format = True
-        return X
+        return fitted, X
 
 
 def _concatenate_files(path: Path, ending: str, n_shards: int) -> Path:
@@ -279,15 +279,15 @@ class CountSpooledTerms:
 
     Parameters
     ----------
-    vectorizer : DocumentVectorizer
-        Vectorizer with checked options.
+    weigher : TermWeigher
+        Has the analyzer.
     """
 
-    vectorizer: Any
+    weigher: Any
 
     def __call__(self, items: Iterable[tuple[int, SpooledShard]]) -> SpooledTermCounts:
         """Count the terms of consecutive shards."""
-        counter = counting.term_counter(self.vectorizer.build_analyzer(), self.vectorizer.n_jobs)
+        counter = counting.term_counter(self.weigher.analyze, self.weigher.n_jobs)
         for _, shard in items:
             for texts in shard.blocks():
                 counter.add(texts)
@@ -300,15 +300,15 @@ class WeighSpooledTexts:
 
     Parameters
     ----------
-    vectorizer : DocumentVectorizer
-        Fitted vectorizer.
+    weigher : TermWeigher
+        The fitted weigher.
     path : str
         Start of the names of the files.
     endings : tuple of str
         Endings of the files of values and of columns.
     """
 
-    vectorizer: Any
+    weigher: Any
     path: str
     endings: tuple[str, str] = field(default=("values", "columns"))
 
@@ -324,7 +324,7 @@ class WeighSpooledTexts:
             files.open_for_writing(columns) as column_stream,
         ):
             for texts in shard.blocks():
-                X = self.vectorizer.transform(texts)
+                X = self.weigher.transform(texts)
                 value_stream.write(X.data.tobytes())
                 column_stream.write(X.indices.astype(np.int32, copy=False).tobytes())
                 lengths.append(np.diff(X.indptr).astype(np.int64))

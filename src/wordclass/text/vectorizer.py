@@ -1,8 +1,7 @@
 """Vectorizer from texts to the weighted document-by-term matrix X, with the scikit-learn API."""
 
-import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,25 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass.arrays import Floats32, Ints, Sparse
 from wordclass.corpus.labels import check_class_count, read_labelled_texts
 from wordclass.embedding.counts import WordClassCounts
-from wordclass.errors import InputError
 from wordclass.options import WithOptions, list_texts
 from wordclass.text import counting
-from wordclass.text.analyzer import TOKEN_PATTERN, Analyze, Analyzer, choose_analyzer, lacks_spaces
+from wordclass.text.analyzer import TOKEN_PATTERN, Analyze
 from wordclass.text.counting import Counted, CountedTerms, Weight
 from wordclass.text.spool import SpooledTexts
+from wordclass.text.term_weigher import ScriptWarning as ScriptWarning
+from wordclass.text.term_weigher import TermWeigher
 from wordclass.text.text_estimator import TextEstimator as TextEstimator
 from wordclass.text.vectorizer_options import NGRAMS as NGRAMS
 from wordclass.text.vectorizer_options import TEXT_OPTIONS as TEXT_OPTIONS
 from wordclass.text.vectorizer_options import VECTORIZER_OPTIONS
 from wordclass.text.vectorizer_options import parse_ngrams as parse_ngrams
 from wordclass.text.vocabulary import Vocabulary
-from wordclass.text.weighting import CheckedWeight, make_weight
 from wordclass.text.weighting import SupervisedWeight as SupervisedWeight
-from wordclass.text.weightings import tfidf
-
-
-class ScriptWarning(UserWarning):
-    """The analyzer is not suitable for the script of most texts."""
 
 
 def shared_options(estimator: BaseEstimator, kind: type[Any]) -> dict[str, Any]:
@@ -148,11 +142,16 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         array([[1.],
                [1.]])
         """
-        if self.is_supervised:
-            return self._fit_supervised(X, y)
-        if isinstance(X, SpooledTexts):  # neither the texts nor X need to fit into memory
-            return X.vectorize(self)
-        return self.fit_transform_counted(self.count(list_texts(X)))
+        weigher = self.checked()._weigher
+        labels = None
+        if weigher.supervised is not None and y is not None:
+            texts, labels = read_labelled_texts(X, y, None)
+            check_class_count(labels.codeframe)
+        else:
+            texts = X if isinstance(X, SpooledTexts) else list_texts(X)  # type: ignore[assignment]
+        fitted, weights = weigher.fit_transform(texts, labels)
+        self._set_weigher(fitted)
+        return weights
 
     def fit_sums(self, texts: list[str], Y: Sparse, needs: Collection[str]) -> WordClassCounts:
         """Learn the terms of texts and return sums over X and Y, without making X if possible.
@@ -180,9 +179,9 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         array([[2., 0.],
                [0., 1.]])
         """
-        counted = self.count(texts)
-        positions = self.choose_terms(counted)
-        return counted.sums(positions, self.vocabulary_, self._resolve_weight(), Y, needs)
+        fitted, counts = self.checked()._weigher.fit_sums(texts, Y, needs)
+        self._set_weigher(fitted)
+        return counts
 
     def fit_blocks(self, blocks: Iterable[Iterable[str]]) -> Self:
         """Learn the terms of texts that come in blocks. Only their counts are kept in memory.
@@ -244,16 +243,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         >>> counted.n_docs, len(counted.doc_freq)
         (2, 3)
         """
-        analyze = self.checked().build_analyzer()
-        if isinstance(analyze, Analyzer) and lacks_spaces(texts):
-            warnings.warn(
-                "most texts are in a script without spaces between words, so that whole sentences "
-                "become one term; use analyzer='characters' (the classifier 'linear' adds "
-                "characters automatically)",
-                ScriptWarning,
-                stacklevel=3,
-            )
-        return counting.count(texts, analyze, self.n_jobs)
+        return self.checked()._weigher.count(texts)
 
     def fit_transform_counted(self, counted: Counted) -> Sparse:
         """Learn the terms of counted texts and return the weights of the terms.
@@ -275,8 +265,9 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         >>> vectorizer.fit_transform_counted(counted).shape
         (2, 1)
         """
-        positions = self.choose_terms(counted)
-        return self._to_dtype(counted.weigh(positions, self.vocabulary_, self._resolve_weight()))
+        fitted, weights = self.checked()._weigher.fit_transform_counted(counted)
+        self._set_weigher(fitted)
+        return weights
 
     def choose_terms(self, counted: Counted | CountedTerms) -> Ints:
         """Set the vocabulary to the counted terms that occur in enough documents.
@@ -298,29 +289,9 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         >>> len(positions), vectorizer.vocabulary_.terms
         (1, ['moon'])
         """
-        self.vocabulary_, positions = Vocabulary.of(
-            counted, min_docs=self.min_docs, max_df=self.max_df, max_terms=self.max_terms
-        )
+        fitted, positions = self.checked()._weigher.fit_counted(counted)
+        self._set_weigher(fitted)
         return positions
-
-    def _fit_supervised(self, X: Iterable[str], y: object) -> Sparse:
-        """Learn terms and their weights from labelled texts, and return X (n, v)."""
-        if y is None:
-            raise InputError(
-                f"weighting={self.weighting!r} learns from labels, and there are none",
-                expected="fit(texts, labels)",
-            )
-        if isinstance(X, SpooledTexts):
-            self.check_unsupervised()
-        texts, encoded = read_labelled_texts(X, y, None)
-        check_class_count(encoded.codeframe)
-        counted = self.count(texts)
-        occurrences = counted.occurrences_of(self.choose_terms(counted))
-        # copied, because the vectorizers of words and of characters share one object
-        fitted = clone(self.weighting, safe=False).fit(occurrences, encoded.Y)
-        self.weight_: Weight = fitted if callable(fitted) else fitted.weight
-        self._weight: Weight = CheckedWeight(self.weight_)
-        return self._weigh_terms(occurrences)
 
     @property
     def is_supervised(self) -> bool:
@@ -350,11 +321,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         --------
         >>> DocumentVectorizer(weighting="bm25").check_unsupervised()
         """
-        if self.is_supervised:
-            raise InputError(
-                f"weighting={self.weighting!r} learns from labels, which is not possible here",
-                hint="use fit(texts, labels) of DocumentVectorizer, svm or linear, or 'tfidf'",
-            )
+        self.checked()._weigher.check_unsupervised()
 
     def _needs_labels(self) -> bool:
         return self.is_supervised
@@ -411,9 +378,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         >>> DocumentVectorizer().set_vocabulary(vocabulary).transform(["moon"]).toarray()
         array([[0., 1.]])
         """
-        self.check_unsupervised()
-        self.checked()
-        self.vocabulary_ = vocabulary
+        self._set_weigher(self.checked()._weigher.with_vocabulary(vocabulary))
         return self
 
     # --- using ------------------------------------------------------------------------------
@@ -442,12 +407,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         >>> vectorizer.transform(["moon moon star"]).toarray()
         array([[0., 2.]])
         """
-        if not hasattr(self, "vocabulary_"):  # faster than scikit-learn's own check
-            check_is_fitted(self)
-        occurrences = counting.count_known(
-            list_texts(X), self.build_analyzer(), self.vocabulary_, self.n_jobs
-        )
-        return self._weigh_terms(occurrences)
+        return self.weigher.transform(list_texts(X))
 
     def weighted_sums(
         self, texts: list[str], weights: Floats32, intercept: Floats32
@@ -475,11 +435,7 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         >>> vectorizer.weighted_sums(["moon"], np.ones((2, 1)), np.zeros(1)) is None
         True
         """
-        if self._resolve_weight() is not tfidf.weight:
-            return None
-        return counting.weighted_sums(
-            texts, self.build_analyzer(), self.vocabulary_, weights, intercept, self.n_jobs
-        )
+        return self.weigher.weighted_sums(texts, weights, intercept)
 
     def inverse_transform(self, X: Sparse) -> list[NDArray[np.str_]]:
         """Return the terms of each row that have a weight.
@@ -551,9 +507,31 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         wordclass.errors.InputError: ngrams is (2, 1); expected (shortest, longest) from 1 to ...
         """
         self.check_options()
-        self._analyze = self._make_analyzer()
-        self._weight = self._make_weight()
+        options = self.get_params(deep=False)
+        self._weigher = TermWeigher.of(**options)
         return self
+
+    @property
+    def weigher(self) -> TermWeigher:
+        """The fitted weigher, which does the work without the scikit-learn API.
+
+        Examples
+        --------
+        >>> weigher = DocumentVectorizer(min_docs=1).fit(["full moon"]).weigher
+        >>> weigher.transform(["moon"]).shape
+        (1, 2)
+        """
+        if not hasattr(self, "vocabulary_"):  # faster than scikit-learn's own check
+            check_is_fitted(self)
+        if self._weigher.n_jobs != self.n_jobs:  # set after fitting
+            self._weigher = replace(self._weigher, n_jobs=self.n_jobs)
+        return self._weigher
+
+    def _set_weigher(self, fitted: TermWeigher) -> None:
+        self._weigher = fitted
+        self.vocabulary_ = fitted.vocabulary
+        if fitted.supervised is not None:
+            self.weight_: Any = getattr(fitted.weight, "function", fitted.weight)
 
     def build_analyzer(self) -> Analyze:
         """Return the function from a text to its terms.
@@ -569,31 +547,6 @@ class DocumentVectorizer(WithOptions, TextEstimator, TransformerMixin, BaseEstim
         >>> analyze("The moon")
         ['the', 'moon', 'the moon']
         """
-        if not hasattr(self, "_analyze"):
-            self.check_options()
-            return self._make_analyzer()
-        return self._analyze
-
-    def _make_analyzer(self) -> Analyze:
-        return choose_analyzer(
-            self.analyzer,
-            ngrams=self.ngrams,
-            stop_words=self.stop_words,
-            mask_numbers=self.mask_numbers,
-            lowercase=self.lowercase,
-            token_pattern=self.token_pattern,
-            strip_accents=self.strip_accents,
-        )
-
-    def _resolve_weight(self) -> Weight:
-        return self._weight if hasattr(self, "_weight") else self._make_weight()
-
-    def _make_weight(self) -> Weight:
-        # the default needs no lookup
-        return tfidf.weight if self.weighting == "tfidf" else make_weight(self.weighting)
-
-    def _weigh_terms(self, occurrences: Sparse) -> Sparse:
-        return self._to_dtype(self._resolve_weight()(occurrences, self.vocabulary_))
-
-    def _to_dtype(self, X: Sparse) -> Sparse:
-        return X if X.dtype == self.dtype else X.astype(np.dtype(self.dtype))
+        if not hasattr(self, "_weigher"):
+            self.checked()
+        return self._weigher.analyze

@@ -132,6 +132,6 @@ def test_a_saved_model_needs_the_fitted_weights_again(tmp_path):
         wc.load(tmp_path / "model")
     with pytest.raises(wc.WordClassError, match="learns from labels, which is not possible here"):
         wc.load(tmp_path / "model", weighting=options["weighting"])
-    fitted = model.scorer_.vectorizer.weight_
+    fitted = model.scorer_.weigher.weight.function
     again = wc.load(tmp_path / "model", weighting=fitted)
     np.testing.assert_array_equal(again.class_scores(TEXTS), model.class_scores(TEXTS))
