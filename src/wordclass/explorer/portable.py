@@ -17,8 +17,8 @@ from wordclass.decision.scorers import LinearScorer
 from wordclass.errors import InputError
 from wordclass.explorer.character_tables import character_tables
 from wordclass.storage import files
-from wordclass.text.weightings import tfidf
 from wordclass.text.analyzer import TOKEN_PATTERN, Analyzer, CharacterAnalyzer
+from wordclass.text.weightings import tfidf
 
 MODEL_FILE = "model.bin"
 MODULE_FILE = "wordclass.mjs"
