@@ -327,7 +327,7 @@ class Broken:
         ({"regressor": "forest"}, "unknown regressor 'forest'; expected one of network, ridge"),
         ({"regressor": 3}, "regressor is 3; expected one of network, ridge, or an object"),
         ({"regressor": Broken((1.0,))}, r"predicted shape \(6,\) for 6 terms; expected \(6, 3\)"),
-        ({"regressor": Broken((1.0, 2))}, r"of shape \(6, 2\) for 6 terms"),
+        ({"regressor": Broken((1.0, 2))}, r"predicted shape \(6, 2\) for 6 terms"),
         ({"regressor": Broken((np.nan, 3))}, "predicted a NaN or an infinity"),
         ({"seed": -1}, "seed is -1; expected"),
         ({"seed": True}, "seed is True; expected"),
