@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from wordclass import catalogue
 from wordclass.errors import InputError
 from wordclass.options import (
     FLAG,
@@ -242,3 +243,13 @@ def test_an_estimator_checks_all_its_options():
         Estimator(size=0).check_options()
     with pytest.raises(InputError, match=r"^C is 0; expected a number above 0, 'auto' or None$"):
         Inherited(C=0).check_options()
+
+
+@pytest.mark.parametrize("name", catalogue.names("classifiers"))
+def test_every_option_of_a_classifier_is_in_its_table_and_its_docstring(name):
+    make = catalogue.entry("classifiers", name).make
+    parameters = set(make().get_params(deep=False))
+    assert set(make.options) == parameters
+    make().check_options()
+    for parameter in parameters:
+        assert f"\n{parameter} : " in make.__doc__
