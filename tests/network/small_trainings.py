@@ -46,7 +46,7 @@ class Judged(SimpleNamespace):
 
 
 def judge_of(macros):
-    """Say of each epoch what a list has it say, whatever the scores."""
+    """Return the next scores of a list for each epoch, regardless of the logits."""
     left = iter(macros)
     return lambda _scores, _Y: Judged(macro_f1=next(left), micro_f1=0.5)
 
@@ -57,7 +57,7 @@ def honest(scores, Y):
 
 
 def weights_of(network):
-    return {name: each.detach().clone() for name, each in network.named_parameters()}
+    return {name: weight.detach().clone() for name, weight in network.named_parameters()}
 
 
 def assert_same_weights(ours, theirs, tolerance=0.0):

@@ -1,4 +1,4 @@
-"""A training that is stopped anywhere, however rudely, and goes on: the same weights to the bit."""
+"""A training that is stopped or killed anywhere resumes and ends with identical weights."""
 
 import multiprocessing
 import os
@@ -25,7 +25,7 @@ TEXTS, LABELS = corpus(30)
 OPTIONS = {
     "min_docs": 2, "batch_size": 8, "max_epochs": 3, "patience": 2, "lr": 0.02, "seed": 3,
 }  # fmt: skip
-OWN = {
+ENCODER_OPTIONS = {
     "cnn": {"channels": 4},
     "lstm": {"hidden": 4},
     "attention": {"hidden": 4},
@@ -34,40 +34,40 @@ OWN = {
 
 
 def make(name="cnn", **options):
-    return wc.classifier(name, **{**OPTIONS, **OWN[name], **options})
+    return wc.classifier(name, **{**OPTIONS, **ENCODER_OPTIONS[name], **options})
 
 
 def learned(classifier):
-    """All that training made, but the time that it took."""
+    """Return the results of a training without durations."""
     history = [{**epoch, "seconds": 0} for epoch in classifier.history_]
-    weights = {name: each.numpy() for name, each in classifier.network_.state_dict().items()}
+    weights = {name: weight.numpy() for name, weight in classifier.network_.state_dict().items()}
     return weights, history, classifier.best_epoch_, classifier.thresholds_
 
 
 def assert_same(ours, theirs):
-    weights, *rest = learned(ours)
-    their_weights, *their_rest = learned(theirs)
+    weights, *outcome = learned(ours)
+    their_weights, *their_outcome = learned(theirs)
     assert weights.keys() == their_weights.keys()
     for name, weight in weights.items():
         np.testing.assert_array_equal(weight, their_weights[name], err_msg=name)
-    np.testing.assert_array_equal(rest[2], their_rest[2])
-    assert rest[:2] == their_rest[:2]
+    np.testing.assert_array_equal(outcome[2], their_outcome[2])
+    assert outcome[:2] == their_outcome[:2]
 
 
 class Killed(BaseException):
-    """Nothing that anybody would catch."""
+    """An exception that no code catches."""
 
 
 @pytest.fixture
 def every_batch(monkeypatch):
-    """Write a checkpoint after every batch; maybe end the process, in a way, after so many."""
-    n_left = [10**9]
+    """Write a checkpoint after every batch and optionally raise Killed after some writes."""
+    n_remaining = [10**9]
     write = Checkpoint.write
 
-    def count_and_write(self, *given):
-        write(self, *given)
-        n_left[0] -= 1
-        if n_left[0] == 0:
+    def count_and_write(self, *arguments):
+        write(self, *arguments)
+        n_remaining[0] -= 1
+        if n_remaining[0] == 0:
             raise Killed
 
     def make_checkpoint(path=None, key=""):
@@ -77,7 +77,7 @@ def every_batch(monkeypatch):
     monkeypatch.setattr(network_classifier, "Checkpoint", make_checkpoint)
 
     def die_after(n_writes):
-        n_left[0] = n_writes
+        n_remaining[0] = n_writes
 
     return die_after
 
@@ -141,13 +141,13 @@ def test_a_training_stopped_at_every_point_one_after_the_other_is_the_same_too(
     assert n_stops > 10
     assert_same(classifier, undisturbed)
     seconds = [epoch["seconds"] for epoch in classifier.history_]
-    assert all(each > 0 for each in seconds)
+    assert all(duration > 0 for duration in seconds)
 
 
 # --- what is refused ------------------------------------------------------------------------
 
 VECTORS = wc.WordVectors.of(["moon", "rose", "never"], np.arange(6.0).reshape(3, 2))
-OTHERS = {
+OTHER_TRAININGS = {
     "a label": ({}, TEXTS, [*LABELS[:-1], "space"], None),
     "a text": ({}, [*TEXTS[:-1], "moon"], LABELS, None),
     "one text less": ({}, TEXTS[:-1], LABELS[:-1], None),
@@ -171,9 +171,9 @@ def half_way(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("what", OTHERS)
+@pytest.mark.parametrize("what", OTHER_TRAININGS)
 def test_the_checkpoint_of_another_training_is_refused(half_way, what):
-    options, texts, labels, weights = OTHERS[what]
+    options, texts, labels, weights = OTHER_TRAININGS[what]
     before = half_way.read_bytes()
     with pytest.raises(CheckpointError, match="the checkpoint of another training") as error:
         make(**{**options, "checkpoint": half_way}).fit(texts, labels, sample_weight=weights)
@@ -186,8 +186,8 @@ def test_so_is_one_with_another_weight_of_one_text(tmp_path, part):
     weights = np.ones(30)
     path = tmp_path / "state"
     make(checkpoint=path).fit(TEXTS, LABELS, sample_weight=weights)
-    data = make()._data(TEXTS, encode_labels(LABELS), None)
-    is_validated = np.isin(np.arange(30), data.validated)
+    data = make()._prepare(TEXTS, encode_labels(LABELS), None)
+    is_validated = np.isin(np.arange(30), data.validation_rows)
     weights[np.flatnonzero(is_validated == (part == "validation"))[0]] = 2
     with pytest.raises(CheckpointError, match="another training"):
         make(checkpoint=path).fit(TEXTS, LABELS, sample_weight=weights)
@@ -224,7 +224,7 @@ def test_a_damaged_checkpoint_is_refused(half_way, tmp_path, damage):
     assert str(path) in str(error.value)
 
 
-def test_its_folder_is_made_and_one_that_cannot_be_is_told(tmp_path):
+def test_its_folder_is_created_or_an_error_names_it(tmp_path):
     make(checkpoint=tmp_path / "new" / "state").fit(TEXTS, LABELS)
     assert os.listdir(tmp_path / "new") == ["state"]
     (tmp_path / "file").write_text("")
@@ -238,21 +238,21 @@ def test_no_file_is_a_beginning_and_nothing_is_written_without_a_path(tmp_path):
     nothing = Checkpoint(None, "key", seconds=0)
     assert not nothing.is_due
     nothing.write(State(), network, optimizer, {})
-    for each in (nothing, Checkpoint(tmp_path / "state", "key")):
-        assert each.read(network, optimizer, ["best"]) == (State(), {"best": {}})
+    for checkpoint_file in (nothing, Checkpoint(tmp_path / "state", "key")):
+        assert checkpoint_file.read(network, optimizer, ["best"]) == (State(), {"best": {}})
     assert os.listdir(tmp_path) == []
 
 
 def test_removing_takes_what_a_killed_process_left_and_nothing_else(tmp_path):
     path = tmp_path / "m.checkpoint"
     unfinished = f"{files._MACHINE_ID}-{'0f' * 8}.tmp"
-    kept = ["m", "mXcheckpoint", ".m.checkpoint.tmp", f".other.{unfinished}"]
-    for name in [*kept, path.name, f".m.checkpoint.{unfinished}", f".state.{unfinished}"]:
+    unrelated = ["m", "mXcheckpoint", ".m.checkpoint.tmp", f".other.{unfinished}"]
+    for name in [*unrelated, path.name, f".m.checkpoint.{unfinished}", f".state.{unfinished}"]:
         (tmp_path / name).write_text("")
     make(checkpoint=tmp_path / "state").fit(TEXTS, LABELS)  # this one finds what was left
     checkpoint.remove(tmp_path / "state")
     checkpoint.remove(path)
-    assert sorted(os.listdir(tmp_path)) == sorted(kept)
+    assert sorted(os.listdir(tmp_path)) == sorted(unrelated)
     checkpoint.remove(tmp_path / "nowhere" / "state")
 
 
@@ -260,7 +260,7 @@ def test_removing_takes_what_a_killed_process_left_and_nothing_else(tmp_path):
 
 
 def fit_and_tell(folder, options, seconds):
-    """In a process of its own: train with a checkpoint, and write down what was learned."""
+    """Train with a checkpoint in a separate process and write the results to a file."""
     torch.set_num_threads(1)
     network_classifier.Checkpoint = lambda path, key: Checkpoint(path, key, seconds=seconds)
     classifier = make(**options, checkpoint=folder / "state").fit(*corpus(120))
@@ -269,26 +269,26 @@ def fit_and_tell(folder, options, seconds):
 
 
 def kill_at_random(folder, options, n_kills, longest):
-    """Start it again and again, killing it at moments that a seed decides; count the kills."""
+    """Restart the training and kill it at random moments. Return the number of kills."""
     forking = multiprocessing.get_context("fork")
     moments = random.Random(7)
-    n_done = 0
+    n_killed = 0
     while not (folder / "done").exists():
         process = forking.Process(target=fit_and_tell, args=(folder, options, 0))
         process.start()
-        if n_done < n_kills:
+        if n_killed < n_kills:
             wait_for_progress(folder, process)
             time.sleep(moments.uniform(0, longest))
             if process.is_alive():
                 os.kill(process.pid, signal.SIGKILL)
-                n_done += 1
+                n_killed += 1
         process.join()
         assert process.exitcode in (0, -signal.SIGKILL)
-    return n_done
+    return n_killed
 
 
 def wait_for_progress(folder, process):
-    """Wait until the process has written a checkpoint of its own, or ended."""
+    """Wait until the process has written a checkpoint or ended."""
     path = folder / "state"
     before = path.stat().st_mtime_ns if path.exists() else None
     while process.is_alive():
@@ -300,13 +300,13 @@ def wait_for_progress(folder, process):
 def assert_killing_changes_nothing(tmp_path, n_kills):
     options = {"max_epochs": 12, "patience": 12, "lr": 0.002}
     undisturbed = make(**options).fit(*corpus(120))
-    n_done = kill_at_random(tmp_path, options, n_kills, longest=0.05)
-    assert n_done == n_kills
-    found = pickle.loads((tmp_path / "done").read_bytes())
+    n_killed = kill_at_random(tmp_path, options, n_kills, longest=0.05)
+    assert n_killed == n_kills
+    result = pickle.loads((tmp_path / "done").read_bytes())
     weights, history, best_epoch, _ = learned(undisturbed)
     for name, weight in weights.items():
-        np.testing.assert_array_equal(found[0][name], weight, err_msg=name)
-    assert (found[1], found[2]) == (history, best_epoch)
+        np.testing.assert_array_equal(result[0][name], weight, err_msg=name)
+    assert (result[1], result[2]) == (history, best_epoch)
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")

@@ -52,16 +52,16 @@ def train(layer, batch, make_optimizer, n_steps=5):
 @pytest.mark.parametrize("trainable", [False, True, {"word_class": True}])
 def test_it_looks_up_rows(E, batch, trainable):
     layer = EmbeddingLayer(E, trainable).eval()
-    found = layer(torch.from_numpy(batch.ids))
-    assert found.shape == (*batch.ids.shape, E.n_dims)
-    np.testing.assert_array_equal(found.detach(), E.matrix[batch.ids])
+    actual = layer(torch.from_numpy(batch.ids))
+    assert actual.shape == (*batch.ids.shape, E.n_dims)
+    np.testing.assert_array_equal(actual.detach(), E.matrix[batch.ids])
 
 
 def test_it_has_the_sizes_that_torchs_own_layer_has(E):
     layer = EmbeddingLayer(E)
-    own = nn.Embedding.from_pretrained(torch.tensor(E.matrix), padding_idx=E.padding)
+    torch_layer = nn.Embedding.from_pretrained(torch.tensor(E.matrix), padding_idx=E.padding)
     for name in ("num_embeddings", "embedding_dim", "padding_idx"):
-        assert getattr(layer, name) == getattr(own, name)
+        assert getattr(layer, name) == getattr(torch_layer, name)
     assert layer.blocks == dict(E.blocks)
     assert f"{len(E)}, {E.n_dims}, padding_idx={E.padding}" in repr(layer)
     assert "2 columns, frozen" in repr(layer)
@@ -101,8 +101,8 @@ def test_in_training_the_word_class_block_is_dropped_by_default(E, batch):
         torch.manual_seed(0)
         dropped = EmbeddingLayer(E)(batch.ids)
     plain = torch.tensor(E.matrix[batch.ids])
-    kept = 1 - 0.5 * 3 / 9
-    torch.testing.assert_close(dropped[..., :2], plain[..., :2] / kept)
+    share = 1 - 0.5 * 3 / 9
+    torch.testing.assert_close(dropped[..., :2], plain[..., :2] / share)
     is_zero = (dropped == 0) & (plain != 0)
     assert is_zero[..., E.blocks["word_class"]].any()
     assert not is_zero[..., E.blocks["random"]].any()
@@ -116,9 +116,9 @@ def test_a_shift_is_added_to_the_rows_of_its_block_but_not_to_padding(E, batch, 
     expected = E.matrix[batch.ids].copy()
     for k, length in enumerate(batch.lengths):
         expected[k, :length, E.blocks["word_class"]] += shift[k, :length].numpy()
-    found = layer(batch.ids, {"word_class": shift.double()})
-    assert found.dtype == torch.float32
-    np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
+    actual = layer(batch.ids, {"word_class": shift.double()})
+    assert actual.dtype == torch.float32
+    np.testing.assert_allclose(actual.detach(), expected, rtol=1e-6)
     assert torch.equal(layer(batch.ids, {}), layer(batch.ids))
 
 
@@ -128,14 +128,14 @@ def test_vectors_in_context_stand_beside_the_rows_and_come_with_the_batch(E, bat
     assert layer.embedding_dim == E.n_dims + 4
     assert not any("context" in name for name in layer.state_dict())
     assert layer.trained_vectors().keys() == E.blocks.keys()
-    own = torch.linspace(1, 2, batch.ids.size * 4).view(*batch.ids.shape, 4)
-    found = layer.eval()(batch.ids, {"context": own})
+    torch_layer = torch.linspace(1, 2, batch.ids.size * 4).view(*batch.ids.shape, 4)
+    actual = layer.eval()(batch.ids, {"context": torch_layer})
     is_text = torch.from_numpy(batch.ids != E.padding)
-    assert torch.equal(found[..., : E.n_dims], EmbeddingLayer(E).eval()(batch.ids))
-    assert torch.equal(found[..., E.n_dims :], own * is_text[..., None])
-    dropped = layer.train()(batch.ids, {"context": own})[is_text][:, E.n_dims :] == 0
+    assert torch.equal(actual[..., : E.n_dims], EmbeddingLayer(E).eval()(batch.ids))
+    assert torch.equal(actual[..., E.n_dims :], torch_layer * is_text[..., None])
+    dropped = layer.train()(batch.ids, {"context": torch_layer})[is_text][:, E.n_dims :] == 0
     assert 0 < dropped.float().mean() < 1
-    assert layer.half()(batch.ids, {"context": own}).dtype == torch.float16
+    assert layer.half()(batch.ids, {"context": torch_layer}).dtype == torch.float16
     with pytest.raises(wc.InputError, match="block 'context' are missing; pass them"):
         layer(batch.ids)
     with pytest.raises(wc.InputError, match="vectors of an encoder are not trained"):
@@ -203,13 +203,13 @@ def test_padding_stays_zero_whatever_the_optimizer_does(E, batch, name):
 def test_padding_is_looked_up_as_zero_even_where_its_row_was_moved(E, is_compiled):
     layer = EmbeddingLayer(E, trainable=True)
     with torch.no_grad():
-        for each in layer.parameters():
-            each += 1
+        for parameter in layer.parameters():
+            parameter += 1
     look_up = torch.compile(layer, fullgraph=True, backend="eager") if is_compiled else layer
-    found = look_up(torch.tensor([E.padding, 0]))
-    assert not found[0].any()
-    found.sum().backward()
-    assert not any(each.grad[E.padding].any() for each in layer.parameters())
+    actual = look_up(torch.tensor([E.padding, 0]))
+    assert not actual[0].any()
+    actual.sum().backward()
+    assert not any(parameter.grad[E.padding].any() for parameter in layer.parameters())
 
 
 @pytest.mark.parametrize("trainable", [False, True])
@@ -351,7 +351,7 @@ def test_trainable_and_the_matrix_are_checked(E):
 @pytest.fixture(scope="module", name="several")
 def blocks_of_other_tasks():
     wce = wc.WordClassEmbeddings(min_docs=2).fit(TEXTS, LABELS)
-    # names that a module of torch has for things of its own, or cannot have
+    # names of attributes of torch modules, and names that torch forbids
     other = {"items": wce, "a.b": wce, "training": wce}
     return wc.EmbeddingMatrix.of(U, wce, other=other)
 
@@ -371,7 +371,7 @@ def test_blocks_of_other_tasks_may_have_any_name(several, batch):
     torch.testing.assert_close(copy.deepcopy(layer)(ids), layer(ids))
 
 
-def test_each_block_has_a_dropout_of_its_own_and_other_tasks_have_none_unless_told(several):
+def test_each_block_has_its_dropout_rate_and_other_tasks_have_none_by_default(several):
     ids = np.full((400, 5), several.row("moon"))
     layer = EmbeddingLayer(several)
     assert layer.dropout.rates == {"word_class": 0.5}
@@ -379,13 +379,13 @@ def test_each_block_has_a_dropout_of_its_own_and_other_tasks_have_none_unless_to
     shares = {"pretrained": 0, "word_class": 0.5, "items": 0.2, "a.b": 0, "training": 0}
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        found = layer(ids)
+        actual = layer(ids)
     for name, share in shares.items():
-        dropped = found[..., layer.blocks[name]] == 0
+        dropped = actual[..., layer.blocks[name]] == 0
         assert abs(float(dropped.float().mean()) - share) < 0.02
-    kept = 1 - (0.5 * 3 + 0.2 * 3) / several.n_dims
-    row = several.matrix[several.row("moon")] / kept
-    np.testing.assert_allclose(found.amax(dim=(0, 1))[row > 0], row[row > 0], rtol=1e-5)
+    share = 1 - (0.5 * 3 + 0.2 * 3) / several.n_dims
+    row = several.matrix[several.row("moon")] / share
+    np.testing.assert_allclose(actual.amax(dim=(0, 1))[row > 0], row[row > 0], rtol=1e-5)
     with pytest.raises(wc.InputError, match="dropout names the block 'news'; expected one of"):
         EmbeddingLayer(several, dropout={"news": 0.2})
 

@@ -60,17 +60,18 @@ def tokens_of(text, steps):
     if steps["lowercase"]:
         text = text.lower()
     assert steps["strip_accents"] is None
-    found = re.findall(steps["token_pattern"], text)
-    return [token for token in found if token not in steps["stop_words"]]
+    actual = re.findall(steps["token_pattern"], text)
+    return [token for token in actual if token not in steps["stop_words"]]
 
 
 def batch_of(texts, about):
     rows = {term: row for row, term in enumerate(about["terms"]) if term is not None}
-    ids, lengths = [], []
+    ids = []
+    lengths = []
     for text in texts:
-        found = tokens_of(text, about["analyzer"])[: about["max_length"]]
-        ids.append([rows.get(token, about["unknown"]) for token in found])
-        lengths.append(len(found))
+        actual = tokens_of(text, about["analyzer"])[: about["max_length"]]
+        ids.append([rows.get(token, about["unknown"]) for token in actual])
+        lengths.append(len(actual))
     longest = max(1, *lengths)
     for k, row in enumerate(ids):
         filling = [about["padding"]] * (longest - len(row))
@@ -97,7 +98,7 @@ def session_of(path):
 
 
 def scorer_of(path):
-    """Return what turns ids and lengths into logits, by torch or by onnxruntime."""
+    """Return a function from ids and lengths to logits that uses torch or onnxruntime."""
     if path.suffix == ".onnx":
         session = session_of(path)
         return lambda ids, lengths: session.run(["logits"], {"ids": ids, "lengths": lengths})[0]
@@ -133,15 +134,17 @@ OTHER_WORDS = [
 )
 def test_a_program_without_wordclass_makes_the_same_scores(name, options, ending, tmp_path, capfd):
     needs_onnx(ending)
-    model, path = fitted(name, **options), tmp_path / f"network{ending}"
+    model = fitted(name, **options)
+    path = tmp_path / f"network{ending}"
     model.export(path)
     assert capfd.readouterr() == ("", "")
-    about, score = described(path), scorer_of(path)
+    about = described(path)
+    score = scorer_of(path)
     for texts in BATCHES:
         expected = model.decision_function(texts)
-        found = score(*batch_of(texts, about))
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-        assert labels_of(found, about) == list(model.predict(texts))
+        actual = score(*batch_of(texts, about))
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
+        assert labels_of(actual, about) == list(model.predict(texts))
         if about["pad"] == "right":  # on the left it is read
             ids, lengths = batch_of(texts, about)
             wider = np.pad(ids, ((0, 0), (0, 9)), constant_values=0)  # whatever stands there
@@ -151,14 +154,15 @@ def test_a_program_without_wordclass_makes_the_same_scores(name, options, ending
 
 def test_several_labels_are_decided_by_the_thresholds_of_the_description(tmp_path):
     texts, labels = multilabel_corpus(40)
-    model, path = fitted("leam", texts, labels), tmp_path / "network.pt2"
+    model = fitted("leam", texts, labels)
+    path = tmp_path / "network.pt2"
     model.export(path)
     about = described(path)
     assert about["is_multilabel"]
     assert about["thresholds"] == model.thresholds_.tolist()
-    found = labels_of(scorer_of(path)(*batch_of(texts, about)), about)
-    assert found == [list(each) for each in model.predict(texts)]
-    assert len({tuple(each) for each in found}) > 1
+    actual = labels_of(scorer_of(path)(*batch_of(texts, about)), about)
+    assert actual == [list(labels) for labels in model.predict(texts)]
+    assert len({tuple(labels) for labels in actual}) > 1
 
 
 def test_a_model_that_was_loaded_exports_the_same_network(tmp_path):
@@ -189,7 +193,8 @@ print(network(ids, torch.tensor([3, 1])).tolist())
 
 
 def test_torch_reads_an_lstm_where_wordclass_is_not_installed(tmp_path):
-    model, path = fitted("lstm"), tmp_path / "network.pt2"
+    model = fitted("lstm")
+    path = tmp_path / "network.pt2"
     model.export(path)
     padding = model.embedding_.padding
     command = [sys.executable, "-W", "error", "-c", READER, path, str(padding)]
@@ -230,7 +235,8 @@ def test_the_description_has_all_that_a_reader_needs(tmp_path):
     model = fitted("cnn", vectors=U, stop_words=["the", "and"], mask_numbers=False)
     path = tmp_path / "network.pt2"
     model.export(path)
-    about, E = described(path), model.embedding_
+    about = described(path)
+    E = model.embedding_
     content = path.read_bytes()
     assert about.pop("sha256") == hashlib.sha256(content).hexdigest()
     assert about.pop("versions") == {"wordclass": wc.__version__, "torch": torch.__version__}
@@ -282,24 +288,27 @@ def test_onnx_is_one_file_with_an_lstm_of_its_own_and_named_sizes(tmp_path):
     onnx.checker.check_model(graph, full_check=True)
     assert [node.op_type for node in graph.graph.node].count("LSTM") == 1
     session = session_of(tmp_path / "network.onnx")
-    inputs = {each.name: (each.type, each.shape) for each in session.get_inputs()}
+    inputs = {tensor.name: (tensor.type, tensor.shape) for tensor in session.get_inputs()}
     assert inputs == {
         "ids": ("tensor(int64)", ["batch", "length"]),
         "lengths": ("tensor(int64)", ["batch"]),
     }
-    assert [(each.name, each.shape) for each in session.get_outputs()] == [("logits", ["batch", 3])]
+    assert [(tensor.name, tensor.shape) for tensor in session.get_outputs()] == [
+        ("logits", ["batch", 3])
+    ]
 
 
 def test_what_was_there_stays_where_exporting_fails(tmp_path, monkeypatch):
     needs_onnx(".onnx")
-    model, path = fitted("cnn"), tmp_path / "network.onnx"
+    model = fitted("cnn")
+    path = tmp_path / "network.onnx"
     before = {"network.onnx": b"precious", "network.onnx.json": b"too"}
     for name, content in before.items():
         (tmp_path / name).write_bytes(content)
     monkeypatch.setattr("wordclass.network.export._MAX_ONNX_BYTES", 10)
     with pytest.raises(wc.InputError, match=r"one ONNX file cannot hold [\d,]+ bytes of weights"):
         model.export(path)
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     with pytest.raises(wc.StorageError, match="cannot be written"):
         model.export(tmp_path / "missing" / "network.pt2")
 
@@ -332,19 +341,20 @@ def test_a_network_is_written_as_it_predicts_and_stays_what_it_was(name, tmp_pat
     network = TextNetwork(layer, encoder(name, E.n_dims, **options), 2, dropout=0.5)
     with torch.no_grad():
         layer.vectors["random"].weight[E.padding] = 5  # as an optimizer might leave it
-    before = {key: each.clone() for key, each in network.state_dict().items()}
+    before = {key: weight.clone() for key, weight in network.state_dict().items()}
     shown = repr(network)
     export(network, tmp_path / "network.pt2")
     assert [path.name for path in tmp_path.iterdir()] == ["network.pt2"]
     assert network.training
     assert repr(network) == shown
-    assert all(torch.equal(each, before[key]) for key, each in network.state_dict().items())
+    assert all(torch.equal(weight, before[key]) for key, weight in network.state_dict().items())
     batch = E.index(["Tax the moon", "", "moon"])
     with torch.no_grad():
         expected = network.eval()(batch.ids, batch.lengths)
-    found = torch.export.load(tmp_path / "network.pt2").module()
-    ids, lengths = torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths)
-    torch.testing.assert_close(found(ids, lengths), expected, rtol=0, atol=1e-5)
+    actual = torch.export.load(tmp_path / "network.pt2").module()
+    ids = torch.from_numpy(batch.ids)
+    lengths = torch.from_numpy(batch.lengths)
+    torch.testing.assert_close(actual(ids, lengths), expected, rtol=0, atol=1e-5)
 
 
 def test_what_cannot_be_exported_is_an_error(tmp_path):

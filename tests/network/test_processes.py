@@ -37,12 +37,12 @@ def make(case, **options):
 
 
 def weights_of(classifier):
-    return {name: each.numpy() for name, each in classifier.network_.state_dict().items()}
+    return {name: weight.numpy() for name, weight in classifier.network_.state_dict().items()}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A folder with what both processes learned: one start of torch has to do for all tests."""
+def results(tmp_path_factory):
+    """Return a folder with the results of both processes, which start only once."""
     folder = tmp_path_factory.mktemp("together")
     with (folder / "docs.jsonl").open("w") as file:
         for text, label in zip(*corpus(40), strict=True):
@@ -65,8 +65,8 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_both_end_with_the_weights_that_one_process_would_have_made(made, case):
-    first, second = (np.load(made / f"{case}.{rank}.npz") for rank in (0, 1))
+def test_both_processes_end_with_the_weights_of_a_single_process(results, case):
+    first, second = (np.load(results / f"{case}.{rank}.npz") for rank in (0, 1))
     alone = weights_of(make(case).fit(*CASES[case][0]))
     assert set(alone) == set(first) == set(second)
     for name, weight in alone.items():
@@ -74,32 +74,32 @@ def test_both_end_with_the_weights_that_one_process_would_have_made(made, case):
         np.testing.assert_allclose(first[name], weight, atol=1e-5, err_msg=name)
 
 
-def test_both_tell_the_same_history(made):
+def test_both_processes_have_the_same_history(results):
     alone = make("cnn").fit(*CASES["cnn"][0])
     for rank in (0, 1):
-        told = json.loads((made / f"cnn.{rank}.json").read_text())
-        assert [epoch["macro_f1"] for epoch in told] == [
+        history = json.loads((results / f"cnn.{rank}.json").read_text())
+        assert [epoch["macro_f1"] for epoch in history] == [
             pytest.approx(epoch["macro_f1"]) for epoch in alone.history_
         ]
-        assert [epoch["loss"] for epoch in told] == [
+        assert [epoch["loss"] for epoch in history] == [
             pytest.approx(epoch["loss"], rel=1e-4) for epoch in alone.history_
         ]
 
 
-def test_together_they_go_on_from_a_checkpoint(made):
-    stopped, whole = (np.load(made / f"{name}.1.npz") for name in ("resumed", "dropout"))
-    for name in whole:
-        np.testing.assert_array_equal(stopped[name], whole[name], err_msg=name)
+def test_processes_resume_from_a_checkpoint(results):
+    stopped, uninterrupted = (np.load(results / f"{name}.1.npz") for name in ("resumed", "dropout"))
+    for name in uninterrupted:
+        np.testing.assert_array_equal(stopped[name], uninterrupted[name], err_msg=name)
 
 
-def test_only_the_first_process_writes_the_model_and_speaks(made):
-    model = wc.load(made / "model")
+def test_only_the_first_process_writes_the_model_and_messages(results):
+    model = wc.load(results / "model")
     assert model.predict(["moon orbit rocket"]).tolist() == ["space"]
-    shown = (made / "stderr").read_text()
+    shown = (results / "stderr").read_text()
     assert shown.count("cnn, from 40 documents (single-label, 3 classes)") == 1
     assert "Warning" not in shown
-    assert not (made / "model.checkpoint").exists()
-    assert shown.count("of another training, or damaged; beginning anew") == 1
+    assert not (results / "model.checkpoint").exists()
+    assert shown.count("from another training, or damaged; starting again") == 1
 
 
 # --- alone ----------------------------------------------------------------------------------
@@ -116,14 +116,14 @@ def test_one_process_needs_nobody():
     team = Processes.started()
     assert team == Processes(0, 1)
     assert team.sum(3.5) == 3.5
-    own = np.ones((2, 3), np.float32)
-    assert team.gathered(own, 2) is own
+    share = np.ones((2, 3), np.float32)
+    assert team.gathered(share, 2) is share
     network = torch.nn.Linear(2, 2)
     assert team.joined(network) is network
 
 
 @pytest.mark.parametrize(
-    ("given", "is_first"),
+    ("environment", "is_first"),
     [
         ({}, True),
         ({"RANK": "0", "WORLD_SIZE": "2"}, True),
@@ -132,9 +132,9 @@ def test_one_process_needs_nobody():
         ({"RANK": "1", "WORLD_SIZE": "1"}, True),
     ],
 )
-def test_the_first_process_is_known_by_what_torchrun_sets(monkeypatch, given, is_first):
+def test_the_first_process_is_known_by_what_torchrun_sets(monkeypatch, environment, is_first):
     for name in ("RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in given.items():
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert is_first_process() == is_first

@@ -37,14 +37,15 @@ def test_it_is_the_papers_formula_element_by_element():
     blocks = {"pretrained": slice(0, 3), "word_class": slice(3, 8)}
     E = torch.randn(6, 4, 8)
     dropped = SupervisedDropout(blocks, {"word_class": 0.4})(E)
-    kept = dropped[..., 3:] != 0
-    assert 0 < kept.sum() < kept.numel()
-    for row, found, is_kept in zip(
-        E.view(-1, 8), dropped.view(-1, 8), kept.view(-1, 5), strict=True
+    mask = dropped[..., 3:] != 0
+    assert 0 < mask.sum() < mask.numel()
+    for row, actual, row_mask in zip(
+        E.view(-1, 8), dropped.view(-1, 8), mask.view(-1, 5), strict=True
     ):
-        u, s = row[:3].tolist(), row[3:].tolist()
-        expected = reference_networks.supervised_dropout(u, s, is_kept.tolist(), 0.4)
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        u = row[:3].tolist()
+        s = row[3:].tolist()
+        expected = reference_networks.supervised_dropout(u, s, row_mask.tolist(), 0.4)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,15 +62,15 @@ def test_in_expectation_dropped_blocks_shrink_and_the_others_grow(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_on_average_over_all_columns_the_scale_is_kept(kind):
+def test_the_mean_over_all_columns_is_preserved(kind):
     drawn = SupervisedDropout(BLOCKS, KINDS[kind])(torch.ones(N_DRAWS, 10)).double()
     assert drawn.mean().item() == pytest.approx(1, abs=0.01)
 
 
-def test_each_element_of_each_token_is_dropped_on_its_own():
+def test_elements_are_dropped_independently():
     drawn = SupervisedDropout(BLOCKS, {"word_class": 0.5})(torch.ones(N_DRAWS, 1, 10))
-    is_kept = (drawn[:, 0, 3:8] != 0).double()
-    correlations = torch.corrcoef(is_kept.T) - torch.eye(5)
+    mask = (drawn[:, 0, 3:8] != 0).double()
+    correlations = torch.corrcoef(mask.T) - torch.eye(5)
     assert correlations.abs().max() < 5 / N_DRAWS**0.5
 
 
@@ -90,7 +91,7 @@ def test_outside_training_nothing_is_dropped_or_scaled(rates):
     assert SupervisedDropout(BLOCKS, rates).eval()(E) is E
 
 
-def test_what_was_given_is_not_changed_and_gradients_pass_where_elements_are_kept():
+def test_the_input_is_unchanged_and_gradients_pass_at_remaining_elements():
     E = torch.randn(5, 10, requires_grad=True)
     before = E.detach().clone()
     dropped = SupervisedDropout(BLOCKS, {"word_class": 0.5})(E)

@@ -43,8 +43,8 @@ def test_it_is_a_linear_function_of_what_the_encoder_gives():
     batch = E.index(TEXTS[:4])
     W, b = (weight.detach().numpy() for weight in network.head.parameters())
     with torch.no_grad():
-        found = network(batch.ids, batch.lengths)
-    for row, ids, length in zip(found, batch.ids, batch.lengths, strict=True):
+        actual = network(batch.ids, batch.lengths)
+    for row, ids, length in zip(actual, batch.ids, batch.lengths, strict=True):
         document = reference_networks.mean(list(E.matrix[ids[:length]]), E.n_dims)
         np.testing.assert_allclose(row, W @ document + b, atol=1e-5)
 
@@ -80,8 +80,8 @@ def test_it_learns(name, trainable):
             (loss + network.regularizer()).backward()
             optimizer.step()
     with torch.no_grad():
-        found = network.eval()(batch.ids, batch.lengths).argmax(dim=1)
-    assert (found == TRUTH).float().mean() > 0.9
+        actual = network.eval()(batch.ids, batch.lengths).argmax(dim=1)
+    assert (actual == TRUTH).float().mean() > 0.9
     assert not network.layer([E.padding]).any()
 
 
@@ -104,7 +104,9 @@ def test_one_generator_draws_encoder_and_head_and_a_state_brings_both_back():
         return TextNetwork(EmbeddingLayer(E), chosen, 3, seed=generator).eval()
 
     batch = E.index(TEXTS)
-    one, same, other = drawn(1), drawn(1), drawn(2)
+    one = drawn(1)
+    same = drawn(1)
+    other = drawn(2)
     scores = one(batch.ids, batch.lengths)
     assert torch.equal(scores, same(batch.ids, batch.lengths))
     assert not torch.equal(scores, other(batch.ids, batch.lengths))

@@ -21,11 +21,13 @@ from wordclass.text.sequences import Sequences  # noqa: E402
 
 PADDING = 6
 ROWS = [[0, 4, 2], [], [3], [5, 5, 1, 0], [2, 7]]  # 5 is the unknown word, 7 an unseen one
-N_TERMS, N_DIMS, N_FOLDS = 5, 2, 3
+N_TERMS = 5
+N_DIMS = 2
+N_FOLDS = 3
 
 
 def sequences(rows=ROWS):
-    flat = np.array([each for row in rows for each in row], np.int64)
+    flat = np.array([token for row in rows for token in row], np.int64)
     return Sequences(flat, np.cumsum([0, *map(len, rows)]))
 
 
@@ -52,7 +54,7 @@ def test_every_text_is_in_one_batch_of_an_epoch(n, size):
     assert sum(len(batch) < size for batch in batches) <= 1
 
 
-def test_every_epoch_and_every_seed_has_an_order_of_its_own():
+def test_orders_differ_between_epochs_and_seeds():
     lengths = np.arange(100) % 7
     orders = {
         tuple(np.concatenate(shuffle_into_batches(lengths, 8, seed, epoch)).tolist())
@@ -120,34 +122,36 @@ def test_each_token_has_the_row_of_its_texts_fold(rows, folds):
     differences = differences.astype(np.float32)
     vectors = FoldVectors(differences, np.array(folds))
     texts = labelled(ONE_CLASS).part(np.arange(len(ROWS)), vectors)
-    found = texts.batch(np.array(rows)).shift["word_class"]
+    actual = texts.batch(np.array(rows)).shift["word_class"]
     expected = []
     for row in rows:
         for word in ROWS[row]:
-            is_term = word < N_TERMS  # an unknown or unseen word has no row of its own
+            is_term = word < N_TERMS  # unknown and unseen words have no differences
             expected.append(differences[folds[row]][word] if is_term else np.zeros(N_DIMS))
-    np.testing.assert_array_equal(found.numpy(), np.array(expected, np.float32).reshape(-1, N_DIMS))
-    assert found.dtype == torch.float32
+    table = np.array(expected, np.float32).reshape(-1, N_DIMS)
+    np.testing.assert_array_equal(actual.numpy(), table)
+    assert actual.dtype == torch.float32
 
 
 # --- the thread -----------------------------------------------------------------------------
 
 
 def threads_there_are():
-    return [each for each in threading.enumerate() if each.name.startswith("batches")]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("batches")]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 50])
 def test_items_come_in_order_from_another_thread(n):
-    here, made_by = threading.get_ident(), set()
+    here = threading.get_ident()
+    producer_threads = set()
 
     def items():
         for k in range(n):
-            made_by.add(threading.get_ident())
+            producer_threads.add(threading.get_ident())
             yield k
 
     assert list(iterate_ahead(items())) == list(range(n))
-    assert here not in made_by
+    assert here not in producer_threads
     assert not threads_there_are()
 
 
@@ -156,19 +160,19 @@ def test_an_error_comes_through_in_its_turn():
         yield from (0, 1, 2)
         raise ZeroDivisionError("here")
 
-    seen = []
+    received = []
     with pytest.raises(ZeroDivisionError, match="here"):
-        seen.extend(iterate_ahead(items()))
-    assert seen == [0, 1, 2]
+        received.extend(iterate_ahead(items()))
+    assert received == [0, 1, 2]
     assert not threads_there_are()
 
 
 def test_an_early_end_ends_the_thread_and_few_items_were_made_for_nothing():
-    made = []
+    produced = []
 
     def items():
         for k in range(1000):
-            made.append(k)
+            produced.append(k)
             yield k
 
     source = iterate_ahead(items())
@@ -176,4 +180,4 @@ def test_an_early_end_ends_the_thread_and_few_items_were_made_for_nothing():
     assert threads_there_are()
     source.close()
     assert not threads_there_are()
-    assert len(made) <= 5
+    assert len(produced) <= 5

@@ -1,4 +1,4 @@
-"""When the training stops, what is kept, and its last epoch."""
+"""The end of a training: early stopping, the resulting weights and the last epoch."""
 
 from dataclasses import replace
 
@@ -67,7 +67,7 @@ def test_the_target_tells_the_best_epoch(target, best):
     assert Training(network_of(), training, validation, schedule, judge).run().best_epoch == best
 
 
-def test_without_validation_texts_all_epochs_are_done():
+def test_without_validation_texts_all_epochs_run():
     data = documents()
     schedule = Schedule(batch_size=8, max_epochs=4, patience=1)
     run = Training(network_of(), data, None, schedule, judge_of([]))
@@ -101,7 +101,7 @@ def test_in_the_last_epoch_all_steps_count_the_same():
     assert_same_weights(weights_of(network), expected, 1e-6)
 
 
-def test_the_last_epoch_has_a_rate_of_its_own():
+def test_the_last_epoch_has_another_learning_rate():
     training, validation = two_parts()
     moved = []
     for last_rate in (1.0, 0.1, 0.0):
@@ -109,7 +109,7 @@ def test_the_last_epoch_has_a_rate_of_its_own():
         schedule = Schedule(lr=0.02, batch_size=8, max_epochs=1, last_rate=last_rate)
         Training(network, training, validation, schedule, honest).run()
         moved.append(network.head.weight.detach().clone())
-    far, near = ((each - moved[2]).abs().max() for each in moved[:2])
+    far, near = ((weights - moved[2]).abs().max() for weights in moved[:2])
     assert 0 < near < far
 
 

@@ -21,7 +21,7 @@ SEED = 5
 
 
 class PlainNetwork(nn.Module):
-    """nn.Embedding, nn.LSTM over packed sequences and nn.Linear, with the first weights of ours."""
+    """nn.Embedding, nn.LSTM over packed sequences and nn.Linear, with the same first weights."""
 
     def __init__(self, name, ours):
         super().__init__()
@@ -44,9 +44,9 @@ class PlainNetwork(nn.Module):
             return self.head(last[0])
         states, _ = rnn.pad_packed_sequence(states, batch_first=True)
         sums = []
-        for own, final, length in zip(states, last[0], lengths, strict=True):
-            weights = (own[:length] @ final).softmax(dim=0)
-            sums.append(weights @ own[:length])
+        for text_states, final, length in zip(states, last[0], lengths, strict=True):
+            weights = (text_states[:length] @ final).softmax(dim=0)
+            sums.append(weights @ text_states[:length])
         return self.head(torch.stack(sums))
 
 

@@ -24,18 +24,21 @@ from wordclass.storage.state import ModelState
 
 
 class Plain:
-    """The same network and the same training, written down without any of our parts."""
+    """The same network and training, implemented without the package."""
 
     def __init__(self, network, lr, clip):
-        self.weights = {name: each.requires_grad_() for name, each in weights_of(network).items()}
+        weights = weights_of(network)
+        self.weights = {name: weight.requires_grad_() for name, weight in weights.items()}
         self.frozen = dict(network.named_buffers())
         self.windows = network.encoder.windows
-        self.lr, self.clip, self.n_steps = lr, clip, 0
-        self.first = {name: torch.zeros_like(each) for name, each in self.weights.items()}
-        self.second = {name: torch.zeros_like(each) for name, each in self.weights.items()}
+        self.lr = lr
+        self.clip = clip
+        self.n_steps = 0
+        self.first = {name: torch.zeros_like(weight) for name, weight in self.weights.items()}
+        self.second = {name: torch.zeros_like(weight) for name, weight in self.weights.items()}
 
     def logits_of(self, text, word_class):
-        """One text, word by word; `word_class` is added to the rows of its words."""
+        """Return the logits of a text, with `word_class` added to the rows of its words."""
         words = []
         for place, row in enumerate(text):
             parts = []
@@ -46,7 +49,7 @@ class Plain:
                     vector = vector + torch.tensor(word_class[place])
                 parts.append(vector)
             words.append(torch.cat(parts))
-        found = []
+        fold_vectors = []
         for number, window in enumerate(self.windows):
             weight = self.weights[f"encoder.filters.{number}.weight"]
             bias = self.weights[f"encoder.filters.{number}.bias"]
@@ -54,26 +57,27 @@ class Plain:
                 sum(weight[:, :, k] @ words[start + k] for k in range(window)) + bias
                 for start in range(len(words) - window + 1)
             ]
-            found.append(torch.stack(responses).max(dim=0).values.clamp(min=0))
+            fold_vectors.append(torch.stack(responses).max(dim=0).values.clamp(min=0))
         head = self.weights["head.weight"], self.weights["head.bias"]
-        return head[0] @ torch.cat(found) + head[1]
+        return head[0] @ torch.cat(fold_vectors) + head[1]
 
     def losses_of(self, texts, labels, weights, shifts):
         losses = []
-        for text, own, weight, shift in zip(texts, labels, weights, shifts, strict=True):
+        for text, label, weight, shift in zip(texts, labels, weights, shifts, strict=True):
             logits = self.logits_of(text, shift)
-            if isinstance(own, int):
-                loss = logits.logsumexp(0) - logits[own]
+            if isinstance(label, int):
+                loss = logits.logsumexp(0) - logits[label]
             else:
-                yes, no = functional.logsigmoid(logits), functional.logsigmoid(-logits)
-                truth = torch.tensor(own, dtype=torch.float32)
+                yes = functional.logsigmoid(logits)
+                no = functional.logsigmoid(-logits)
+                truth = torch.tensor(label, dtype=torch.float32)
                 loss = -(truth * yes + (1 - truth) * no).mean()
             losses.append(weight * loss)
         return losses
 
-    def step(self, *given):
-        """Take one step of Adam on the mean of the texts' losses; return their sum."""
-        losses = self.losses_of(*given)
+    def step(self, *arguments):
+        """Take one step of Adam on the mean of the texts' losses and return their sum."""
+        losses = self.losses_of(*arguments)
         names = list(self.weights)
         slopes = torch.autograd.grad(sum(losses) / len(losses), list(self.weights.values()))
         self.n_steps += 1
@@ -89,22 +93,26 @@ class Plain:
 
 
 def in_plain_words(texts, rows):
-    """What `Plain.step` is given of some texts."""
-    ids, ends = texts.texts.ids.tolist(), texts.texts.ends.tolist()
+    """Return the arguments of `Plain.step` for some texts."""
+    ids = texts.texts.ids.tolist()
+    ends = texts.texts.ends.tolist()
     words = [ids[ends[row] : ends[row + 1]] for row in rows]
     dense = texts.Y.toarray().astype(int)
     labels = [dense[row].tolist() for row in rows]
     if not texts.is_multilabel:
-        labels = [own.index(1) for own in labels]
+        labels = [row.index(1) for row in labels]
     weights = [1.0 if texts.weights is None else float(texts.weights[row]) for row in rows]
     shifts = [None] * len(words)
     if texts.fold_vectors is not None:
-        found = texts.fold_vectors
-        n_terms, n_dims = found.differences.shape[1:]
-        nothing = np.zeros(n_dims, np.float32)
+        fold_vectors = texts.fold_vectors
+        n_terms, n_dims = fold_vectors.differences.shape[1:]
+        zeros = np.zeros(n_dims, np.float32)
         shifts = [
-            [found.differences[found.folds[row]][w] if w < n_terms else nothing for w in own]
-            for row, own in zip(rows, words, strict=True)
+            [
+                fold_vectors.differences[fold_vectors.folds[row]][word] if word < n_terms else zeros
+                for word in text_words
+            ]
+            for row, text_words in zip(rows, words, strict=True)
         ]
     return words, labels, weights, shifts
 
@@ -175,7 +183,8 @@ def test_the_validation_loss_is_that_of_the_epoch_s_end(kind):
     texts, labels = multilabel_corpus(20) if kind == "multilabel" else corpus(20)
     weights = np.linspace(0, 3, 20) if kind == "weights" else None
     data = documents(texts, labels, weights=weights)
-    training, validation = data.part(np.arange(9)), data.part(np.arange(9, 20))
+    training = data.part(np.arange(9))
+    validation = data.part(np.arange(9, 20))
     network = network_of()
     plain = Plain(network, lr=0.02, clip=0.1)
     schedule = Schedule(lr=0.02, batch_size=9, max_epochs=2, reshuffles=False)
@@ -188,7 +197,8 @@ def test_the_validation_loss_is_that_of_the_epoch_s_end(kind):
 
 def test_the_mean_of_the_best_epoch_and_all_later_ones_is_kept_and_that_of_the_last_epoch():
     data = documents(*corpus(24))
-    training, validation = data.part(np.arange(18)), data.part(np.arange(18, 24))
+    training = data.part(np.arange(18))
+    validation = data.part(np.arange(18, 24))
     network = network_of()
     plain = Plain(network, lr=0.02, clip=0.1)
     schedule = Schedule(
@@ -198,18 +208,18 @@ def test_the_mean_of_the_best_epoch_and_all_later_ones_is_kept_and_that_of_the_l
     assert run.run().best_epoch == 2
 
     def mean_of(weights):
-        return {name: sum(each[name] for each in weights) / len(weights) for name in weights[0]}
+        return {name: sum(weight[name] for weight in weights) / len(weights) for name in weights[0]}
 
-    def taken():
+    def average():
         return {name: weight.detach().double().clone() for name, weight in plain.weights.items()}
 
     ends = []
     for _ in range(5):
         for start in (0, 6, 12):
             plain.step(*in_plain_words(training, range(start, start + 6)))
-        ends.append(taken())
+        ends.append(average())
     plain.weights = {
-        name: each.float().requires_grad_() for name, each in mean_of(ends[1:]).items()
+        name: weight.float().requires_grad_() for name, weight in mean_of(ends[1:]).items()
     }
     shown = [plain.logits_of(text, None) for text in in_plain_words(validation, range(6))[0]]
     np.testing.assert_allclose(

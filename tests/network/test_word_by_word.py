@@ -37,7 +37,7 @@ def _one_thread():
 
 
 def batch_of(lengths, masked=True, seed=0, n_places=None):
-    """Random ids, padded on the side on which the encoder wants it."""
+    """Return random ids, padded on the side that the encoder expects."""
     generator = np.random.default_rng(seed)
     n_places = max([1, *lengths]) if n_places is None else n_places
     ids = np.full((len(lengths), n_places), E.padding)
@@ -58,15 +58,15 @@ def parameters_of(*modules):
 
 
 def gradients_of(output, weights):
-    """Of a loss that gives every output a slope of its own."""
+    """Return the gradients of a loss with another slope for every output."""
     slopes = torch.linspace(-1, 2, output.numel()).view_as(output)
     return torch.autograd.grad((output * slopes).sum(), weights, retain_graph=True)
 
 
-def assert_same(found, expected, weights):
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+def assert_same(actual, expected, weights):
+    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
     for mine, theirs in zip(
-        gradients_of(found, weights), gradients_of(expected, weights), strict=True
+        gradients_of(actual, weights), gradients_of(expected, weights), strict=True
     ):
         torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
 
@@ -80,10 +80,10 @@ def test_it_gives_what_the_encoder_gives_and_the_same_gradients(masked, trainabl
     layer, encoder = pair(trainable, masked=masked)
     ids, lengths = batch_of(LENGTHS, masked)
     weights = parameters_of(layer, encoder)
-    found = word_by_word.encode(layer, encoder, ids, lengths)
-    assert found.shape == (len(LENGTHS), 15)
-    assert (found > 0).any()
-    assert_same(found, encoder(layer(ids), lengths), weights)
+    actual = word_by_word.encode(layer, encoder, ids, lengths)
+    assert actual.shape == (len(LENGTHS), 15)
+    assert (actual > 0).any()
+    assert_same(actual, encoder(layer(ids), lengths), weights)
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -99,10 +99,10 @@ def test_vectors_in_context_come_token_by_token(masked, matrix):
         ids = torch.where(ids == E.padding, matrix.padding, matrix.unknown)
     shift = {"context": torch.randn(sum(LENGTHS), 6, generator=torch.Generator().manual_seed(4))}
     placed = word_by_word.pad_shift(shift, ids != matrix.padding)
-    found = word_by_word.encode(layer, encoder, ids, lengths, {"context": shift["context"].half()})
+    actual = word_by_word.encode(layer, encoder, ids, lengths, {"context": shift["context"].half()})
     expected = encoder(layer(ids, {"context": placed["context"].half()}), lengths)
-    assert (found > 0).any()
-    assert_same(found, expected, parameters_of(layer, encoder))
+    assert (actual > 0).any()
+    assert_same(actual, expected, parameters_of(layer, encoder))
 
 
 @settings(max_examples=40, deadline=None)
@@ -117,8 +117,8 @@ def test_vectors_in_context_come_token_by_token(masked, matrix):
 def test_batches_of_all_shapes(lengths, windows, channels, masked, extra, seed):
     layer, encoder = pair(True, windows=windows, channels=channels, masked=masked, seed=seed)
     ids, lengths = batch_of(lengths, masked, seed, max([1, *lengths]) + extra)
-    found = word_by_word.encode(layer, encoder, ids, lengths)
-    assert_same(found, encoder(layer(ids), lengths), parameters_of(layer, encoder))
+    actual = word_by_word.encode(layer, encoder, ids, lengths)
+    assert_same(actual, encoder(layer(ids), lengths), parameters_of(layer, encoder))
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -127,20 +127,20 @@ def test_a_batch_without_texts_or_without_tokens(masked, shape):
     layer, encoder = pair(masked=masked)
     ids = torch.full(shape, E.padding)
     lengths = torch.zeros(shape[0], dtype=torch.int64)
-    found = word_by_word.encode(layer, encoder, ids, lengths)
+    actual = word_by_word.encode(layer, encoder, ids, lengths)
     bias = torch.cat([filters.bias for filters in encoder.filters]).relu()
-    torch.testing.assert_close(found, bias.expand(shape[0], -1))
+    torch.testing.assert_close(actual, bias.expand(shape[0], -1))
 
 
 def test_arrays_and_lengths_that_are_too_large_are_taken_as_the_encoder_takes_them():
     layer, encoder = pair()
     ids, lengths = batch_of(LENGTHS)
     expected = word_by_word.encode(layer, encoder, ids, lengths)
-    found = word_by_word.encode(layer, encoder, ids.numpy(), lengths.numpy())
-    assert torch.equal(found, expected)
+    actual = word_by_word.encode(layer, encoder, ids.numpy(), lengths.numpy())
+    assert torch.equal(actual, expected)
     lengths = torch.full_like(lengths, 99)
-    found = word_by_word.encode(layer, encoder, ids.int(), lengths)
-    torch.testing.assert_close(found, encoder(layer(ids), lengths))
+    actual = word_by_word.encode(layer, encoder, ids.int(), lengths)
+    torch.testing.assert_close(actual, encoder(layer(ids), lengths))
 
 
 @pytest.mark.parametrize("trainable", TRAINABLE)
@@ -150,7 +150,8 @@ def test_a_shift_is_added_token_by_token(names, masked, trainable):
     layer, encoder = pair(trainable, masked=masked)
     ids, lengths = batch_of(LENGTHS, masked)
     is_token = ids != E.padding
-    shift, padded = {}, {}
+    shift = {}
+    padded = {}
     for name in names:
         width = E.blocks[name].stop - E.blocks[name].start
         shift[name] = torch.randn(sum(LENGTHS), width, generator=torch.Generator().manual_seed(4))
@@ -158,11 +159,11 @@ def test_a_shift_is_added_token_by_token(names, masked, trainable):
         padded[name][is_token] = shift[name]
         shift[name].requires_grad_()
         padded[name].requires_grad_()
-    found = word_by_word.encode(layer, encoder, ids, lengths, shift)
+    actual = word_by_word.encode(layer, encoder, ids, lengths, shift)
     expected = encoder(layer(ids, padded), lengths)
-    assert (found - word_by_word.encode(layer, encoder, ids, lengths)).abs().max() > 0.01
-    assert_same(found, expected, parameters_of(layer, encoder))
-    mine = gradients_of(found, list(shift.values()))
+    assert (actual - word_by_word.encode(layer, encoder, ids, lengths)).abs().max() > 0.01
+    assert_same(actual, expected, parameters_of(layer, encoder))
+    mine = gradients_of(actual, list(shift.values()))
     theirs = gradients_of(expected, list(padded.values()))
     for one, other in zip(mine, theirs, strict=True):
         torch.testing.assert_close(one, other[is_token], atol=1e-5, rtol=1e-5)
@@ -177,23 +178,24 @@ def test_dropout_is_drawn_for_every_token_and_keeps_the_scale(dropout, trainable
     shift = {"word_class": torch.linspace(-1, 1, sum(LENGTHS) * 3).view(-1, 3)}
     with torch.random.fork_rng():
         torch.manual_seed(5)
-        found = word_by_word.encode(layer, encoder, ids, lengths, shift)
+        actual = word_by_word.encode(layer, encoder, ids, lengths, shift)
         torch.manual_seed(5)
         masks = {
             name: torch.empty(sum(LENGTHS), layer.vectors[name].weight.shape[1]).bernoulli_(1 - p)
             for name, p in layer.dropout.rates.items()
         }
-    kept, vectors = 1.0, torch.zeros(*ids.shape, E.n_dims)
+    share = 1.0
+    vectors = torch.zeros(*ids.shape, E.n_dims)
     for name, place in E.blocks.items():
         rows = layer.vectors[name].weight[ids[is_token]]
         rows = rows + shift[name] if name in shift else rows
         vectors[..., place][is_token] = rows * masks.get(name, 1)
         rate = dropout.get(name, 0) if isinstance(dropout, dict) else dropout
-        kept -= rate * (place.stop - place.start) / E.n_dims
-    assert_same(found, encoder(vectors / kept, lengths), parameters_of(layer, encoder))
+        share -= rate * (place.stop - place.start) / E.n_dims
+    assert_same(actual, encoder(vectors / share, lengths), parameters_of(layer, encoder))
     layer.eval()
-    found = word_by_word.encode(layer, encoder, ids, lengths)
-    torch.testing.assert_close(found, encoder(layer(ids), lengths))
+    actual = word_by_word.encode(layer, encoder, ids, lengths)
+    torch.testing.assert_close(actual, encoder(layer(ids), lengths))
 
 
 @pytest.mark.parametrize("trainable", [False, {"news": True, "shop": True}])
@@ -206,7 +208,7 @@ def test_any_number_of_blocks_may_be_dropped(trainable):
     is_token = ids != several.padding
     with torch.random.fork_rng():
         torch.manual_seed(5)
-        found = word_by_word.encode(layer, encoder, ids, lengths)
+        actual = word_by_word.encode(layer, encoder, ids, lengths)
         torch.manual_seed(5)
         masks = {
             name: torch.empty(sum(LENGTHS), 3).bernoulli_(1 - rate) for name, rate in rates.items()
@@ -215,8 +217,8 @@ def test_any_number_of_blocks_may_be_dropped(trainable):
     for name, place in several.blocks.items():
         rows = layer.block(name).weight[ids[is_token]]
         vectors[..., place][is_token] = rows * masks.get(name, 1)
-    kept = 1 - 3 * sum(rates.values()) / several.n_dims
-    assert_same(found, encoder(vectors / kept, lengths), parameters_of(layer, encoder))
+    share = 1 - 3 * sum(rates.values()) / several.n_dims
+    assert_same(actual, encoder(vectors / share, lengths), parameters_of(layer, encoder))
 
 
 def test_padding_inside_a_text_is_zero_as_it_is_in_the_layer():
@@ -225,8 +227,8 @@ def test_padding_inside_a_text_is_zero_as_it_is_in_the_layer():
     ids[1, 2:5] = E.padding
     padded = {"word_class": torch.ones(*ids.shape, 3)}
     shift = {"word_class": torch.ones(19, 3)}
-    found = word_by_word.encode(layer, encoder, ids, lengths, shift)
-    assert_same(found, encoder(layer(ids, padded), lengths), parameters_of(layer, encoder))
+    actual = word_by_word.encode(layer, encoder, ids, lengths, shift)
+    assert_same(actual, encoder(layer(ids, padded), lengths), parameters_of(layer, encoder))
 
 
 def test_large_tables_are_made_in_parts(monkeypatch):
@@ -240,10 +242,10 @@ def test_large_tables_are_made_in_parts(monkeypatch):
             torch.manual_seed(5)
             return word_by_word.encode(layer, encoder, ids, lengths, shift)
 
-    whole = encoded()
+    expected = encoded()
     monkeypatch.setattr(word_by_word, "_MAX_TABLE_NUMBERS", 1)
     monkeypatch.setattr(word_by_word, "_MAX_TABLE_TOKENS", 1)
-    assert_same(encoded(), whole, weights)
+    assert_same(encoded(), expected, weights)
 
 
 def test_an_encoder_that_reads_padding_reads_it_on_the_right_too():
@@ -254,8 +256,8 @@ def test_an_encoder_that_reads_padding_reads_it_on_the_right_too():
     weights = parameters_of(layer, encoder)
     plain = encoder(layer(ids), lengths)
     assert_same(word_by_word.encode(layer, encoder, ids, lengths), plain, weights)
-    found = word_by_word.encode(layer, encoder, ids, lengths, shift)
-    assert_same(found, encoder(layer(ids, padded), lengths), weights)
+    actual = word_by_word.encode(layer, encoder, ids, lengths, shift)
+    assert_same(actual, encoder(layer(ids, padded), lengths), weights)
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -263,18 +265,19 @@ def test_gradients_are_slopes(masked):
     """Numerical differences in float64, through the plain path, along random directions."""
     layer, encoder = pair(True, masked=masked)
     ids, lengths = batch_of([4, 9, 0, 2], masked)
-    found = gradients_of(
+    actual = gradients_of(
         word_by_word.encode(layer, encoder, ids, lengths), parameters_of(layer, encoder)
     )
     layer, encoder = copy.deepcopy(layer).double(), copy.deepcopy(encoder).double()
-    generator, step = torch.Generator().manual_seed(1), 1e-7
+    generator = torch.Generator().manual_seed(1)
+    step = 1e-7
 
     @torch.no_grad()
     def loss():
         output = encoder(layer(ids), lengths)
         return (output * torch.linspace(-1, 2, output.numel()).view_as(output)).sum().item()
 
-    for weight, slopes in zip(parameters_of(layer, encoder), found, strict=True):
+    for weight, slopes in zip(parameters_of(layer, encoder), actual, strict=True):
         way = torch.randn(weight.shape, generator=generator, dtype=torch.float64)
         ends = []
         for sign in (1, -1):
@@ -302,15 +305,15 @@ def test_only_what_is_asked_for_has_a_gradient():
 def test_what_is_kept_for_the_way_back_does_not_grow_with_tokens_times_filters():
     layer, encoder = pair(False, {"word_class": 0.5}, channels=100)
     ids, lengths = batch_of([300] * 20)
-    kept = []
+    share = []
 
     def pack(tensor):
-        kept.append(tensor.numel())
+        share.append(tensor.numel())
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         word_by_word.encode(layer, encoder, ids, lengths).sum().backward()
-    assert 0 < max(kept) < 300 * 20 * 12 * 100 / 50
+    assert 0 < max(share) < 300 * 20 * 12 * 100 / 50
 
 
 # --- the compiled part ------------------------------------------------------------------------
@@ -318,7 +321,8 @@ def test_what_is_kept_for_the_way_back_does_not_grow_with_tokens_times_filters()
 
 def problem(seed=0, n_words=6, windows=(2, 3, 9), channels=7, lengths=(5, 0, 1, 11, 3)):
     generator = np.random.default_rng(seed)
-    n_tokens, n_columns = sum(lengths), sum(windows) * channels
+    n_tokens = sum(lengths)
+    n_columns = sum(windows) * channels
     return {
         "table": generator.normal(size=(n_words, n_columns)).astype(np.float32),
         "words": generator.integers(n_words, size=n_tokens).astype(np.int32),
@@ -331,42 +335,44 @@ def problem(seed=0, n_words=6, windows=(2, 3, 9), channels=7, lengths=(5, 0, 1, 
     }
 
 
-def strongest(given, n_threads=1):
-    return extension.convolution.strongest(*given.values(), n_threads)
+def strongest(inputs, n_threads=1):
+    return extension.convolution.strongest(*inputs.values(), n_threads)
 
 
-def responses_of(given, text, number):
+def responses_of(inputs, text, number):
     """Every response of one window, {place: (channels,)}, in float64, from the definition."""
-    channels, window = given["channels"], int(given["windows"][number])
-    column = int(given["windows"][:number].sum()) * channels
-    start, stop = given["ends"][text], given["ends"][text + 1]
-    zeros = int(given["left_padding"][text])
-    found = {}
+    channels = inputs["channels"]
+    window = int(inputs["windows"][number])
+    column = int(inputs["windows"][:number].sum()) * channels
+    start = inputs["ends"][text]
+    stop = inputs["ends"][text + 1]
+    zeros = int(inputs["left_padding"][text])
+    actual = {}
     for place in range(-zeros, max(-zeros, stop - start - window) + 1):
-        response = given["bias"][number * channels : (number + 1) * channels].astype(np.float64)
+        response = inputs["bias"][number * channels : (number + 1) * channels].astype(np.float64)
         for j in range(window):
             if 0 <= place + j < stop - start:
                 columns = slice(column + j * channels, column + (j + 1) * channels)
                 token = start + place + j
-                for part, row in (("table", given["words"][token]), ("tokens", token)):
-                    if given[part].shape[1]:
-                        response += given[part][row, columns]
-        found[place] = response
-    return found
+                for part, row in (("table", inputs["words"][token]), ("tokens", token)):
+                    if inputs[part].shape[1]:
+                        response += inputs[part][row, columns]
+        actual[place] = response
+    return actual
 
 
 @pytest.mark.parametrize("without", [None, "table", "tokens"])
 def test_the_greatest_response_is_found_where_it_is(without):
-    given = problem()
+    inputs = problem()
     if without:
-        given[without] = given[without][:, :0].copy()
-    best, where = strongest(given)
+        inputs[without] = inputs[without][:, :0].copy()
+    best, where = strongest(inputs)
     for text in range(5):
         for number in range(3):
-            responses = responses_of(given, text, number)
-            for channel in range(given["channels"]):
-                output = number * given["channels"] + channel
-                greatest = max(each[channel] for each in responses.values())
+            responses = responses_of(inputs, text, number)
+            for channel in range(inputs["channels"]):
+                output = number * inputs["channels"] + channel
+                greatest = max(values[channel] for values in responses.values())
                 assert best[text, output] == pytest.approx(greatest, abs=1e-5)
                 # zeros beyond the widest window are not looked at: they change nothing
                 place = where[text, output]
@@ -374,28 +380,28 @@ def test_the_greatest_response_is_found_where_it_is(without):
                 assert -9 <= place <= 11
 
 
-def test_of_equal_responses_the_first_is_taken():
-    given = problem(n_words=1, windows=(2,), lengths=(5, 4, 3, 2, 8))
-    given["tokens"][:] = 0
-    given["left_padding"][:] = 0
-    assert not strongest(given)[1].any()
+def test_the_first_of_equal_responses_counts():
+    inputs = problem(n_words=1, windows=(2,), lengths=(5, 4, 3, 2, 8))
+    inputs["tokens"][:] = 0
+    inputs["left_padding"][:] = 0
+    assert not strongest(inputs)[1].any()
 
 
 @pytest.mark.parametrize("n_threads", [2, 3, 40])
 def test_threads_do_not_change_a_bit(n_threads):
-    given = problem(lengths=(50, 3, 0, 20, 40), channels=33)
+    inputs = problem(lengths=(50, 3, 0, 20, 40), channels=33)
     generator = np.random.default_rng(1)
-    best, where = strongest(given)
-    many, their_where = strongest(given, n_threads)
+    best, where = strongest(inputs)
+    many, their_where = strongest(inputs, n_threads)
     assert many.tobytes() == best.tobytes()
     assert their_where.tobytes() == where.tobytes()
     slopes = generator.normal(size=best.shape).astype(np.float32)
-    n_columns = given["table"].shape[1]
+    n_columns = inputs["table"].shape[1]
     rows = [
         generator.normal(size=shape).astype(np.float32)
         for shape in ((6, 45), (113, 19), (n_columns, 45), (n_columns, 19))
     ]
-    texts = (given["words"], given["ends"], given["windows"], given["channels"])
+    texts = (inputs["words"], inputs["ends"], inputs["windows"], inputs["channels"])
     one, other = (
         extension.convolution.gradients(slopes, where, *texts, *rows, True, True, n)
         for n in (1, n_threads)
@@ -447,7 +453,7 @@ def test_it_serves_this_layer_and_this_encoder():
         assert word_by_word.can_encode(*pair(trainable))
 
 
-def test_it_serves_no_others():
+def test_other_modules_are_not_accepted():
     class Other(CnnEncoder):
         pass
 
@@ -468,20 +474,20 @@ def test_it_serves_no_others():
 def test_it_does_not_serve_where_somebody_looks_at_the_parts():
     for number, name in ((0, "register_forward_hook"), (1, "register_forward_pre_hook")):
         modules = pair()
-        handle = getattr(modules[number], name)(lambda *_given: None)
+        handle = getattr(modules[number], name)(lambda *_arguments: None)
         assert not word_by_word.can_encode(*modules)
         handle.remove()
         assert word_by_word.can_encode(*modules)
     layer, encoder = pair()
-    encoder.filters[1].register_full_backward_hook(lambda *_given: None)
+    encoder.filters[1].register_full_backward_hook(lambda *_arguments: None)
     assert not word_by_word.can_encode(layer, encoder)
     layer, encoder = pair()
-    layer.vectors["random"].register_full_backward_pre_hook(lambda *_given: None)
+    layer.vectors["random"].register_full_backward_pre_hook(lambda *_arguments: None)
     assert not word_by_word.can_encode(layer, encoder)
 
 
 class Chosen(nn.Module):
-    """What a network does: the quick way where it serves."""
+    """Return the result of a network, which uses the fast path if possible."""
 
     def __init__(self):
         super().__init__()
@@ -504,8 +510,8 @@ def test_compiled_exported_and_traced_networks_go_the_plain_way():
     exported = torch.export.export(Chosen().eval(), (ids, lengths)).module()
     traced = torch.jit.trace(Chosen().eval(), (ids, lengths), check_trace=False)
     compiled = torch.compile(Chosen(), backend="eager")
-    for made in (exported, traced, compiled):
-        torch.testing.assert_close(made(ids, lengths), expected)
+    for variant in (exported, traced, compiled):
+        torch.testing.assert_close(variant(ids, lengths), expected)
     assert compiled._orig_mod.served[-1] is False
 
 

@@ -22,7 +22,8 @@ def main(folder, rank):
     for case, (data, _) in CASES.items():
         keep(case, make(case).fit(*data))
     # dropout is drawn anew in each process, and the same after a stop
-    data, options = CASES["cnn"][0], {"dropout": 0.5, "supervised_dropout": 0.5}
+    data = CASES["cnn"][0]
+    options = {"dropout": 0.5, "supervised_dropout": 0.5}
     keep("dropout", make("cnn", **options).fit(*data))
     stopped = make("cnn", **options, checkpoint=folder / "state")
     stop_in_second_epoch(stopped, data)
@@ -35,7 +36,8 @@ def main(folder, rank):
 def stop_in_second_epoch(classifier, data):
     from wordclass.network.checkpoint import Checkpoint
 
-    is_due, steps = Checkpoint.is_due, []
+    is_due = Checkpoint.is_due
+    steps = []
 
     def is_due_once(_checkpoint):
         steps.append(len(steps))

@@ -9,8 +9,8 @@ from wordclass.network.encoders import mean  # noqa: E402
 
 def test_it_is_the_mean_of_the_tokens():
     vectors = np.random.default_rng(0).standard_normal((3, 5, 4)).astype(np.float32)
-    found = mean.make(4)(torch.from_numpy(vectors), torch.tensor([0, 2, 5]))
-    for row, text, length in zip(found, vectors, [0, 2, 5], strict=True):
+    actual = mean.make(4)(torch.from_numpy(vectors), torch.tensor([0, 2, 5]))
+    for row, text, length in zip(actual, vectors, [0, 2, 5], strict=True):
         np.testing.assert_allclose(row, reference_networks.mean(text[:length], 4), atol=1e-6)
 
 
