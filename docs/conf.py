@@ -15,6 +15,7 @@ copyright = "the wordclass developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 html_theme = "furo"
 html_show_sphinx = False
+smartquotes = False  # they would turn "--option" into a dash
 
 myst_heading_anchors = 3
 myst_links_external_new_tab = False

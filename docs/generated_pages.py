@@ -76,6 +76,8 @@ def api_entry(target: str) -> Iterator[str]:
     if not inspect.isclass(value):
         yield f".. autofunction:: {target}"
         return
+    if value.__name__ != public_name:  # Sphinx would show an alias without its description
+        target = f"{value.__module__}.{value.__qualname__}"
     yield f".. autoclass:: {target}"
     for name in public_members(value):
         kind = "property" if isinstance(getattr(value, name), property) else "method"
@@ -175,4 +177,4 @@ def command_lines(title: str, command: Any) -> Iterator[str]:  # noqa: ANN401
 
 def cell(text: str) -> str:
     """Return a text that is safe inside a cell of a table."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return " ".join(text.split()).replace("|", "\\|")

@@ -63,7 +63,8 @@ def files_of(area: str) -> Iterator[Path]:
     for name in AREAS[area]:
         path = ROOT / name
         paths = [path] if path.is_file() else sorted(path.rglob("*"))
-        yield from (file for file in paths if file.suffix in {".py", ".md"} and file.name != SELF)
+        sources = (file for file in paths if "generated" not in file.parts)
+        yield from (file for file in sources if file.suffix in {".py", ".md"} and file.name != SELF)
 
 
 def is_empty_name(name: str) -> bool:
