@@ -25,7 +25,7 @@ autodoc_typehints = "none"  # the docstrings state the types
 
 # links to files of the repository that are not pages, such as examples
 suppress_warnings = ["myst.xref_missing"]
-exclude_patterns = ["figures/*", "pictures/*"]
+exclude_patterns = ["figures/*", "pictures/*", "reference/generated/list-of-commands.md"]
 
 
 def setup(app: Sphinx) -> None:

@@ -34,6 +34,8 @@ RESULT_TYPES = [
 
 EXTRA_MODULES = ["torch", "dask", "spark"]
 
+LIST_OF_COMMANDS = "list-of-commands.md"
+
 
 # --- Python -------------------------------------------------------------------------------------
 
@@ -120,17 +122,34 @@ def is_documented(member: object) -> bool:
 
 
 def write_command_pages(folder: Path) -> None:
-    """Write one page per command, from the help that the command itself prints."""
+    """Write one page per command, from the help that the command itself prints, and their list."""
     import typer
 
     from wordclass.cli.app import app
 
+    sections: dict[str, list[str]] = {}
     group = typer.main.get_command(app)
     for words, command in walk_commands(group, ()):
         title = " ".join(["wordclass", *words])
+        name = f"command-{'-'.join(words)}"
         lines = [f"# {title}", "", *command_lines(title, command)]
-        path = folder / f"command-{'-'.join(words)}.md"
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (folder / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        summary = inspect.cleandoc(command.help or "").splitlines()[0]
+        section = group.commands[words[0]].rich_help_panel or "Commands"
+        row = f"| [{title}](generated/{name}.md) | {cell(summary)} |"
+        sections.setdefault(str(section), []).append(row)
+    (folder / LIST_OF_COMMANDS).write_text("\n".join(list_lines(sections)), encoding="utf-8")
+
+
+def list_lines(sections: dict[str, list[str]]) -> Iterator[str]:
+    """Yield tables of the commands by section."""
+    for title, rows in sections.items():
+        yield f"## {title}"
+        yield ""
+        yield "| command | what it does |"
+        yield "|---|---|"
+        yield from rows
+        yield ""
 
 
 def walk_commands(group: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:  # noqa: ANN401 - typer has no public types for these
@@ -151,23 +170,20 @@ def command_lines(title: str, command: Any) -> Iterator[str]:  # noqa: ANN401
     yield ""
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"```text\n{title} {usage}\n```"
-    for heading, kind in [("Arguments", "argument"), ("Options", "option")]:
-        records = [
-            describe_argument(parameter)
-            if kind == "argument"
-            else parameter.get_help_record(context)
-            for parameter in command.params
-            if parameter.param_type_name == kind and not getattr(parameter, "hidden", False)
-        ]
-        if any(records):
-            yield ""
-            yield f"## {heading}"
-            yield ""
-            yield "| name | meaning |"
-            yield "|---|---|"
-            yield from (
-                f"| `{cell(names)}` | {cell(text)} |" for names, text in filter(None, records)
-            )
+    rows: dict[str, list[str]] = {}
+    for parameter in command.params:
+        is_argument = parameter.param_type_name == "argument"
+        record = describe_argument(parameter) if is_argument else parameter.get_help_record(context)
+        if record is not None and not parameter.hidden:
+            heading = "Arguments" if is_argument else parameter.rich_help_panel or "Options"
+            rows.setdefault(heading, []).append(f"| `{cell(record[0])}` | {cell(record[1])} |")
+    for heading, lines in rows.items():
+        yield ""
+        yield f"## {heading}"
+        yield ""
+        yield "| name | meaning |"
+        yield "|---|---|"
+        yield from lines
     if command.epilog:
         yield ""
         yield "## Examples"

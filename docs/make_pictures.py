@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation from real corpora and results.
 
 `python docs/make_pictures.py [NAME...]` writes docs/pictures/NAME.png. It needs 20 Newsgroups in
-the folder of WORDCLASS_DATA, the extras matplotlib and opentsne, and the runs in results/.
+the folder of WORDCLASS_DATA, the extra plots, and the runs in results/.
 """
 
 import argparse

@@ -22,8 +22,8 @@ DOCS = ROOT / "docs"
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
 
-# blocks of these languages are data, output or the site's own
-NOT_EXECUTED = {"text", "toml", "ini", "dockerfile", "json", "csv", "{toctree}", "{include}"}
+# data, output, directives of the site, and JavaScript, which tests/explorer runs in a browser
+NOT_EXECUTED = {"text", "toml", "ini", "dockerfile", "json", "csv", "js", "{toctree}", "{include}"}
 
 # tests of their own: the tutorial is one shell script, plans of experiments take hours
 OWN_TESTS = {"tutorial.md", "experiments.md"}

@@ -4,7 +4,7 @@
 //   for (const wordclass::Prediction& prediction : model.predict("a text"))
 //     std::cout << prediction.label << ' ' << prediction.score << '\n';
 //
-// Texts and labels are UTF-8. docs/format.md describes the file.
+// Texts and labels are UTF-8. docs/reference/portable-models.md describes the file.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 """Portable models: one binary file that programs in other languages can read.
 
-`docs/format.md` describes the layout. `static/wordclass.mjs` reads it in JavaScript.
+`docs/reference/portable-models.md` describes the layout. `static/wordclass.mjs` reads it in JavaScript.
 """
 
 import struct

@@ -1,5 +1,5 @@
 // Read a portable model of wordclass and classify texts with it. This module has no dependencies
-// and works in browsers, Node and Deno. `docs/format.md` of wordclass describes the file.
+// and works in browsers, Node and Deno. `docs/reference/portable-models.md` of wordclass describes the file.
 //
 //   import { load } from "./wordclass.mjs";
 //   const model = await load(await (await fetch("model.bin")).arrayBuffer());
