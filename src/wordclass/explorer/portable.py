@@ -1,6 +1,6 @@
 """Portable models: one binary file that programs in other languages can read.
 
-`docs/reference/portable-models.md` describes the layout. `static/wordclass.mjs` reads it in JavaScript.
+The layout is described in `docs/reference/portable-models.md`; `static/wordclass.mjs` reads it.
 """
 
 import struct
