@@ -45,9 +45,9 @@ UNCLEAR_SUMMARY = re.compile(
 
 # kind of finding -> the highest count that is accepted, by area
 CEILINGS: dict[str, dict[str, int]] = {
-    "src": {"names": 1238, "phrases": 272, "summaries": 656, "packed": 326},
-    "tests": {"names": 1621, "phrases": 68, "summaries": 135, "packed": 302},
-    "documentation": {"phrases": 7},
+    "src": {"names": 99, "phrases": 15, "summaries": 79, "packed": 36},
+    "tests": {"names": 500, "phrases": 15, "summaries": 53, "packed": 141},
+    "documentation": {"phrases": 0},
 }
 
 AREAS = {
