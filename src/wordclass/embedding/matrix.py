@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
-from math import sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from wordclass import catalogue
 from wordclass.arrays import Floats32, Ints, find_nonfinite_row
 from wordclass.embedding.estimator import WordClassEmbeddings
+from wordclass.embedding.random_vectors import fill_random
 from wordclass.embedding.unseen_terms import UnseenTerms
 from wordclass.errors import InputError
 from wordclass.options import check_int, list_texts
@@ -23,10 +22,9 @@ from wordclass.text.sequences import IdBatch, Sequences, Side
 from wordclass.text.vocabulary import Vocabulary
 from wordclass.vectors.word_vectors import WordVectors, list_terms
 
-# the blocks whose names are ours: the last is of vectors that are no rows of E, see `network`
+# reserved names; "context" has vectors that are not rows of E, see `network`
 BLOCKS = ("pretrained", "word_class", "random", "context")
 _BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copied twice
-_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +84,7 @@ class EmbeddingMatrix:
         analyzer: Analyze | None = None,
         unseen: Any = None,  # noqa: ANN401 - a name, or any object with the two methods
     ) -> Self:
-        """Put vectors side by side; terms are matched by name, never by position.
+        """Put vectors side by side. Terms are matched by name.
 
         Parameters
         ----------
@@ -118,12 +116,24 @@ class EmbeddingMatrix:
             part: a file name in `regressors/`, or an object as in `UnseenTerms.predict`; it gets
             `seed`. None: that part is zero, as it always is for the unknown row and the padding.
 
+        Returns
+        -------
+        EmbeddingMatrix
+            The matrix.
+
         Raises
         ------
         InputError
             There is nothing to put side by side; U, or another task, and the vocabulary have no
             term in common; or a vector holds a NaN or an infinity; or there is nothing to predict
             from, or for; or other embeddings are not fitted, or have a name of ours.
+
+        Examples
+        --------
+        >>> U = WordVectors.of(["moon", "tax"], [[1, 2], [3, 4]])
+        >>> wce = WordClassEmbeddings(min_docs=1).fit(["a moon", "a rose"], ["sky", "garden"])
+        >>> EmbeddingMatrix.of(U, wce)
+        <EmbeddingMatrix of 5 rows: pretrained 2, word_class 2>
         """
         tasks = check_other_tasks(other)
         _check(U, wce, tasks, random_dims, seed)
@@ -158,7 +168,7 @@ class EmbeddingMatrix:
         for name, embeddings in tasks.items():
             _fill_task(matrix[:, blocks[name]], name, embeddings, row_terms, len(terms))
         if random_dims:
-            _fill_random(matrix[:, blocks["random"]], row_terms, seed)
+            fill_random(matrix[:, blocks["random"]], row_terms, seed)
             matrix[len(terms) + 1] = 0
         default_analyzer = Analyzer() if wce is None else wce.vectorizer_.build_analyzer()
         result = cls(terms, unseen_terms, matrix, blocks, analyzer or default_analyzer)
@@ -168,21 +178,71 @@ class EmbeddingMatrix:
 
     @property
     def unknown(self) -> int:
-        """The row of all terms that have none of their own."""
+        """Number of the row of all unknown terms.
+
+        Returns
+        -------
+        int
+            The row number.
+
+        Examples
+        --------
+        >>> EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2).unknown
+        2
+        """
         return len(self.terms)
 
     @property
     def padding(self) -> int:
-        """The row that fills up short texts: zeros."""
+        """Number of the padding row, which is zero.
+
+        Returns
+        -------
+        int
+            The row number.
+
+        Examples
+        --------
+        >>> EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2).padding
+        3
+        """
         return len(self.terms) + 1
 
     @property
     def n_dims(self) -> int:
-        """The length of a row."""
+        """Number of dimensions.
+
+        Returns
+        -------
+        int
+            The length of a row.
+
+        Examples
+        --------
+        >>> EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2).n_dims
+        2
+        """
         return int(self.matrix.shape[1])
 
     def row(self, term: str) -> int:
-        """Return the row of a term; the unknown row where it has none."""
+        """Return the row number of a term.
+
+        Parameters
+        ----------
+        term : str
+            The term.
+
+        Returns
+        -------
+        int
+            The row number; `unknown` if the term has no row.
+
+        Examples
+        --------
+        >>> E = EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2)
+        >>> E.row("tax"), E.row("sun")
+        (1, 2)
+        """
         if not isinstance(term, str):
             raise TypeError(f"a term is a str, not a {type(term).__name__}")
         column = self._columns.index.get(term)
@@ -196,29 +256,84 @@ class EmbeddingMatrix:
         pad: Side = "right",
         n_jobs: int | None = None,
     ) -> IdBatch:
-        """Return the rows of the tokens of texts, padded to the longest of them.
+        """Return the row numbers of the tokens of texts, padded to the longest text.
 
         Parameters
         ----------
-        max_length
-            Of a longer text the first so many tokens are kept.
-        pad
-            "right", behind the text, or "left" as in the paper's runs.
+        texts : iterable of str
+            The texts.
+        max_length : int, default=500
+            Maximum number of tokens per text. Later tokens are dropped.
+        pad : {"right", "left"}, default="right"
+            Side of the text on which padding is added. The paper's experiments used "left".
+        n_jobs : int, optional
+            Number of threads. None is one, and -1 is all cores.
+
+        Returns
+        -------
+        IdBatch
+            Row numbers and lengths of the texts.
+
+        Examples
+        --------
+        >>> E = EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2)
+        >>> E.index(["moon tax", "sun"]).ids.tolist()
+        [[0, 1], [2, 3]]
         """
         return self.sequences(texts, max_length, n_jobs=n_jobs).padded(self.padding, pad)
 
     def sequences(
         self, texts: Iterable[str], max_length: int = 500, *, n_jobs: int | None = None
     ) -> Sequences:
-        """Return the rows of the tokens of texts, one text after the other."""
+        """Return the row numbers of the tokens of texts, without padding.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            The texts.
+        max_length : int, default=500
+            Maximum number of tokens per text. Later tokens are dropped.
+        n_jobs : int, optional
+            Number of threads. None is one, and -1 is all cores.
+
+        Returns
+        -------
+        Sequences
+            Row numbers, text after text.
+
+        Examples
+        --------
+        >>> E = EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2)
+        >>> E.sequences(["moon tax", "sun"]).ids.tolist()
+        [0, 1, 2]
+        """
         columns, ends = index_texts(list_texts(texts), self.analyze, self._columns, n_jobs)
         # -1, a token outside, is the last entry
         return Sequences(self._row_of[columns], ends).truncate(max_length)
 
     def restricted(self, rows: Ints) -> tuple[Self, Ints]:
-        """Leave out the unseen terms whose rows are not given; return where each row went (rows,).
+        """Return the matrix with only some of the unseen terms.
 
-        A row that was left out goes to the unknown one.
+        Parameters
+        ----------
+        rows : int array
+            Row numbers of the unseen terms to keep. Other row numbers are ignored.
+
+        Returns
+        -------
+        E : EmbeddingMatrix
+            The smaller matrix.
+        new_rows : int array of shape (rows,)
+            New number of each row; that of the unknown row for terms that were dropped.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> U = WordVectors.of(["moon", "tax"], [[1, 2], [3, 4]])
+        >>> E = EmbeddingMatrix.of(U, vocabulary=["moon"])
+        >>> smaller, new_rows = E.restricted(np.array([0]))
+        >>> len(smaller), new_rows.tolist()
+        (3, [0, 1, 2, 1])
         """
         first = len(self.terms) + 2
         kept_rows = np.unique(rows[rows >= first])
@@ -231,21 +346,40 @@ class EmbeddingMatrix:
         return type(self)(self.terms, unseen, matrix, self.blocks, self.analyze), new_places
 
     def with_vectors(self, rows: Ints, vectors: Floats32) -> Self:
-        """Return the same terms, some of them with other vectors."""
+        """Return a matrix in which some rows have other vectors.
+
+        Parameters
+        ----------
+        rows : int array of shape (k,)
+            Row numbers.
+        vectors : float32 array of shape (k, n_dims)
+            New vectors of these rows.
+
+        Returns
+        -------
+        EmbeddingMatrix
+            The new matrix.
+
+        Examples
+        --------
+        >>> E = EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2)
+        >>> E.with_vectors(np.array([0]), np.zeros((1, 2))).matrix[0].tolist()
+        [0.0, 0.0]
+        """
         matrix = self.matrix.copy()
         matrix[rows] = vectors
         return type(self)(self.terms, self.unseen_terms, matrix, self.blocks, self.analyze)
 
     @cached_property
     def _columns(self) -> Vocabulary:
-        """All terms that have a row, as the native engine wants them."""
+        """Vocabulary of all terms that have a row, for the native engine."""
         terms = [*self.terms, *self.unseen_terms]
         nothing = np.zeros(len(terms), np.int64)
         return Vocabulary(terms, nothing, nothing, 0)
 
     @cached_property
     def _row_of(self) -> Ints:
-        """The row of each of these columns; at the end the unknown row."""
+        """Row number of each column of `_columns`, followed by the unknown row."""
         n_terms = len(self.terms)
         unseen = np.arange(len(self.unseen_terms)) + n_terms + 2
         return np.concatenate([np.arange(n_terms), unseen, [n_terms]])
@@ -254,7 +388,19 @@ class EmbeddingMatrix:
         return [*self.terms, "unknown", "padding", *self.unseen_terms][row]
 
     def to_state(self) -> ModelState:
-        """Return what is stored of it: everything but the analyzer."""
+        """Return the state that is stored, without the analyzer.
+
+        Returns
+        -------
+        ModelState
+            Terms, blocks and vectors.
+
+        Examples
+        --------
+        >>> E = EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2)
+        >>> E.to_state().metadata["row_vocabulary"]
+        2
+        """
         blocks = [[name, place.start, place.stop] for name, place in self.blocks.items()]
         return ModelState.of(
             {"row_vocabulary": len(self.terms), "row_blocks": blocks},
@@ -264,7 +410,26 @@ class EmbeddingMatrix:
 
     @classmethod
     def from_state(cls, analyze: Analyze, parts: ModelState) -> Self:
-        """Return the matrix that was stored; the analyzer comes from elsewhere."""
+        """Restore a matrix from a stored state.
+
+        Parameters
+        ----------
+        analyze : callable
+            Function from a text to its tokens.
+        parts : ModelState
+            Result of `to_state`.
+
+        Returns
+        -------
+        EmbeddingMatrix
+            The matrix.
+
+        Examples
+        --------
+        >>> E = EmbeddingMatrix.of(vocabulary=["moon", "tax"], random_dims=2)
+        >>> EmbeddingMatrix.from_state(E.analyze, E.to_state()).n_dims
+        2
+        """
         terms = parts.take(row_terms="distinct:str row_terms")["row_terms"]
         rows = parts.take(rows=f"float32 {len(terms) + 2} dimensions")["rows"]
         n_terms = parts.metadata["row_vocabulary"]
@@ -339,9 +504,7 @@ def _check(U: object, wce: object, tasks: object, random_dims: object, seed: obj
         raise InputError(f"U is a {type(U).__name__}; expected WordVectors, or None")
     if wce is not None:
         if not isinstance(wce, WordClassEmbeddings):
-            raise InputError(
-                f"wce is a {type(wce).__name__}; expected WordClassEmbeddings, or None"
-            )
+            raise InputError(f"wce is a {type(wce).__name__}", expected="WordClassEmbeddings")
         check_is_fitted(wce)
     check_int("random_dims", random_dims, 0)
     check_int("seed", seed)
@@ -414,7 +577,8 @@ def _fill_pretrained(target: Floats32, U: WordVectors, terms: list[str], U_rows:
 
 def _fill_rows(target: Floats32, source: Floats32, rows: Ints) -> None:
     for start in range(0, len(rows), _BLOCK):
-        target[start : start + _BLOCK] = source[rows[start : start + _BLOCK]]
+        block = slice(start, start + _BLOCK)
+        target[block] = source[rows[block]]
 
 
 def _fill_task(
@@ -434,40 +598,3 @@ def _fill_task(
         )
     known_terms = np.flatnonzero(task_rows >= 0)
     target[known_terms] = wce.vectors_[task_rows[known_terms]]
-
-
-def _fill_random(target: Floats32, terms: Sequence[str | None], seed: int) -> None:
-    """Fill rows with random vectors of the width that Xavier's rule gives."""
-    width = np.float32(sqrt(6 / sum(target.shape)))
-    for start in range(0, len(terms), _BLOCK):
-        drawn = random_vectors(terms[start : start + _BLOCK], target.shape[1], seed)
-        target[start : start + _BLOCK] = width * drawn
-
-
-def random_vectors(terms: Iterable[str | None], n_dims: int, seed: int) -> Floats32:
-    """Return numbers between -1 and 1 (len(terms), n_dims) that only seed and term decide.
-
-    A hash of both starts the generator splitmix64. None stands for all unknown terms together.
-
-    Examples
-    --------
-    >>> together, alone = random_vectors(["moon", "tax"], 3, seed=1), random_vectors(["tax"], 3, 1)
-    >>> bool((together[1] == alone[0]).all())
-    True
-    """
-    starts = np.frombuffer(b"".join(_hashed(term, str(int(seed))) for term in terms), "<u8")
-    steps = np.arange(1, n_dims + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
-    bits = starts[:, None] + steps
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(_FIRST)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(_SECOND)
-    bits ^= bits >> np.uint64(31)
-    drawn: Floats32 = (bits >> np.uint64(40)).astype(np.float32)  # all that float32 holds
-    drawn *= np.float32(2**-23)
-    drawn -= np.float32(1)
-    return drawn
-
-
-def _hashed(term: str | None, seed: str) -> bytes:
-    person = b"unknown" if term is None else b""
-    written = (term or "").encode("utf-8", "surrogatepass")
-    return blake2b(written, digest_size=8, key=seed.encode()[:64], person=person).digest()
