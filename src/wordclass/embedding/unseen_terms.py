@@ -36,7 +36,7 @@ def regressor(name: str, **options: Any) -> Any:  # noqa: ANN401 - whatever the 
 
 @dataclass(frozen=True)
 class HeldOutQuality:
-    """How well word-class vectors were predicted for terms that were kept aside.
+    """Quality of predicted word-class vectors, measured on held-out terms.
 
     Parameters
     ----------
@@ -124,21 +124,24 @@ def _predictions(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnseenTerms:
-    """Terms outside the vocabulary, and the word-class vectors they are predicted to have.
+    """Terms outside the vocabulary with predicted word-class vectors.
 
-    Made by `predict`, which learns how the two kinds of vector go together from the terms that have
-    both (the paper's "Can we Learn WCEs for Out-of-Vocabulary Terms?").
+    Use `UnseenTerms.predict` to create them. It learns to predict word-class vectors from the terms
+    that also have pretrained vectors (section "Can we Learn WCEs for Out-of-Vocabulary Terms?" of
+    the paper).
 
     Parameters
     ----------
     terms : list of str
-        In the order of the rows.
+        The terms in the order of the rows.
     vectors : float32 array of shape (k, r)
-        Read-only.
-    dimension_names : tuple, or None
-        The columns of `vectors`; None where they are projected.
+        The predicted vectors. The array is read-only.
+    dimension_names : tuple of str or int, or None
+        Names of the columns. None if the vectors are projected.
     n_shared : int
-        How many terms were learned from.
+        Number of terms from which the predictor was learned.
+    _shared, _matrix, _rows, _class_names : object
+        What `quality` and `report` need. They are set by `predict`.
 
     Examples
     --------
@@ -184,16 +187,29 @@ class UnseenTerms:
             A file name in `regressors/`, or an object with `fit(U, S)` and `predict(U)`, which is
             copied, not changed.
         terms : iterable of str, optional
-            For which of them; None: for all terms of U outside the vocabulary. Of those given,
-            the ones in the vocabulary and those without a pretrained vector are left out; a vector
-            made of pieces of words will do.
+            Terms to predict, without those that are in the vocabulary or have no pretrained vector.
+            A vector from subwords is sufficient. By default, all terms of U outside the vocabulary.
         seed : int, default=0
-            Of the choice of terms kept aside, and of a regressor that is named.
+            Seed of the choice of held-out terms, and of a regressor that is given by name.
+
+        Returns
+        -------
+        UnseenTerms
+            Terms and predicted vectors.
 
         Raises
         ------
         InputError
-            U and the embeddings share fewer than 2 terms; or a vector holds a NaN or an infinity.
+            U and the embeddings share fewer than 2 terms, or a vector has NaN or infinity.
+
+        Examples
+        --------
+        >>> texts = ["moon orbit"] * 5 + ["tax budget"] * 5
+        >>> wce = WordClassEmbeddings().fit(texts, ["space"] * 5 + ["money"] * 5)
+        >>> terms = ["moon", "orbit", "tax", "budget", "lunar", "fiscal"]
+        >>> U = WordVectors.of(terms, [[5, 1], [4, 2], [1, 5], [2, 4], [5, 2], [1, 4]])
+        >>> UnseenTerms.predict(U, wce).terms
+        ['lunar', 'fiscal']
         """
         if not isinstance(U, WordVectors):
             raise InputError(f"U is a {type(U).__name__}; expected WordVectors")
@@ -217,10 +233,10 @@ class UnseenTerms:
 
     @cached_property
     def quality(self) -> HeldOutQuality | None:
-        """How well a tenth of the shared terms is predicted by what was learned from the others.
+        """Quality of predictions for a held-out tenth of the shared terms.
 
-        Measured when it is first asked for; `vectors` come from a regressor that learned from all
-        shared terms. None where these are only two.
+        It is measured on first access. `vectors` are predicted by a regressor that learned from all
+        shared terms. None if there are only two of them.
         """
         if self.n_shared < 3:
             return None
@@ -240,17 +256,36 @@ class UnseenTerms:
         return HeldOutQuality(r2, cosine, len(truth))
 
     def report(self, n: int = 20, name: Label | None = None) -> list[tuple[str, Label, float]]:
-        """Return the terms that are predicted to speak most for a class, with class and score.
+        """Return the terms with the highest predicted scores, best first.
 
-        Best first; each term once, with the class it speaks for most. Where the vectors are
-        projected, the scores are predictions of what they were before.
+        Each term occurs once, with its highest-scoring class. If the vectors are projected, the
+        scores before projection are predicted.
 
         Parameters
         ----------
         n : int, default=20
-            How many terms; fewer come back where there are fewer.
+            Maximum number of terms.
         name : str or int, optional
-            A class: then the terms that speak most for this one.
+            Return the terms of this class only. By default, all classes count.
+
+        Returns
+        -------
+        list of (str, class, float)
+            Terms, classes and scores.
+
+        Raises
+        ------
+        InputError
+            The class is unknown.
+
+        Examples
+        --------
+        >>> texts = ["moon orbit"] * 5 + ["tax budget"] * 5
+        >>> wce = WordClassEmbeddings().fit(texts, ["space"] * 5 + ["money"] * 5)
+        >>> terms = ["moon", "orbit", "tax", "budget", "lunar", "fiscal"]
+        >>> U = WordVectors.of(terms, [[5, 1], [4, 2], [1, 5], [2, 4], [5, 2], [1, 4]])
+        >>> UnseenTerms.predict(U, wce).report(n=1, name="money")[0][:2]
+        ('fiscal', 'money')
         """
         check_int("n", n, 0)
         names = self._class_names
@@ -276,7 +311,22 @@ class UnseenTerms:
         return self._shared.learn(self._shared.class_vectors)
 
     def to_word_vectors(self) -> WordVectors:
-        """Return the predictions as plain word vectors, with the names of their columns."""
+        """Return the predictions as word vectors.
+
+        Returns
+        -------
+        WordVectors
+            Terms and vectors, with the names of the dimensions.
+
+        Examples
+        --------
+        >>> texts = ["moon orbit"] * 5 + ["tax budget"] * 5
+        >>> wce = WordClassEmbeddings().fit(texts, ["space"] * 5 + ["money"] * 5)
+        >>> terms = ["moon", "orbit", "tax", "budget", "lunar", "fiscal"]
+        >>> U = WordVectors.of(terms, [[5, 1], [4, 2], [1, 5], [2, 4], [5, 2], [1, 4]])
+        >>> UnseenTerms.predict(U, wce).to_word_vectors().dimension_names
+        ('money', 'space')
+        """
         return WordVectors.of(self.terms, self.vectors, self.dimension_names)
 
     def __len__(self) -> int:
