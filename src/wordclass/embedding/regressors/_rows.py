@@ -1,4 +1,4 @@
-"""What regressors are given: matrices with one row per term; gone through some rows at a time."""
+"""Validation of matrices with one row per term, and their processing in blocks."""
 
 from collections.abc import Callable, Iterator
 
@@ -30,7 +30,7 @@ def checked_pairs(U: object, S: object) -> tuple[Floats32, Floats32]:
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """Give the places of so many rows, some at a time."""
+    """Yield slices that divide rows into blocks."""
     return (slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK))
 
 

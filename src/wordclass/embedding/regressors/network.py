@@ -1,6 +1,6 @@
-"""The paper's regressor: one hidden layer with dropout, stopped when terms kept aside say so.
+"""The regressor of the paper: one hidden layer with dropout, and early stopping.
 
-torch trains it and is imported then; numpy predicts.
+PyTorch is needed to train it, and NumPy to predict.
 """
 
 from dataclasses import dataclass, field
@@ -20,10 +20,9 @@ _ASIDE = 0.1  # of the terms, to see when to stop
 
 @dataclass
 class NetworkRegressor:
-    """Two layers: relu(u W + b) W' + b', trained by Adam on the mean squared error.
+    """Regressor with two layers, relu(u W + b) W' + b', trained by Adam on the squared error.
 
-    U and S are each divided by one number, their root mean square, so that it does not matter in
-    which units they come.
+    U and S are each divided by their root mean square, so that their units do not matter.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ class NetworkRegressor:
         return self
 
     def _trained(self, U: Floats32, S: Floats32) -> tuple[list[Floats], int]:
-        """Return weights and biases of both layers at their best epoch, and this epoch."""
+        """Return the weights and biases of both layers at the best epoch, and its number."""
         import torch
         from torch import Tensor, nn
 
@@ -124,5 +123,5 @@ make = NetworkRegressor
 
 
 def _size(rows: Floats32) -> float:
-    """Return the root mean square of all numbers; 1 where they are all 0."""
+    """Return the root mean square of all numbers, or 1 if all are 0."""
     return float(np.sqrt(np.square(rows, dtype=np.float64).mean())) or 1.0

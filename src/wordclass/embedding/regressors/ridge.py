@@ -1,4 +1,4 @@
-"""Ridge regression: one linear map, found exactly, held back as strongly as the data ask for."""
+"""Ridge regression, with a penalty that cross-validation chooses."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -18,9 +18,9 @@ _EQUAL = 1e-9  # errors that differ by less are taken for equal
 
 @dataclass
 class RidgeRegressor:
-    """Predicts by the linear map with the least squared error plus penalty x squared weights.
+    """Linear regressor that minimizes the squared error plus penalty times squared weights.
 
-    Rows and targets are centered first, so that the mean goes unpunished.
+    Rows and targets are centered first, so that the mean is not penalized.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class RidgeRegressor:
 
 
 def make(penalty: float | None = None, seed: int = 0) -> RidgeRegressor:
-    """Return a ridge regression; the seed plays no part."""
+    """Return a ridge regression. The seed is not used."""
     return RidgeRegressor(penalty)
 
 
