@@ -25,7 +25,7 @@ _MAX_NEGATIVE_ROUNDING = -1e-6  # of sums of weights, after subtractions
 
 @dataclass(frozen=True, eq=False)
 class WordClassCounts:
-    """Sums over labelled documents. The sums of several shards add up to those of the whole.
+    """Sums over labelled documents. The sums of several shards add up.
 
     Numbers of documents are float64, which is exact up to 2^53, because shrinkage may add
     fractions.
@@ -444,7 +444,7 @@ class FoldCounts:
         return cls(total, [count_fold(fold) for fold in range(n_folds)].__getitem__, n_folds)
 
     def without(self, folds: Sequence[int]) -> WordClassCounts:
-        """Return the sums over all documents except those of some folds."""
+        """Return the sums over all documents outside some folds."""
         remaining = self.total
         for fold in folds:
             remaining -= self.of_fold(fold)

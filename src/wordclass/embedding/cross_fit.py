@@ -209,7 +209,7 @@ class FoldScores:
         return replace(difference, joints={"joint_weight": joint_difference})
 
     def _locate_cells(self, counts: WordClassCounts) -> Ints:
-        """Return the positions of the cells of a fold's sums among those of all documents."""
+        """Return the positions of the cells of a fold among the cells of all documents."""
         total = sparse.csr_matrix(self._counts.total.joints["joint_weight"])
         of_fold = sparse.csr_matrix(counts.joints["joint_weight"])
         total.sort_indices()

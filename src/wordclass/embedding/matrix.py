@@ -29,27 +29,26 @@ _BLOCK = 16_384  # rows that are filled at a time, so that nothing large is copi
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EmbeddingMatrix:
-    """One row per term, one block of columns per kind of vector; made by `of`.
+    """Matrix with one row per term and one block of columns per kind of vector.
 
-    The rows are those of the vocabulary, then one for all unknown terms, then one for padding,
-    then those of terms outside the vocabulary that the pretrained vectors, or the embeddings of
-    another task, know. Whatever a term lacks is zero: the word-class part outside the vocabulary
-    (unless it is predicted), the part of pretrained vectors or of another task that do not know
-    it, all of the padding. Copying returns the same object.
+    Use `EmbeddingMatrix.of` to create it. The rows are the terms of the vocabulary, one row for all
+    unknown terms, one for padding, and then terms outside the vocabulary that have a pretrained
+    vector or a vector of another task. The block of a term without such a vector is zero. Copying
+    returns the same object.
 
     Parameters
     ----------
     terms : sequence of str
-        The vocabulary, in the order of the first rows.
+        The vocabulary in the order of the first rows.
     unseen_terms : sequence of str
-        Those outside it, in the order of the last rows.
+        The terms outside the vocabulary in the order of the last rows.
     matrix : float32 array of shape (rows, n_dims)
-        E, read-only.
+        The vectors. The array is read-only.
     blocks : dict of str to slice
-        The columns of "pretrained", "word_class", those of other tasks by their names, and
-        "random", in this order; only those there are.
+        Columns of the existing blocks, in this order: "pretrained", "word_class", the names of
+        other tasks, "random".
     analyze : callable
-        What cuts a text into tokens for `index`.
+        Function from a text to its tokens, for `index`.
 
     Examples
     --------
@@ -97,24 +96,22 @@ class EmbeddingMatrix:
             How many random columns to add: for all rows but the padding, uniform with the width
             that Xavier's rule gives.
         seed : int, default=0
-            Of these columns, and of `unseen`. Before it is scaled, the random vector of a term
-            depends on the seed and the term alone.
+            Seed of the random columns and of `unseen`. Before scaling, the random vector of a term
+            depends on the seed and the term only.
         other : dict of str to WordClassEmbeddings, optional
-            Fitted word-class embeddings of other tasks: one more block each, by the name that it
-            has here. A class that only another task has is a column of its block, and nothing
-            that a classifier could predict.
+            Fitted word-class embeddings of other tasks by the names of their blocks. Classes that
+            only another task has are never predicted.
         vocabulary : iterable of str, optional
-            The terms of the first rows where there is no `wce`, which brings its own; by default
-            all terms of U, or else those of the other tasks together, sorted.
+            Terms of the first rows, if there is no `wce`. By default, all terms of U, or else the
+            sorted terms of the other tasks.
         keep_unseen : bool, default=True
-            Keep the terms outside the vocabulary that U knows, then those that only other tasks
-            know: texts to come may have them.
+            Keep the terms outside the vocabulary that U or other tasks have, because new texts may
+            contain them.
         analyzer : callable, optional
-            For `index`; by default that of `wce`, else the default one.
+            Function from a text to its tokens. By default, that of `wce`, or words.
         unseen : str or object, optional
-            What predicts the word-class part of terms outside the vocabulary from their pretrained
-            part: a file name in `regressors/`, or an object as in `UnseenTerms.predict`; it gets
-            `seed`. None: that part is zero, as it always is for the unknown row and the padding.
+            Regressor that predicts the word-class block of terms outside the vocabulary from their
+            pretrained vectors, see `UnseenTerms.predict`. By default, that block is zero.
 
         Returns
         -------
@@ -124,9 +121,9 @@ class EmbeddingMatrix:
         Raises
         ------
         InputError
-            There is nothing to put side by side; U, or another task, and the vocabulary have no
-            term in common; or a vector holds a NaN or an infinity; or there is nothing to predict
-            from, or for; or other embeddings are not fitted, or have a name of ours.
+            There are no vectors; U or another task shares no term with the vocabulary; a vector has
+            NaN or infinity; `unseen` has nothing to learn from; or embeddings of another task are
+            not fitted or have a reserved name.
 
         Examples
         --------
@@ -336,13 +333,13 @@ class EmbeddingMatrix:
         (3, [0, 1, 2, 1])
         """
         first = len(self.terms) + 2
-        kept_rows = np.unique(rows[rows >= first])
+        row_numbers = np.unique(rows[rows >= first])
         new_places = np.concatenate(
             [np.arange(first), np.full(len(self.unseen_terms), self.unknown)]
         )
-        new_places[kept_rows] = first + np.arange(len(kept_rows))
-        matrix = np.concatenate([self.matrix[:first], self.matrix[kept_rows]])
-        unseen = [self.unseen_terms[row - first] for row in kept_rows.tolist()]
+        new_places[row_numbers] = first + np.arange(len(row_numbers))
+        matrix = np.concatenate([self.matrix[:first], self.matrix[row_numbers]])
+        unseen = [self.unseen_terms[row - first] for row in row_numbers.tolist()]
         return type(self)(self.terms, unseen, matrix, self.blocks, self.analyze), new_places
 
     def with_vectors(self, rows: Ints, vectors: Floats32) -> Self:
@@ -467,7 +464,7 @@ class EmbeddingMatrix:
 
 
 def list_block_names(other: object) -> list[str]:
-    """Return how the blocks of other tasks are named; refuse what cannot be a name."""
+    """Return the names of the blocks of other tasks, or raise an InputError."""
     if other is None:
         return []
     if not isinstance(other, Mapping):
@@ -483,7 +480,7 @@ def list_block_names(other: object) -> list[str]:
 
 
 def check_other_tasks(other: Mapping[str, Any] | None) -> dict[str, WordClassEmbeddings]:
-    """Return the embeddings of other tasks by name; refuse what are none, or not fitted."""
+    """Return the fitted embeddings of other tasks by name, or raise an InputError."""
     list_block_names(other)
     tasks = {**(other or {})}
     for name, embeddings in tasks.items():
@@ -557,7 +554,8 @@ def _shared_rows(U: WordVectors, terms: list[str]) -> Ints:
 
 
 def _side_by_side(widths: dict[str, int]) -> dict[str, slice]:
-    blocks, start = {}, 0
+    blocks = {}
+    start = 0
     for name, width in widths.items():
         if width:
             blocks[name] = slice(start, start + width)
@@ -588,7 +586,7 @@ def _fill_task(
     row_terms: Sequence[str | None],
     n_terms: int,
 ) -> None:
-    """Fill in the vectors of another task; of its terms, some must be in the vocabulary."""
+    """Fill in the vectors of another task, which must share terms with the vocabulary."""
     index = {term: row for row, term in enumerate(wce.terms_)}
     task_rows = np.array([index.get(term, -1) for term in row_terms])  # type: ignore[arg-type]
     if n_terms and (task_rows[:n_terms] < 0).all():

@@ -274,7 +274,7 @@ class StateBuilder:
         weights: Floats,
         text_numbers: Ints | None,
     ) -> tuple[EmbeddingState, Sparse]:
-        """Learn from documents with weights, several of which may share a text.
+        """Learn from documents with weights. Several documents may share a text.
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ class _SharedTerms:
 
     @classmethod
     def of(cls, U: WordVectors, wce: WordClassEmbeddings, regressor: object, seed: int) -> Self:
-        """Find the terms; fewer than two are an error."""
+        """Find the shared terms, or raise an InputError if there are fewer than two."""
         U_rows = U.rows(wce.terms_)
         # a term whose documents were all removed has zeros, which mean nothing
         places = np.flatnonzero((U_rows >= 0) & wce.learned_.counts.known)
@@ -106,7 +106,7 @@ def _predictions(
     rows: Ints,
     n_columns: int,
 ) -> Iterator[tuple[slice, Floats32]]:
-    """Give predictions for some rows of a matrix at a time, and refuse what is none."""
+    """Yield predictions for blocks of rows, and raise an InputError if they are invalid."""
     for start in range(0, len(rows), _BLOCK):
         place = slice(start, min(start + _BLOCK, len(rows)))
         block = matrix[rows[place]]
@@ -249,8 +249,9 @@ class UnseenTerms:
         for place, block in _predictions(model, shared.rows, held_out, truth.shape[1]):
             predicted[place] = block
         mean = shared.vectors[shared.places[training]].mean(axis=0, dtype=np.float64)
-        error, spread = float(((truth - predicted) ** 2).sum()), float(((truth - mean) ** 2).sum())
-        # where there is nothing to explain: as scikit-learn has it
+        error = float(((truth - predicted) ** 2).sum())
+        spread = float(((truth - mean) ** 2).sum())
+        # without variance, the same convention as in scikit-learn
         r2 = 1 - error / spread if spread > 0 else float(error == 0)
         cosine = float((normalize_rows(predicted) * normalize_rows(truth)).sum(axis=1).mean())
         return HeldOutQuality(r2, cosine, len(truth))
@@ -291,7 +292,8 @@ class UnseenTerms:
         names = self._class_names
         if name is not None and name not in names:
             raise InputError(describe_unknown_name("class", name, names))
-        columns, scores = np.empty(len(self), np.int64), np.empty(len(self), np.float32)
+        columns = np.empty(len(self), np.int64)
+        scores = np.empty(len(self), np.float32)
         for place, block in self._class_scores():
             of_classes = block[:, : len(names)]  # the rest are extra columns of an old file
             columns[place] = of_classes.argmax(axis=1) if name is None else names.index(name)
@@ -300,7 +302,7 @@ class UnseenTerms:
         return [(self.terms[k], names[columns[k]], float(scores[k])) for k in best.tolist()]
 
     def _class_scores(self) -> Iterator[tuple[slice, Floats32]]:
-        """Give predicted vectors before projection; those of all terms may be too many at once."""
+        """Yield predicted vectors before projection, block by block to save memory."""
         if self._shared.vectors is self._shared.class_vectors:
             return iter([(slice(len(self)), self.vectors)])
         n_columns = self._shared.class_vectors.shape[1]

@@ -52,7 +52,7 @@ class EigenvectorProjector:
 
     @staticmethod
     def needs_columns(n_rows: int, n_columns: int) -> bool:
-        """Return True if products of rows are used because those of columns are too many."""
+        """Return True if products of rows are used because there are too many columns."""
         return n_columns > max(n_rows, _MAX_COLUMN_PRODUCTS)
 
     def n_bytes(self, n_rows: int, n_columns: int) -> int:

@@ -20,7 +20,8 @@ def checked_pairs(U: object, S: object) -> tuple[Floats32, Floats32]:
         The numbers of rows differ or are below 2; one is no matrix of numbers; or a row holds a
         NaN, an infinity or a number too large for float32.
     """
-    rows, targets = _checked("U", U), _checked("S", S)
+    rows = _checked("U", U)
+    targets = _checked("S", S)
     if len(rows) != len(targets):
         problem = f"U has {len(rows)} rows and S {len(targets)}"
         raise InputError(f"{problem}; expected a row of each for every term")

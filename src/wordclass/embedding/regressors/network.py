@@ -15,7 +15,7 @@ from wordclass.embedding.regressors._rows import checked_pairs, predicted
 from wordclass.errors import InputError
 from wordclass.options import check_int, check_number
 
-_ASIDE = 0.1  # of the terms, to see when to stop
+_VALIDATION_SHARE = 0.1  # of the terms, for early stopping
 
 
 @dataclass
@@ -65,7 +65,8 @@ class NetworkRegressor:
         """Learn from the vectors U (v, q) and S (v, r) of the same terms."""
         rows, targets = checked_pairs(U, S)
         catalogue.import_extra("torch", "for the regressor 'network'")
-        scale, target_scale = _size(rows), _size(targets)
+        scale = _size(rows)
+        target_scale = _size(targets)
         (W, b, W_out, b_out), self.n_epochs_ = self._trained(
             (rows / scale).astype(np.float32), (targets / target_scale).astype(np.float32)
         )
@@ -82,29 +83,34 @@ class NetworkRegressor:
             units = torch.relu(rows[part] @ W + b) * mask  # (batch, hidden)
             return nn.functional.mse_loss(units @ W_out + b_out, targets[part])
 
-        # not the numbers that all of torch shares
+        # a generator of its own, so that the shared one of PyTorch does not change
         generator = torch.Generator().manual_seed(int(self.seed))
-        rows, targets = torch.from_numpy(U), torch.from_numpy(S)
+        rows = torch.from_numpy(U)
+        targets = torch.from_numpy(S)
         order = torch.randperm(len(rows), generator=generator)
-        n_aside = max(1, round(_ASIDE * len(rows)))
-        aside, learned = order[:n_aside], order[n_aside:]
+        n_validation = max(1, round(_VALIDATION_SHARE * len(rows)))
+        validation = order[:n_validation]
+        training = order[n_validation:]
         weights: list[Tensor] = []
         for size in ((U.shape[1], self.hidden), (self.hidden, S.shape[1])):
             weight = nn.init.xavier_uniform_(torch.empty(size), generator=generator)
             weights += [weight.requires_grad_(), torch.zeros(size[1]).requires_grad_()]
         optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
-        lowest, best_epoch = float(error(aside).detach()), 0
+        lowest_error = float(error(validation).detach())
+        best_epoch = 0
         best = [weight.detach().clone() for weight in weights]
         for epoch in range(1, self.max_epochs + 1):
-            shuffled = learned[torch.randperm(len(learned), generator=generator)]
+            shuffled = training[torch.randperm(len(training), generator=generator)]
             for batch in torch.split(shuffled, self.batch_size):
                 mask = torch.rand(len(batch), self.hidden, generator=generator) >= self.dropout
                 optimizer.zero_grad()
-                with torch.enable_grad():  # whatever the caller has switched off
+                with torch.enable_grad():  # the caller may have disabled it
                     error(batch, mask / (1 - self.dropout)).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
-            if (validation_error := float(error(aside).detach())) < lowest:
-                lowest, best_epoch = validation_error, epoch
+            validation_error = float(error(validation).detach())
+            if validation_error < lowest_error:
+                lowest_error = validation_error
+                best_epoch = epoch
                 best = [weight.detach().clone() for weight in weights]
             progress.report("training the network", epoch, self.max_epochs)
             if epoch - best_epoch >= self.patience:

@@ -54,18 +54,22 @@ class RidgeRegressor:
         with threadpool_limits(1):  # the same bits on every run
             products, crossed, squares = _sums(rows, targets, mean, target_mean)
             eigenvalues, directions = np.linalg.eigh(products)
-            spread = np.maximum(eigenvalues, 0.0)  # (q,) rounding leaves less than nothing
+            spread = np.maximum(eigenvalues, 0.0)  # (q,) rounding may give negative values
             turned = directions.T @ crossed  # (q, r)
             penalty = self.penalty or _best_penalty(spread, turned, squares, len(rows))
             self.weights_ = directions @ (turned / (spread + penalty)[:, None])
-        self.penalty_, self.mean_, self.target_mean_ = float(penalty), mean, target_mean
+        self.penalty_ = float(penalty)
+        self.mean_ = mean
+        self.target_mean_ = target_mean
         return self
 
     def predict(self, U: ArrayLike) -> Floats32:
         """Return word-class vectors (k, r) for pretrained vectors (k, q)."""
         if not hasattr(self, "weights_"):
             raise InputError("this regressor has learned nothing yet: fit(U, S) comes first")
-        W, mean, target_mean = self.weights_, self.mean_, self.target_mean_
+        W = self.weights_
+        mean = self.mean_
+        target_mean = self.target_mean_
         return predicted(U, len(W), W.shape[1], lambda rows: (rows - mean) @ W + target_mean)
 
 
