@@ -1,12 +1,14 @@
 """Sanitizers report no error in native code on hostile input."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from text import test_native_counting
 
 ROOT = Path(__file__).parents[2]
 N_DOCS = 20_000
@@ -30,27 +32,27 @@ from nasty_documents import documents, spliced_with_numbers
 import wordclass as wc
 
 for analyze in (fuzz.Analyzer(), fuzz.CharacterAnalyzer()):  # before any characters are known
-    fuzz.test_counting_in_several_python_threads_at_once(analyze)
+    fuzz.test_several_python_threads_count_at_the_same_time(analyze)
 for seed, analyze in enumerate(fuzz.CHARACTERS):
     texts = documents(n_docs // 100, seed + 900)
-    counted = fuzz.assert_counted_alike(texts, analyze, (1, 3))
-    fuzz.assert_known_alike(texts, analyze, counted.terms[::3], (1, 3))
-    fuzz.test_words_of_one_character_leave_room_for_all_their_ngrams(analyze)
+    counted = fuzz.assert_equal_counts(texts, analyze, (1, 3))
+    fuzz.assert_equal_known_counts(texts, analyze, counted.terms[::3], (1, 3))
+    fuzz.test_words_of_one_character_fit_with_all_their_ngrams(analyze)
 for size in (1, 7, 8, 15, 16, 17, 63, 64, 65, 300):
-    fuzz.test_characters_of_words_of_every_length_at_every_place(size)
+    fuzz.test_character_ngrams_of_words_of_every_length_at_every_offset(size)
 n_docs_per_option = n_docs // len(fuzz.OPTIONS) + 1
 for seed, analyze in enumerate(fuzz.OPTIONS):
     texts = documents(n_docs_per_option, seed + 500)
-    counted = fuzz.assert_counted_alike(texts, analyze, (1, 3))
-    fuzz.assert_known_alike(texts, analyze, counted.terms[::3], (1, 3))
+    counted = fuzz.assert_equal_counts(texts, analyze, (1, 3))
+    fuzz.assert_equal_known_counts(texts, analyze, counted.terms[::3], (1, 3))
 for ngrams in fuzz.NGRAMS:
     for text in spliced_with_numbers():
-        fuzz.assert_counted_alike([text], fuzz.Analyzer(ngrams=ngrams))
+        fuzz.assert_equal_counts([text], fuzz.Analyzer(ngrams=ngrams))
 texts = documents(2_000, 1)
-fuzz.assert_indexed_alike(texts, fuzz.Analyzer(), counted.terms[::3], (1, 3))
+fuzz.assert_equal_columns(texts, fuzz.Analyzer(), counted.terms[::3], (1, 3))
 for size in (1, 7, 8, 9, 15, 16, 17, 64, 1000):
-    fuzz.test_words_of_every_length_at_every_place(size)
-fuzz.test_short_texts_are_counted_by_a_large_vocabulary_as_plain_python_does(fuzz.OPTIONS[4])
+    fuzz.test_words_of_every_length_at_every_offset(size)
+fuzz.test_short_texts_and_a_large_vocabulary_give_the_counts_of_plain_python(fuzz.OPTIONS[4])
 labels = [f"c{k % 5}" for k in range(len(texts))]
 wc.WordClassEmbeddings(min_docs=1, n_jobs=3).fit(texts, labels).transform(texts)
 names = {}
@@ -139,6 +141,11 @@ def run_fuzz(extension, preloaded, n_docs=N_DOCS, **variables):
         text=True,
         timeout=1_800,
     )
+
+
+def test_the_script_uses_functions_that_exist():
+    names = set(re.findall(r"fuzz\.(\w+)", FUZZ))
+    assert {name for name in names if not hasattr(test_native_counting, name)} == set()
 
 
 @pytest.mark.slow

@@ -132,9 +132,9 @@ class TextNetwork(nn.Module):
             encoded = self.encoder(self.layer(ids), lengths)
         else:
             is_token = token_mask(lengths, ids.shape[1])
-            pads_left = not getattr(self.encoder, "masked", True)
+            has_left_padding = not getattr(self.encoder, "masked", True)
             padded_shift = word_by_word.pad_shift(
-                shift, is_token.flip(1) if pads_left else is_token
+                shift, is_token.flip(1) if has_left_padding else is_token
             )
             encoded = self.encoder(self.layer(ids, padded_shift), lengths)
         logits: Tensor = self.head(self.dropout(encoded))
