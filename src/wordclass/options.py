@@ -138,7 +138,7 @@ def one_of(*values: object) -> Kind:
 
 
 def instance_of(kind: type, expected: str) -> Kind:
-    """Return the kind of instances of a class; `expected` describes them in messages."""
+    """Return the kind of instances of a class, described by `expected` in messages."""
     return Kind(kind.__name__, expected, lambda value: isinstance(value, kind))
 
 
@@ -398,8 +398,8 @@ def n_threads(n_jobs: int | None) -> int:
         return 1
     if not _is_n_jobs(n_jobs):
         raise InputError(f"n_jobs is {n_jobs!r}", expected=f"{N_JOBS.expected} or None")
-    n_wanted = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
-    return int(min(max(n_wanted, 1), _MAX_THREADS))
+    n_requested = n_jobs if n_jobs > 0 else (os.cpu_count() or 1) + 1 + n_jobs
+    return int(min(max(n_requested, 1), _MAX_THREADS))
 
 
 def _is_n_jobs(value: object) -> bool:
@@ -509,11 +509,11 @@ def control_group_bytes(
     with suppress(OSError):
         for line in groups.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
-            own_group = Path(path.lstrip("/"))
+            process_group = Path(path.lstrip("/"))
             for controller in _CONTROL_GROUP_FILES.keys() & controllers.split(","):
                 limit, usage, cached = _CONTROL_GROUP_FILES[controller]
                 # the limits of all groups above apply too
-                for group in (own_group, *own_group.parents):
+                for group in (process_group, *process_group.parents):
                     # a group may be out of sight, or without a limit
                     with suppress(OSError, ValueError, KeyError):
                         folder = mounted / controller / group

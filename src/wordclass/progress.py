@@ -107,6 +107,6 @@ def track(items: Sequence[Item], step: str) -> Iterator[Item]:
     reading 2 2
     """
     report(step, 0, len(items))
-    for n_done, item in enumerate(items, start=1):
+    for n_completed, item in enumerate(items, start=1):
         yield item
-        report(step, n_done, len(items))
+        report(step, n_completed, len(items))

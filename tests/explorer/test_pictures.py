@@ -12,8 +12,8 @@ from wordclass.explorer.pictures import (
     confusion_counts,
     draw_confusion,
     draw_map,
-    most_confused,
     row_shares,
+    select_confused_classes,
 )
 
 
@@ -44,9 +44,9 @@ def test_documents_are_counted_by_true_and_predicted_class():
 
 def test_of_many_classes_the_most_confused_are_drawn():
     counts = np.diag(np.full(50, 9))
-    assert most_confused(counts[:40, :40]) == list(range(40))
+    assert select_confused_classes(counts[:40, :40]) == list(range(40))
     counts[41, 7] = 3
-    chosen = most_confused(counts)
+    chosen = select_confused_classes(counts)
     assert len(chosen) == 30
     assert {7, 41} <= set(chosen)
     assert chosen == sorted(chosen)

@@ -13,7 +13,7 @@ from reproduction.conftest import write_corpus
 from reproduction.kills import command, kill_repeatedly, leftovers, read_outcomes
 
 import wordclass as wc
-from wordclass.classifiers.base import own_embeddings
+from wordclass.classifiers.base import make_embeddings
 from wordclass.explorer.term_map import TermMap
 from wordclass.reproduction import learners, sources
 from wordclass.reproduction.outlook import Outlook, Times
@@ -119,7 +119,7 @@ def test_the_embeddings_have_the_words_of_their_classifier(data):
          {"mask_numbers": False, "min_docs": 2}),
     ]:  # fmt: skip
         model = wc.classifier(run.learner, **learners._all_options(run, run.options, dataset))
-        embeddings = own_embeddings(model)
+        embeddings = make_embeddings(model)
         assert embeddings.get_params() == embeddings.get_params() | words | {
             "shrinkage": 5.0, "seed": 1,
         }  # fmt: skip

@@ -160,14 +160,14 @@ class AdaptableClassifier(PredictingClassifier):
 
 def _add_weights(scorer: Scorer, weights: Floats32, intercept: Floats32) -> Scorer:
     """Return the weighted mean of a scorer and of other weights for the same terms."""
-    kept_share = np.float32(1 / (1 + _SHARE_OF_NEW_TEXTS))
-    added_share = np.float32(_SHARE_OF_NEW_TEXTS) * kept_share
+    trained_share = np.float32(1 / (1 + _SHARE_OF_NEW_TEXTS))
+    added_share = np.float32(_SHARE_OF_NEW_TEXTS) * trained_share
     parts = []
     start = 0
     for part in scorer.linear_scorers:
         stop = start + len(part.weights)
-        mean = part.weights * kept_share + weights[start:stop] * added_share
-        mean_intercept = part.intercept * kept_share
+        mean = part.weights * trained_share + weights[start:stop] * added_share
+        mean_intercept = part.intercept * trained_share
         if start == 0:
             mean_intercept = mean_intercept + intercept * added_share
         parts.append(replace(part, weights=mean, intercept=mean_intercept))

@@ -369,7 +369,9 @@ class PredictingClassifier(SavedClassifier):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether probabilities were fitted to held-out documents. Those of a tree are, by node.
+        """Whether probabilities were fitted to held-out documents.
+
+        The probabilities of a tree are always fitted, node by node.
 
         Examples
         --------

@@ -45,11 +45,11 @@ _MAX_JUDGING_DOCS = 3_000
 
 @runtime_checkable
 class Learner(Protocol):
-    """What a classifier offers so that it can learn from unlabelled texts."""
+    """Interface of a classifier that can learn from unlabelled texts."""
 
     n_jobs: int | None
     seed: int
-    _few_docs_per_class: int  # up to so many, none are held out: the last method is taken
+    _max_few_shot_docs_per_class: int  # if there are no more, no documents are held out
 
     def _make_teacher(self) -> Self:
         """Return an unfitted copy with the chosen settings, which learns from labels alone."""
@@ -136,8 +136,8 @@ def measure_familiarity(texts: list[str], labelled_texts: Sequence[str]) -> Floa
     n_labelled = len(labelled_texts)
     n_words = np.diff(X.indptr)
     doc_freq = np.bincount(X.indices[: X.indptr[n_labelled]], minlength=X.shape[1])
-    shares_in_others = (X[:n_labelled] @ (doc_freq >= 2)) / np.maximum(n_words[:n_labelled], 1)
-    expected = shares_in_others[n_words[:n_labelled] > 0].mean()
+    shared_word_ratios = (X[:n_labelled] @ (doc_freq >= 2)) / np.maximum(n_words[:n_labelled], 1)
+    expected = shared_word_ratios[n_words[:n_labelled] > 0].mean()
     shares = (X[n_labelled:] @ (doc_freq >= 1)) / np.maximum(n_words[n_labelled:], 1)
     familiarity: Floats = np.minimum(shares / max(expected, 1e-12), 1) ** 2
     return familiarity
@@ -344,7 +344,9 @@ class SelfTraining:
     @property
     def _can_judge(self) -> bool:
         n_docs, n_classes = self.documents.labels.Y.shape
-        return bool(self.pool.texts) and n_docs > self.learner._few_docs_per_class * n_classes
+        return (
+            bool(self.pool.texts) and n_docs > self.learner._max_few_shot_docs_per_class * n_classes
+        )
 
     def _judge(self) -> dict[str, float]:
         """Return the gain of each method on documents held out from teacher and student."""
@@ -390,7 +392,7 @@ class SelfTraining:
         )
 
     def _mix(self, rows: Ints, probabilities: Floats) -> Floats:
-        """Mix the probabilities of the texts in the graph; the others keep theirs."""
+        """Mix the probabilities of the texts in the graph and copy all others."""
         n_labelled = len(self.documents.texts)
         n_mixed = self._graph.similarities.shape[0] - n_labelled
         graph = self._graph.part(np.concatenate([rows, n_labelled + np.arange(n_mixed)]))

@@ -254,7 +254,7 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         self.training_ = TrainingData(np.zeros(0, np.uint64), shares)
 
     # with so few labelled texts per class, none are held out to choose how to learn from others
-    _few_docs_per_class: ClassVar[int] = 16
+    _max_few_shot_docs_per_class: ClassVar[int] = 16
 
     def _make_teacher(self) -> Self:
         """Return an unfitted copy with the settings that this classifier chose."""
@@ -430,7 +430,7 @@ class TextClassifier(AdaptableClassifier, TextEstimator, ClassifierMixin, BaseEs
         return TermWeigher.of(**options | changes)
 
 
-def own_embeddings(classifier: Any) -> WordClassEmbeddings | None:  # noqa: ANN401 - one with `wce`
+def make_embeddings(classifier: Any) -> WordClassEmbeddings | None:  # noqa: ANN401 - one with `wce`
     """Return unfitted embeddings with the options of a classifier, or None if `wce` is False.
 
     The option `wce` may be embeddings, which are cloned, or a dict of options that replace those

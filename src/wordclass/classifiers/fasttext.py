@@ -25,7 +25,7 @@ from wordclass.classifiers._options import (
     VECTORS,
     WCE,
 )
-from wordclass.classifiers.base import TextClassifier, own_embeddings
+from wordclass.classifiers.base import TextClassifier, make_embeddings
 from wordclass.corpus.labels import EncodedLabels
 from wordclass.corpus.splits import Split, fold_numbers, paper_split
 from wordclass.decision.measures import Scores, score
@@ -145,7 +145,7 @@ class FastTextClassifier(TextClassifier):
             COUNT_OPTIONS["min_docs"],
             help="Words that occur in at least this number of training texts (int), or this share "
             "of them (float), start with word-class vectors. Rarer words start with their "
-            "pretrained vector and zeros beside it, or with random numbers if they have none.",
+            "pretrained vector and zeros after it, or with random numbers if they have none.",
         ),
         "protocol": PROTOCOL,
         "thresholds": Option(
@@ -223,7 +223,10 @@ class FastTextClassifier(TextClassifier):
         return score(documents.labels.Y, decisions, documents.labels.codeframe)
 
     def _learn_thresholds(self, documents: Documents, loss: str) -> Floats:
-        """Return the threshold (m,) of each class; a score of 0 is a probability of one half."""
+        """Return the threshold (m,) of each class.
+
+        A score of 0 is a probability of one half.
+        """
         if self.thresholds == "paper":
             return np.zeros(documents.labels.Y.shape[1])
         folds = fold_numbers(documents.texts, _N_THRESHOLD_FOLDS, self.seed)
@@ -238,7 +241,7 @@ class FastTextClassifier(TextClassifier):
 
     def _train(self, documents: Documents, loss: str, rows: Ints) -> WordAverage:
         """Learn word-class vectors from all documents, and the model from some rows of them."""
-        embeddings = own_embeddings(self)
+        embeddings = make_embeddings(self)
         if embeddings is not None:
             embeddings.fit(documents.texts, documents.labels)
         n_labels = np.diff(documents.labels.Y.indptr)

@@ -69,7 +69,7 @@ GRID: Mapping[str, Sequence[Any]] = MappingProxyType(
 
 # the settings if classes have too few documents for a search; they were good on other documents of
 # Banking77 and 20 Newsgroups
-_FEW_SHOT_CHOICES = LinearChoices(
+_CHOICES_FOR_FEW_DOCS = LinearChoices(
     ngrams=((1, 1),),
     vector_weight=(0.5,),
     other_weight=(0.5,),
@@ -79,7 +79,7 @@ _FEW_SHOT_CHOICES = LinearChoices(
     C=(3.0,),
     loss=("softmax",),
 )
-_FEW_DOCS_PER_CLASS = 16
+_MAX_FEW_SHOT_DOCS_PER_CLASS = 16
 # of a student whose teacher has the loss "softmax": many fractional documents need another loss
 _STUDENT_SETTINGS = {"loss": "squared_hinge", "C": 0.3, "ngrams": (1, 2)}
 _NEIGHBOR_NGRAMS = (1, 2)
@@ -112,7 +112,7 @@ class LinearClassifier(TextClassifier):
 
     For each class, a linear support vector machine sees the weights of the terms of a document, and
     its word-class score X·S for this class, by an S that was learned without the fold of the
-    document. Characters have no part in S. Pretrained vectors add the features X·U, embeddings of
+    document. S ignores characters. Pretrained vectors add the features X·U, embeddings of
     other tasks their X·S, and an encoder its vector of the whole text. After training, everything
     but the encoder is folded into one weight per term and class, so that prediction is one sparse
     product and explanations are exact.
@@ -370,7 +370,7 @@ class LinearClassifier(TextClassifier):
     # --- a tree of classes --------------------------------------------------------------------
 
     def _uses_tree(self, n_classes: int) -> bool:
-        """Return True if the classes are to be grouped in a tree."""
+        """Return True if the classes must be grouped in a tree."""
         if is_auto(self.classes):
             return n_classes >= _MANY_CLASSES and not self._features_beside_words
         return self.classes != "flat"
@@ -421,10 +421,10 @@ class LinearClassifier(TextClassifier):
             # terms of a user-defined function have no n-grams of words
             is_characters = self.analyzer == CHARACTERS
             fixed["ngrams"] = LinearChoices.characters[1:] if is_characters else ((1, 1),)
-        return replace(_FEW_SHOT_CHOICES if loss == "softmax" else LinearChoices(), **fixed)
+        return replace(_CHOICES_FOR_FEW_DOCS if loss == "softmax" else LinearChoices(), **fixed)
 
     def _list_character_sizes(self, texts: Sequence[str]) -> tuple[tuple[int, int] | None, ...]:
-        """Return the sizes of n-grams of characters to try; None stands for words alone."""
+        """Return the sizes of n-grams of characters to try, where None stands for words alone."""
         if self.characters is not None and not is_auto(self.characters):
             return (_to_sizes(self.characters),)
         if self.characters is None or self.analyzer is not None:
@@ -443,7 +443,7 @@ class LinearClassifier(TextClassifier):
                 raise InputError(problem, hint="use loss='squared_hinge'")
             return self.loss
         n_docs, n_classes = labels.Y.shape
-        has_few_docs = n_docs <= _FEW_DOCS_PER_CLASS * n_classes
+        has_few_docs = n_docs <= _MAX_FEW_SHOT_DOCS_PER_CLASS * n_classes
         is_small = sum(map(len, texts)) * n_classes <= _MAX_SOFTMAX_CELLS
         is_allowed = is_auto(self.C) and not self._has_word_class_scores and not is_multilabel
         return "softmax" if has_few_docs and is_small and is_allowed else "squared_hinge"

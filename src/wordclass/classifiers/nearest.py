@@ -139,7 +139,7 @@ class NearestClassifier(TextClassifier):
 
     # --- unlabelled texts ---------------------------------------------------------------------
 
-    _few_docs_per_class = 4
+    _max_few_shot_docs_per_class = 4
 
     def _make_student(self) -> "NearestClassifier":
         """Return an unfitted copy, which can learn from fractional labels."""

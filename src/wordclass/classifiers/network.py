@@ -23,7 +23,7 @@ from wordclass.classifiers._network_data import (
     epoch_to_dict,
 )
 from wordclass.classifiers._network_options import NETWORK_OPTIONS
-from wordclass.classifiers.base import TextClassifier, own_embeddings
+from wordclass.classifiers.base import TextClassifier, make_embeddings
 from wordclass.corpus.labels import Codeframe, EncodedLabels
 from wordclass.corpus.splits import (
     Split,
@@ -166,7 +166,7 @@ class NetworkClassifier(TextClassifier):
     def _check_inputs(self) -> None:
         """Raise an InputError if the device or vectors are missing."""
         machine.choose_device(self.device)
-        wce = own_embeddings(self)
+        wce = make_embeddings(self)
         if wce is not None and wce.analyzer is None and wce.ngrams != (1, 1):
             raise InputError(f"wce has ngrams={wce.ngrams}", expected="(1, 1): single words")
         has_words = (
@@ -192,7 +192,7 @@ class NetworkClassifier(TextClassifier):
             encoder = require_token_vectors(SentenceEncoder.of(self.context))
         training_rows, validation_rows = self._split(texts, labels)
         self._check_training_scores(labels, len(validation_rows))
-        wce = own_embeddings(self)
+        wce = make_embeddings(self)
         fold_vectors = None
         if wce is not None and self._is_clean:
             folds = np.full(len(texts), -1)
@@ -249,7 +249,7 @@ class NetworkClassifier(TextClassifier):
     def _new_weigher(self, **changes: Any) -> TermWeigher:  # noqa: ANN401
         """Return an unfitted weigher with the options of `wce`, or of the classifier."""
         names = ("min_docs", "mask_numbers", "analyzer", "stop_words")
-        estimator = own_embeddings(self) or self
+        estimator = make_embeddings(self) or self
         options = {name: getattr(estimator, name) for name in names}
         return TermWeigher.of(**options | {"n_jobs": self.n_jobs} | changes)
 
@@ -485,7 +485,7 @@ class NetworkClassifier(TextClassifier):
     def export(self, path: str | PathLike[str]) -> None:
         """Write the network to a file for programs without wordclass.
 
-        Beside it, PATH.json describes how texts become ids and logits become labels.
+        A second file, PATH.json, describes how texts become ids and logits become labels.
 
         Parameters
         ----------

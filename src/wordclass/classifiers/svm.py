@@ -24,7 +24,7 @@ from wordclass.classifiers._svm_search import (
     search_by_class,
     search_in_common,
 )
-from wordclass.classifiers.base import TextClassifier, own_embeddings
+from wordclass.classifiers.base import TextClassifier, make_embeddings
 from wordclass.corpus.labels import EncodedLabels
 from wordclass.decision.measures import check_target
 from wordclass.decision.scorers import EncoderScorer, LinearScorer, SumScorer
@@ -281,7 +281,7 @@ class SvmClassifier(TextClassifier):
                 self.vectors, other=self.other, vocabulary=terms, keep_unseen=False
             )
         else:
-            embeddings = own_embeddings(self).fit(texts, labels)  # type: ignore[union-attr]
+            embeddings = make_embeddings(self).fit(texts, labels)  # type: ignore[union-attr]
             weigher = embeddings.vectorizer_.weigher
             X = weigher.transform(texts)
             U = None if self._word_features == "wce" else self.vectors
@@ -309,7 +309,7 @@ class SvmClassifier(TextClassifier):
         if self._word_features != "encoder":
             weigher = self._new_weigher()
             if "wce" in self._word_features:
-                embeddings = own_embeddings(self)
+                embeddings = make_embeddings(self)
                 weigher = TermWeigher.of(
                     **{name: getattr(embeddings, name) for name in TEXT_OPTIONS}
                 )

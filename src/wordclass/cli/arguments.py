@@ -119,7 +119,9 @@ def parse_grid(assignments: Sequence[str]) -> dict[str, list[Any]] | None:
 
 
 def parse_named_files(assignments: Sequence[str]) -> dict[str, Path]:
-    """Parse files of the form `FILE` or `NAME=FILE`; the default name is the stem of the file.
+    """Parse files of the form `FILE` or `NAME=FILE`.
+
+    The default name is the stem of the file.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def estimate(model: Any, texts: Sequence[str], level: float, seed: int) -> dict[
 
 
 def to_text(result: dict[str, Any], n: int) -> str:
-    """Write a table of the n classes with the largest shares; 0 writes all classes."""
+    """Write a table of the n classes with the largest shares, or of all classes if n is 0."""
     shares = result["shares"]
     rows = [("class", " share", f"{100 * result['level']:g}% interval", "in training")]
     for name in sorted(shares, key=lambda name: -shares[name])[: n or None]:

@@ -153,7 +153,7 @@ def _wrap(run: Callable[..., None], shared_fields: tuple[str, ...]) -> Callable[
             raise typer.Exit(_EXIT_INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of the output, such as `head`, has read enough
-            output.discard_rest()
+            output.discard_output()
             raise typer.Exit(0) from None
 
     vars(wrapper)["__signature__"] = inspect.Signature(parameters)

@@ -39,7 +39,7 @@ _FIELDS = ("text_field", "label_field", "label_separator", "delimiter", "header"
 
 @dataclass(frozen=True, kw_only=True)
 class BadRecordOptions:
-    """The option that says what to do with records that cannot be read."""
+    """The option that decides how unreadable records are handled."""
 
     SECTION: ClassVar[str] = "Reading options"
     on_bad_record: Annotated[
@@ -76,7 +76,10 @@ class EngineOptions(BadRecordOptions):
 
     @contextmanager
     def open_engine(self, settings: Settings) -> Iterator[Any]:
-        """Open the engine for the `with` block; --jobs sets its workers if they start here."""
+        """Open the engine for the `with` block.
+
+        --jobs sets the number of workers if the engine starts them.
+        """
         from wordclass.engines import engine as engines
 
         name = self.engine or "in_sequence"
@@ -134,10 +137,10 @@ class TextOptions:
     @property
     def fields(self) -> dict[str, Any]:
         """The options that a model remembers, with the columns that were guessed."""
-        return {**self._guessed, **self._given_fields}
+        return {**self._guessed, **self._requested_fields}
 
     @property
-    def _given_fields(self) -> dict[str, Any]:
+    def _requested_fields(self) -> dict[str, Any]:
         values = {name: getattr(self, name, None) for name in _FIELDS}
         if columns := getattr(self, "label_fields", None):
             values["label_field"] = [name.strip() for name in columns.split(",")]
@@ -213,10 +216,10 @@ class Texts(TextOptions):
         remembered = getattr(model, "fields_", {})
         known = {name: remembered[name] for name in _FIELDS if name in remembered}
         return ReadOptions(
-            **{**known, **self._given_fields},
+            **{**known, **self._requested_fields},
             encoding=encoding,
             format=self.format,
-            are_remembered=not self._given_fields.keys() & {"text_field", "label_field"},
+            are_remembered=not self._requested_fields.keys() & {"text_field", "label_field"},
             **options,
         )
 
@@ -336,7 +339,7 @@ class Corpus(Texts, LabelOptions):
     """A corpus of labelled texts."""
 
     def read(self, default_split: str, *arguments: Any, **options: Any) -> "LabelledCorpus":  # noqa: ANN401
-        """Read the whole corpus; the arguments are those of `reader`."""
+        """Read the whole corpus with the same arguments as `reader`."""
         if self.name.startswith(DATASET_PREFIX):
             return self._read_dataset(default_split)
         reader = self.reader(default_split, *arguments, **options)

@@ -417,7 +417,7 @@ def _report_vectors(
     n_docs: int,
     **source: str,
 ) -> None:
-    """Report which vectors were written, from what, and the time since the start."""
+    """Report the vectors that were written, their source and the time since the start."""
     seconds = time.perf_counter() - start
     sizes = {"n_docs": n_docs, "n_terms": len(vectors), "n_dims": vectors.n_dims}
     result = {"output": str(output), **source, **sizes, "seconds": round(seconds, 3)}

@@ -57,7 +57,10 @@ def _describe_model(folder: Path) -> dict[str, Any]:
 
 
 def _round(value: float) -> float | None:
-    """Round a number; an infinite one, which JSON lacks, becomes None: a class never predicted."""
+    """Round a number, or return None if it is not finite.
+
+    JSON has no infinity, which stands for a class that is never predicted.
+    """
     return float(f"{value:.4g}") if np.isfinite(value) else None
 
 

@@ -128,7 +128,7 @@ def _read(
     settings: Settings,
     multilabel: bool | None,
 ) -> "tuple[LabelledCorpus, list[str]]":
-    """Read a corpus into memory and describe what was skipped or is empty."""
+    """Read a corpus into memory and describe skipped records and empty texts."""
     from wordclass.corpus.selection import ReadSummary
 
     summary = ReadSummary()
@@ -234,7 +234,7 @@ def _report_training(
 
 
 def _resume_or_fit(model: Any, settings: Settings, fit: Callable[[], Result]) -> Result:  # noqa: ANN401
-    """Run a fit; if there is a checkpoint of it, the fit resumes.
+    """Run a fit, or resume it if it has a checkpoint.
 
     If the checkpoint belongs to another training, `--force` starts again.
     """

@@ -13,7 +13,10 @@ _MEMORY_HINT = (
 
 
 def main() -> None:
-    """Run the command line; print an error of the user as one line and exit with status 1."""
+    """Run the command line.
+
+    An error of the user is printed as one line, and the exit status is 1.
+    """
     options: Sequence[str] = ()
     try:
         from wordclass.cli.app import run

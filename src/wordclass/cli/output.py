@@ -46,14 +46,14 @@ def standard_output() -> Iterator[TextIO]:
 
 
 def cannot_print(error: OSError) -> StorageError:
-    """Return the error for a standard output that cannot be written, and discard the rest."""
-    discard_rest()
+    """Return the error for a standard output that cannot be written, and discard further output."""
+    discard_output()
     return StorageError(
         f"standard output: cannot be written: {error.strerror or error}",
         hint="check the disk, or use -o to write to a file",
     )
 
 
-def discard_rest() -> None:
+def discard_output() -> None:
     """Redirect standard output to nowhere, so that Python does not complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

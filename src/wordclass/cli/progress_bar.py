@@ -39,7 +39,7 @@ class ProgressBar:
         finally:
             self._end()
 
-    def _update(self, step: str, n_done: int, total: int | None) -> None:
+    def _update(self, step: str, n_completed: int, total: int | None) -> None:
         if not self._is_shown:
             return
         name = step.partition(":")[0]
@@ -48,8 +48,8 @@ class ProgressBar:
             self._begin(name, total)
         if self._bar is not None:
             task = self._bar.task_ids[0]
-            self._bar.update(task, description=_escape(step), completed=n_done, total=total)
-        if total is not None and n_done >= total:
+            self._bar.update(task, description=_escape(step), completed=n_completed, total=total)
+        if total is not None and n_completed >= total:
             self._end()
 
     def _begin(self, step: str, total: int | None) -> None:

@@ -160,7 +160,10 @@ class FittedModel:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether probabilities were fitted to held-out documents; those of a tree are, by node."""
+        """Whether probabilities were fitted to held-out documents.
+
+        The probabilities of a tree are always fitted, node by node.
+        """
         if self.calibration is not None:
             return True
         return self.has_probabilities and self.scorer.has_log_scores

@@ -40,7 +40,8 @@ def oklch(lightness: float, chroma: float, hue: float) -> str:
 
 
 def _linear_rgb(lightness: float, chroma: float, angle: float) -> tuple[float, float, float]:
-    a, b = chroma * math.cos(angle), chroma * math.sin(angle)
+    a = chroma * math.cos(angle)
+    b = chroma * math.sin(angle)
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
     short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3

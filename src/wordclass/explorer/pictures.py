@@ -163,7 +163,7 @@ def draw_confusion(
             f"{path} is not a picture", expected="a name that ends in .png, .pdf or .svg"
         )
     counts = confusion_counts(true, predicted, classes)
-    columns = most_confused(counts)
+    columns = select_confused_classes(counts)
     shares = row_shares(counts)[np.ix_(columns, columns)]
     names = [_shorten(one_line(classes[j])) for j in columns]
     size = 3.0 + 0.36 * len(names)
@@ -205,7 +205,7 @@ def confusion_counts(
     return counts
 
 
-def most_confused(counts: Ints) -> list[int]:
+def select_confused_classes(counts: Ints) -> list[int]:
     """Return the columns of the classes to draw, in ascending order."""
     if len(counts) <= _MAX_CLASSES:
         return list(range(len(counts)))

@@ -106,8 +106,8 @@ class Exploration:
         if self.words is not None or len(all_terms) <= max_terms:
             return [*all_terms]
         frequency = dict(zip(self._index.terms, self._index.doc_freq.tolist(), strict=True))
-        most_frequent = sorted(all_terms, key=lambda term: -frequency.get(term, 0))
-        return sorted(most_frequent[:max_terms])
+        by_frequency = sorted(all_terms, key=lambda term: -frequency.get(term, 0))
+        return sorted(by_frequency[:max_terms])
 
     @cached_property
     def n_terms(self) -> int:

@@ -173,7 +173,7 @@ class Supervisor:
                 n_workers -= len(os.read(reader, n_workers))
 
     def _reap_workers(self) -> None:
-        """Reap exited workers and restart those that crashed."""
+        """Reap exited workers and restart crashed ones."""
         for process in [*self._workers, *self._draining]:
             exited, status = os.waitpid(process, os.WNOHANG)
             if not exited:
