@@ -27,7 +27,7 @@ def test_every_answer_can_be_written_as_json(views):
     answers = [
         views.about(), views.predict([TEXT, ""], 2), views.explain(TEXT), views.class_("space"),
         views.word("moon"), views.word("unheard"), views.mistakes(), views.cell("space", "garden"),
-        views.against_rest("music"), views.map(12),
+        views.against_other_classes("music"), views.map(12),
     ]  # fmt: skip
     assert json.loads(json.dumps(answers, allow_nan=False)) == answers
 
@@ -190,17 +190,17 @@ def test_unsupervised_vectors_are_passed_or_of_the_network_or_learned_from_the_d
 
 
 def test_a_class_against_the_rest_counts_documents():
-    view = explored().against_rest("space")
+    view = explored().against_other_classes("space")
     corpus = documents()
     has_moon = np.array(["moon" in text.split() for text in corpus.texts])
     is_space = np.array([label == "space" for label in corpus.labels])
     k = view["terms"].index("moon")
     assert view["inside"][k] == pytest.approx(has_moon[is_space].mean(), abs=1e-6)
     assert view["outside"][k] == pytest.approx(has_moon[~is_space].mean(), abs=1e-6)
-    without = Exploration(model("linear")).against_rest("space")
+    without = Exploration(model("linear")).against_other_classes("space")
     assert not without["has_sides"]
     with pytest.raises(InputError, match="--data"):
-        Exploration(model("cnn")).against_rest("space")
+        Exploration(model("cnn")).against_other_classes("space")
 
 
 def test_the_map_has_as_many_terms_for_each_class():

@@ -46,7 +46,7 @@ def test_every_route_answers_with_the_view():
         ("/models/m/mistakes", views.mistakes()),
         ("/models/m/cell?true=space&predicted=garden", views.cell("space", "garden")),
         ("/models/m/cell?true=space", views.cell("space", None)),
-        ("/models/m/against/space", views.against_rest("space")),
+        ("/models/m/against/space", views.against_other_classes("space")),
         ("/models/m/classes/space", views.class_("space")),
         ("/models/m/words/moon", views.word("moon")),
     ]:

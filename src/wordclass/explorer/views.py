@@ -479,7 +479,7 @@ class Exploration:
             total += sign * (float(explanation.scores[column]) - threshold)
         return contributions, constant, total
 
-    def against_rest(self, name: str, n: int = 2000) -> JsonObject:
+    def against_other_classes(self, name: str, n: int = 2000) -> JsonObject:
         """Return the scores and frequencies of the most discriminative terms of a class.
 
         With documents, `inside` and `outside` are the shares of documents with the term inside and

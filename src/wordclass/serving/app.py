@@ -485,7 +485,8 @@ class Service:
         return await self._answer_view(request, "cell", *names)
 
     async def _against(self, request: Request) -> Response:
-        return await self._answer_view(request, "against_rest", request.path_params["class"])
+        name = request.path_params["class"]
+        return await self._answer_view(request, "against_other_classes", name)
 
     async def _map(self, request: Request) -> Response:
         """Answer with the map, which is computed once in a separate thread."""
