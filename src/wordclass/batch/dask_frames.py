@@ -43,6 +43,18 @@ def predict(
     See Also
     --------
     transform : Add the features of texts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import dask.dataframe as dd
+    >>> import wordclass as wc
+    >>> from wordclass import dask
+    >>> frame = dd.from_pandas(pd.DataFrame({"text": ["an apple"]}), npartitions=1)
+    >>> model = wc.classifier("nearest", min_docs=1)
+    >>> _ = model.fit(["red apple", "blue sky"], ["food", "air"])
+    >>> print(*dask.predict(model, frame).compute()["prediction"])
+    food
     """
     names = [prediction]
     if probability is not None:
@@ -75,6 +87,18 @@ def transform(
     See Also
     --------
     predict : Add a column of predicted labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import dask.dataframe as dd
+    >>> import wordclass as wc
+    >>> from wordclass import dask
+    >>> frame = dd.from_pandas(pd.DataFrame({"text": ["an apple"]}), npartitions=1)
+    >>> embeddings = wc.WordClassEmbeddings(min_docs=1)
+    >>> _ = embeddings.fit(["red apple", "blue sky"], ["food", "air"])
+    >>> dask.transform(embeddings, frame).compute().shape
+    (1, 3)
     """
     names = [*map(str, embeddings.get_feature_names_out())]
     return _map_partitions(frame, _add_features, embeddings, text_field, names)

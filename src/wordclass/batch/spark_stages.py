@@ -59,11 +59,40 @@ class HasTextCol(Params):
     )
 
     def getTextCol(self) -> str:  # noqa: N802
-        """Return the name of the column of texts."""
+        """Return the name of the column of texts.
+
+        Returns
+        -------
+        str
+            The name.
+
+        Examples
+        --------
+        >>> from wordclass import spark
+        >>> spark.TextClassifier(textCol="review").getTextCol()
+        'review'
+        """
         return str(self.getOrDefault(self.textCol))
 
     def setTextCol(self, value: str) -> Self:  # noqa: N802
-        """Name the column of texts."""
+        """Set the name of the column of texts.
+
+        Parameters
+        ----------
+        value : str
+            The name.
+
+        Returns
+        -------
+        Self
+            The stage itself.
+
+        Examples
+        --------
+        >>> from wordclass import spark
+        >>> spark.TextClassifier().setTextCol("review").getTextCol()
+        'review'
+        """
         return self._set(textCol=value)
 
 
@@ -75,7 +104,19 @@ class HasOptions(HasTextCol, HasLabelCol):
     )
 
     def getOptions(self) -> dict[str, Any]:  # noqa: N802
-        """Return the options."""
+        """Return the options of the estimator.
+
+        Returns
+        -------
+        dict
+            The value of each option that was set, by name.
+
+        Examples
+        --------
+        >>> from wordclass import spark
+        >>> spark.WordClassEmbeddings(min_docs=1).getOptions()
+        {'min_docs': 1}
+        """
         options: dict[str, Any] = json.loads(self.getOrDefault(self.options))
         return {
             name: tuple(value) if isinstance(value, list) else value
@@ -83,7 +124,24 @@ class HasOptions(HasTextCol, HasLabelCol):
         }
 
     def setLabelCol(self, value: str) -> Self:  # noqa: N802
-        """Name the column of labels."""
+        """Set the name of the column of labels.
+
+        Parameters
+        ----------
+        value : str
+            The name.
+
+        Returns
+        -------
+        Self
+            The stage itself.
+
+        Examples
+        --------
+        >>> from wordclass import spark
+        >>> spark.TextClassifier().setLabelCol("topic").getLabelCol()
+        'topic'
+        """
         return self._set(labelCol=value)
 
     def _corpus(self, dataset: DataFrame) -> ShardedCorpus:
@@ -193,6 +251,13 @@ class WordClassEmbeddings(Estimator["WordClassEmbeddingsModel"], HasOptions, Has
     See Also
     --------
     wordclass.WordClassEmbeddings : The estimator without Spark.
+
+    Examples
+    --------
+    >>> from wordclass import spark
+    >>> stage = spark.WordClassEmbeddings(textCol="review", min_docs=1)
+    >>> stage.getTextCol(), stage.getOutputCol()
+    ('review', 'features')
     """
 
     def __init__(
@@ -287,6 +352,13 @@ class TextClassifier(Estimator["TextClassifierModel"], HasOptions, _Predicts, _S
     See Also
     --------
     wordclass.classifier : The classifiers without Spark.
+
+    Examples
+    --------
+    >>> from wordclass import spark
+    >>> stage = spark.TextClassifier(classifier="nearest", textCol="review", min_docs=1)
+    >>> stage.getTextCol(), stage.getPredictionCol()
+    ('review', 'prediction')
     """
 
     classifier: Param[str] = Param(
@@ -371,6 +443,15 @@ class TextClassifierModel(Model, HasTextCol, HasLabelCol, _Predicts, _Stage):
         -------
         TextClassifierModel
             The stage.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> from wordclass import spark
+        >>> model = wc.classifier("nearest", min_docs=1)
+        >>> _ = model.fit(["red apple", "blue sky"], ["food", "air"])
+        >>> spark.TextClassifierModel.of(model, textCol="review").getTextCol()
+        'review'
         """
         loaded = models.load(model) if isinstance(model, str | Path) else model
         columns = {"textCol": textCol, "predictionCol": predictionCol}
@@ -378,7 +459,17 @@ class TextClassifierModel(Model, HasTextCol, HasLabelCol, _Predicts, _Stage):
 
     @property
     def classes(self) -> list[Any]:
-        """The classes, in the order of the probabilities."""
+        """The classes, in the order of the probabilities.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> from wordclass import spark
+        >>> model = wc.classifier("nearest", min_docs=1)
+        >>> _ = model.fit(["red apple", "blue sky"], ["food", "air"])
+        >>> spark.TextClassifierModel.of(model).classes
+        ['air', 'food']
+        """
         return list(self.model.classes_.tolist())
 
     def _transform(self, dataset: DataFrame) -> DataFrame:

@@ -146,7 +146,15 @@ class Dataset:
 
     @property
     def is_multilabel(self) -> bool:
-        """Whether a document may have any number of labels."""
+        """Whether a document may have any number of labels.
+
+        Examples
+        --------
+        >>> import wordclass as wc
+        >>> corpus = wc.LabelledCorpus(["good", "bad"], ["positive", "negative"], False)
+        >>> wc.Dataset("reviews", corpus, corpus, ["negative", "positive"]).is_multilabel
+        False
+        """
         return self.train.is_multilabel
 
 

@@ -46,16 +46,16 @@ def read_corpus(
     multilabel : bool, optional
         Whether a document may have any number of labels. By default the whole file with all its
         splits decides: it is single-label if every document that has labels has exactly one.
-    on_missing_label : {"error", "skip", "empty"}, default="error"
-        Treatment of documents without labels ("", null, [] or a blank cell). "skip" leaves them
-        out. In a multilabel task they have an empty list. In a single-label task they are an error,
-        unless "empty" makes the task multilabel.
     text_field : str or list of str, optional
         Column of texts. By default `text`, or a column that is recognized by its name or content.
         Several columns are joined by line breaks.
     label_field : str or list of str, optional
         Column of labels. By default `labels`, else `label`, or a column that is recognized by its
         name or content. Several columns hold 0 and 1 and are named after the classes.
+    on_missing_label : {"error", "skip", "empty"}, default="error"
+        Treatment of documents without labels ("", null, [] or a blank cell). "skip" leaves them
+        out. In a multilabel task they have an empty list. In a single-label task they are an error,
+        unless "empty" makes the task multilabel.
     label_separator : str or None, default=";"
         Separator of several labels in one cell of a CSV, TSV or XLSX file. With None, a cell is
         one label.

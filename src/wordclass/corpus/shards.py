@@ -220,9 +220,7 @@ class ShardedCorpus:
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
-        from wordclass.corpus.records import MissingColumnError
-        from wordclass.corpus.selection import ReadOptions, Selection
+        >>> from wordclass.corpus.selection import ReadOptions, Selection
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> path = Path(tempfile.mkdtemp(), "a.csv")
         >>> _ = path.write_text("text,label\nWell made,positive\nIt broke,negative\n")
@@ -294,9 +292,7 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
-        from wordclass.corpus.records import MissingColumnError
-        from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> summary = ReadSummary()
         >>> partition = [{"text": "good", "label": "positive"}]
@@ -352,9 +348,7 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
-        from wordclass.corpus.records import MissingColumnError
-        from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> partition = [{"text": "good", "label": "positive"}]
         >>> [(texts, labels)] = ShardedCorpus(()).blocks(0, partition, ReadSummary())
@@ -383,9 +377,7 @@ class ShardedCorpus:
         Examples
         --------
         >>> from wordclass.corpus.labels import Codeframe
-        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
-        from wordclass.corpus.records import MissingColumnError
-        from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> summary = ReadSummary(n_docs=2, label_counts={1})
         >>> ShardedCorpus(()).conclude(summary, Codeframe(("a", "b"), "multilabel")).kind
@@ -415,9 +407,7 @@ class ShardedCorpus:
 
         Examples
         --------
-        >>> from wordclass.corpus.partitions import columns_of_table, is_table, read_partition
-        from wordclass.corpus.records import MissingColumnError
-        from wordclass.corpus.selection import ReadSummary
+        >>> from wordclass.corpus.selection import ReadSummary
         >>> from wordclass.corpus.shards import ShardedCorpus
         >>> ShardedCorpus(()).is_multilabel(ReadSummary(n_docs=3, label_counts={1, 2}))
         True
