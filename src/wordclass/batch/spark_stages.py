@@ -209,12 +209,38 @@ class _Stage(MLReadable[Any], MLWritable):
     """A stage that can be saved, alone or in a pipeline."""
 
     def write(self) -> MLWriter:
-        """Return a writer that saves this stage."""
+        """Return a writer that saves this stage.
+
+        Returns
+        -------
+        MLWriter
+            The writer.
+
+        Examples
+        --------
+        >>> from pyspark.ml.util import MLWriter
+        >>> from wordclass import spark
+        >>> isinstance(spark.TextClassifier().write(), MLWriter)
+        True
+        """
         return _Writer(self)
 
     @classmethod
     def read(cls) -> MLReader[Any]:
-        """Return a reader that loads such a stage."""
+        """Return a reader that loads a stage of this class.
+
+        Returns
+        -------
+        MLReader
+            The reader.
+
+        Examples
+        --------
+        >>> from pyspark.ml.util import MLReader
+        >>> from wordclass import spark
+        >>> isinstance(spark.TextClassifier.read(), MLReader)
+        True
+        """
         return _Reader(cls)
 
 
@@ -283,10 +309,19 @@ class WordClassEmbeddings(Estimator["WordClassEmbeddingsModel"], HasOptions, Has
 class WordClassEmbeddingsModel(Model, HasTextCol, HasLabelCol, HasOutputCol, _Stage):
     """Model that adds the features of texts to a DataFrame.
 
-    Attributes
+    Parameters
     ----------
-    embeddings : wordclass.WordClassEmbeddings
-        The fitted embeddings.
+    embeddings : wordclass.WordClassEmbeddings, optional
+        The fitted embeddings. By default there are none until `load_model` is called.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> from wordclass import spark
+    >>> embeddings = wc.WordClassEmbeddings(min_docs=1)
+    >>> _ = embeddings.fit(["red apple", "blue sky"], ["food", "air"])
+    >>> spark.WordClassEmbeddingsModel(embeddings).embeddings.min_docs
+    1
     """
 
     options = HasOptions.options
@@ -305,11 +340,51 @@ class WordClassEmbeddingsModel(Model, HasTextCol, HasLabelCol, HasOutputCol, _St
         return frame.withColumn(output, array_to_vector(frame[output]))
 
     def save_model(self, path: Path) -> None:
-        """Write the embeddings."""
+        """Write the embeddings to a file.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import wordclass as wc
+        >>> from wordclass import spark
+        >>> embeddings = wc.WordClassEmbeddings(min_docs=1)
+        >>> _ = embeddings.fit(["red apple", "blue sky"], ["food", "air"])
+        >>> path = Path(tempfile.mkdtemp(), "embeddings")
+        >>> spark.WordClassEmbeddingsModel(embeddings).save_model(path)
+        >>> path.exists()
+        True
+        """
         self.embeddings.save(path)
 
     def load_model(self, path: Path) -> None:
-        """Read the embeddings."""
+        """Read the embeddings from a file.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import wordclass as wc
+        >>> from wordclass import spark
+        >>> embeddings = wc.WordClassEmbeddings(min_docs=1)
+        >>> _ = embeddings.fit(["red apple", "blue sky"], ["food", "air"])
+        >>> path = Path(tempfile.mkdtemp(), "embeddings")
+        >>> embeddings.save(path)
+        >>> stage = spark.WordClassEmbeddingsModel()
+        >>> stage.load_model(path)
+        >>> stage.embeddings.min_docs
+        1
+        """
         self.embeddings = estimator.WordClassEmbeddings.load(path)
 
 
@@ -403,10 +478,19 @@ class TextClassifier(Estimator["TextClassifierModel"], HasOptions, _Predicts, _S
 class TextClassifierModel(Model, HasTextCol, HasLabelCol, _Predicts, _Stage):
     """Model that adds labels and probabilities to a DataFrame of texts.
 
-    Attributes
+    Parameters
     ----------
-    model : classifier
-        A fitted classifier.
+    model : classifier, optional
+        A fitted classifier. By default there is none until `load_model` is called.
+
+    Examples
+    --------
+    >>> import wordclass as wc
+    >>> from wordclass import spark
+    >>> model = wc.classifier("nearest", min_docs=1)
+    >>> _ = model.fit(["red apple", "blue sky"], ["food", "air"])
+    >>> spark.TextClassifierModel(model).classes
+    ['air', 'food']
     """
 
     options = HasOptions.options
@@ -491,11 +575,51 @@ class TextClassifierModel(Model, HasTextCol, HasLabelCol, _Predicts, _Stage):
         return frame.withColumn(probability, array_to_vector(frame[probability]))
 
     def save_model(self, path: Path) -> None:
-        """Write the folder of the model."""
+        """Write the folder of the model.
+
+        Parameters
+        ----------
+        path : Path
+            The folder.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import wordclass as wc
+        >>> from wordclass import spark
+        >>> model = wc.classifier("nearest", min_docs=1)
+        >>> _ = model.fit(["red apple", "blue sky"], ["food", "air"])
+        >>> path = Path(tempfile.mkdtemp(), "model")
+        >>> spark.TextClassifierModel(model).save_model(path)
+        >>> path.exists()
+        True
+        """
         self.model.save(path)
 
     def load_model(self, path: Path) -> None:
-        """Read the folder of the model."""
+        """Read the folder of the model.
+
+        Parameters
+        ----------
+        path : Path
+            The folder.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import wordclass as wc
+        >>> from wordclass import spark
+        >>> model = wc.classifier("nearest", min_docs=1)
+        >>> _ = model.fit(["red apple", "blue sky"], ["food", "air"])
+        >>> path = Path(tempfile.mkdtemp(), "model")
+        >>> model.save(path)
+        >>> stage = spark.TextClassifierModel()
+        >>> stage.load_model(path)
+        >>> stage.classes
+        ['air', 'food']
+        """
         self.model = models.load(path)
 
 
