@@ -157,7 +157,7 @@ def test_a_tree_depends_on_the_seed_alone():
 
 
 def test_very_many_classes_need_more_levels(monkeypatch):
-    monkeypatch.setattr(class_tree, "_MOST_CHILDREN", 4)
+    monkeypatch.setattr(class_tree, "_MAX_CHILDREN", 4)
     V = rows_of_length_one(sparse.random(60, 30, 0.3, random_state=0))
     tree = tree_of_vectors(V, ["t"] * 30, 0)
     tree.check(60)
@@ -239,7 +239,7 @@ def test_all_nodes_together_have_the_scores_of_each_node_alone(n_labels):
 def test_a_beam_of_one_is_greedy(monkeypatch):
     texts, labels = many_classes(400, 30)
     model = wc.classifier("linear", classes="tree").fit(texts, labels)
-    monkeypatch.setattr(class_tree, "_BEAM", 1)
+    monkeypatch.setattr(class_tree, "_BEAM_WIDTH", 1)
     learned = model.scorer_.model
     X = model.scorer_.weigher.transform(texts[:20])
     columns, _ = candidates(learned, X, 4)
@@ -476,7 +476,7 @@ def test_labels_are_given_some_texts_at_a_time(monkeypatch):
 def test_small_weights_are_left_out_and_change_little(monkeypatch):
     texts, labels = many_classes(600, 40)
     pruned = wc.classifier("linear", classes="tree").fit(texts, labels)
-    monkeypatch.setattr(class_tree, "_PRUNED", 0.0)
+    monkeypatch.setattr(class_tree, "_MIN_RELATIVE_WEIGHT", 0.0)
     whole = wc.classifier("linear", classes="tree").fit(texts, labels)
     few, many = (each.scorer_.model.weights.nnz for each in (pruned, whole))
     assert few < 0.95 * many
