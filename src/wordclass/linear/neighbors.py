@@ -7,8 +7,8 @@ from scipy import sparse
 
 from wordclass.arrays import Floats, Floats32, Ints, Sparse
 
-_BLOCK_ROWS = 500  # of similarities to all documents that are in memory at once
-_N_STEPS = 20  # .8 ** 20 = .01: what later steps would change
+_BLOCK_ROWS = 500  # documents whose similarities to all others are in memory at once
+_N_STEPS = 20  # later steps change little: .8 ** 20 = .01
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class NeighborGraph:
             Dense vectors of the documents, such as those of a sentence encoder. Their dot products
             are added to those of X.
         n_neighbors : int, default=15
-            Number of neighbors of a document. It has more if it is a neighbor of more.
+            Number of neighbors per document. A document has more if it is a neighbor of others.
 
         Returns
         -------
         NeighborGraph
-            The graph. The time to make it grows with the square of the number of documents.
+            The graph. Building it takes time quadratic in the number of documents.
 
         Examples
         --------
@@ -80,19 +80,20 @@ class NeighborGraph:
         return cls((scale @ symmetric @ scale).tocsr())
 
     def spread(self, start: Floats, share: float) -> Floats:
-        """Mix the rows of each document with those of its neighbors, again and again.
+        """Mix the row of each document repeatedly with the rows of its neighbors.
 
         Parameters
         ----------
         start : array of shape (n, m)
             Class probabilities of the documents, or their labels as 0 and 1.
         share : float
-            The share of the neighbors in each step; the rest is the document's own row in `start`.
+            The weight of the neighbors in each step. The document's row in `start` has the
+            remaining weight.
 
         Returns
         -------
         array of shape (n, m)
-            The mixed rows. A document whose neighbors are all of a class comes close to it.
+            The mixed rows. A document whose neighbors all belong to one class gets close to it.
         """
         mixed = start
         for _ in range(_N_STEPS):
