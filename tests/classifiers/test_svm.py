@@ -50,7 +50,7 @@ def svm_of(**options):
 def exact(monkeypatch):
     """Solve as exactly as the reference here does."""
     monkeypatch.setattr("wordclass.classifiers._svm_search.TOLERANCE", 1e-5)
-    monkeypatch.setattr(one_vs_rest, "_MOST_PASSES", 10**4)
+    monkeypatch.setattr(one_vs_rest, "_MAX_PASSES", 10**4)
 
 
 def matrix(texts):

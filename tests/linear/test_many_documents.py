@@ -21,8 +21,8 @@ EMPTY, FULL, LARGE = 3, 4, 5
 
 
 def set_number_of_passes(monkeypatch, n_passes):
-    monkeypatch.setattr(one_vs_rest, "_FEWEST_PASSES", n_passes)
-    monkeypatch.setattr(one_vs_rest, "_MOST_PASSES", n_passes)
+    monkeypatch.setattr(one_vs_rest, "_MIN_PASSES", n_passes)
+    monkeypatch.setattr(one_vs_rest, "_MAX_PASSES", n_passes)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def task():
 
 
 def assert_same(ours, theirs):
-    for name in ("weights", "block_weights", "own_weights", "intercept"):
+    for name in ("weights", "block_weights", "class_column_weights", "intercept"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), **CLOSE)
 
 
@@ -61,10 +61,14 @@ def test_every_class_has_the_solution_of_newtons_method(task, C, monkeypatch):
     solution = OneVsRest(Problem(features, Y, costs)).solve(each, tolerance=1e-6)
     shared = np.hstack([features.X.toarray(), features.block]).astype(float)
     for j in range(N_CLASSES):
-        columns = np.column_stack([shared, features.own[:, j]])
+        columns = np.column_stack([shared, features.class_columns[:, j]])
         alone = Costs(costs.positive[[j]], costs.negative[[j]], costs.docs)
         expected, intercept = DenseOneVsRest(Problem(columns, Y[:, [j]], alone)).solve(each[j])
-        ours = solution.weights[:, j], solution.block_weights[:, j], solution.own_weights[j]
+        ours = (
+            solution.weights[:, j],
+            solution.block_weights[:, j],
+            solution.class_column_weights[j],
+        )
         np.testing.assert_allclose(np.hstack(ours), expected[:, 0], **CLOSE)
         np.testing.assert_allclose(solution.intercept[j], intercept[0], **CLOSE)
 
@@ -77,7 +81,7 @@ def test_the_number_of_threads_changes_no_bit(task):
     )
     solved, validated = one.solve(1.0), one.validate(C, ROWS[:-300], ROWS[-300:])
     for other in others:
-        for name in ("weights", "block_weights", "own_weights", "intercept"):
+        for name in ("weights", "block_weights", "class_column_weights", "intercept"):
             expected = getattr(solved, name)
             np.testing.assert_array_equal(getattr(other.solve(1.0), name), expected)
         np.testing.assert_array_equal(other.validate(C, ROWS[:-300], ROWS[-300:]), validated)

@@ -47,7 +47,7 @@ def equal(Y):
 
 
 def assert_same(ours, theirs):
-    for name in ("weights", "block_weights", "own_weights", "intercept"):
+    for name in ("weights", "block_weights", "class_column_weights", "intercept"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), **CLOSE)
 
 
@@ -152,7 +152,7 @@ def test_a_block_is_as_good_as_columns_of_the_sparse_matrix(task):
 def test_an_own_column_is_seen_by_its_class_alone(task):
     X, _, Y = task
     own_columns = np.random.default_rng(1).normal(size=Y.shape).astype(np.float32)
-    features = Features.of(X, own=own_columns)
+    features = Features.of(X, class_columns=own_columns)
     solution = OneVsRest(Problem(features, Y, equal(Y))).solve(1.0)
     rows, test_rows = np.arange(60), np.arange(60, N_DOCS)
     scores = OneVsRest(Problem(features, Y, equal(Y))).validate(
@@ -163,7 +163,9 @@ def test_an_own_column_is_seen_by_its_class_alone(task):
         alone = OneVsRest(Problem(wider, Y[:, [j]], equal(Y[:, [j]])))
         expected = alone.solve(1.0)
         np.testing.assert_allclose(solution.weights[:, j], expected.weights[:-1, 0], **CLOSE)
-        np.testing.assert_allclose(solution.own_weights[j], expected.weights[-1, 0], **CLOSE)
+        np.testing.assert_allclose(
+            solution.class_column_weights[j], expected.weights[-1, 0], **CLOSE
+        )
         (made,) = alone.validate(np.array([1.0]), rows, test_rows, 1e-6)
         np.testing.assert_allclose(scores[0, :, j], made[:, 0], **CLOSE)
 

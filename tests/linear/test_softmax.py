@@ -37,7 +37,7 @@ def test_weights_are_those_of_scikit_learn(C):
     # all intercepts may be moved together
     own = solved.intercept - solved.intercept.mean()
     np.testing.assert_allclose(own, machine.intercept_ - machine.intercept_.mean(), atol=1e-4)
-    np.testing.assert_array_equal(solved.own_weights, np.zeros(N_CLASSES))
+    np.testing.assert_array_equal(solved.class_column_weights, np.zeros(N_CLASSES))
 
 
 def test_costs_of_documents_and_classes_multiply():

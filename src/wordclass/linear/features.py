@@ -1,4 +1,4 @@
-"""What documents look like to `linear`: no feature of a document has seen its own labels."""
+"""The features of `linear`; no feature of a document depends on the document's labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,32 +26,32 @@ from wordclass.text.term_weigher import TermWeigher
 from wordclass.text.vocabulary import Vocabulary
 from wordclass.vectors.word_vectors import WordVectors
 
-_N_FIFTHS = 5  # of the documents, two folds each, that are held out in turn
-_MIN_CLASS_DOCS = 2  # of a class with word-class scores: one alone is never crossed
+_N_FIFTHS = 5  # two folds each, held out in turn
+_MIN_CLASS_DOCS = 2  # for word-class scores: a single document cannot be cross-fitted
 _TOLERANCE = 1e-3  # of the final weights; tighter ones change no decision
-_BYTES_PER_VALUE = 24  # of X, for what is made of it while learning
+_BYTES_PER_VALUE = 24  # of X, including its copies while learning
 _MAX_SEARCH_DOCS_SCORED = 4_000  # if there are more documents, only a fifth of them is scored
 
 
 @dataclass(eq=False)
 class LinearCorpus:
-    """The documents to learn from, and what they look like for any choice of terms.
+    """The documents to learn from, with cached features for each choice of terms.
 
     Parameters
     ----------
     documents : Documents
-        To learn from.
+        The documents.
     folds : array of shape (n,)
         The fold of each document.
     make_weighers : callable
-        Returns the unfitted weighers of settings: that of words, and that of characters if they are
-        used.
+        Returns the unfitted weighers of settings: the weigher of words and, if used, the one of
+        characters.
     vectors : WordVectors or None
-        Pretrained ones.
+        Pretrained word vectors.
     tasks : dict of str to WordClassEmbeddings
-        Those of other tasks.
+        Embeddings of other tasks by name.
     encoder : SentenceEncoder or None
-        What makes vectors of whole texts.
+        Encodes whole texts as vectors.
     class_weights : array of shape (m,) or None
         Factors for the costs of errors on the documents of a class; None: balanced.
     n_jobs : int or None
@@ -69,7 +69,7 @@ class LinearCorpus:
     _features: dict[object, "LinearFeatures"] = field(init=False, default_factory=dict)
 
     def features(self, settings: LinearSettings) -> "LinearFeatures":
-        """Return the features of the documents with the terms that settings choose, made once."""
+        """Return the features of the documents for the terms of some settings, cached."""
         key = (settings.ngrams, settings.characters)
         if key not in self._features:
             weighers, blocks = self._weigh_terms(self.make_weighers(settings))
@@ -79,9 +79,9 @@ class LinearCorpus:
     def _weigh_terms(
         self, unfitted: Sequence[TermWeigher]
     ) -> tuple[list[TermWeigher], list[Sparse]]:
-        """Return fitted weighers, and X of each, which has no columns if no term remains.
+        """Return the fitted weighers and the matrix X of each, without columns if no term remains.
 
-        This is an error, unless there are terms of another weigher, or an encoder.
+        Raises NoTermError if no weigher has terms and there is no encoder.
         """
         distinct, places = self.documents.distinct()
         texts = distinct.texts
@@ -103,7 +103,7 @@ class LinearCorpus:
         return weighers, blocks if places is None else [block[places] for block in blocks]
 
     def keep(self, settings: LinearSettings) -> None:
-        """Forget all features and held-out scores but those for some settings: they are large."""
+        """Free the memory of all features and held-out scores of other settings."""
         key = (settings.ngrams, settings.characters)
         features = self._features[key]
         self._features = {key: features}
@@ -124,14 +124,14 @@ class LinearCorpus:
 
 
 class LinearFeatures:
-    """What documents look like for one choice of terms: X, word-class scores, sums of vectors.
+    """Features for one choice of terms: term weights, word-class scores and sums of vectors.
 
     Parameters
     ----------
     corpus : LinearCorpus
         The documents.
     settings : LinearSettings
-        With the n-grams of words and of characters.
+        The settings, which have the n-grams of words and of characters.
     weighers : list of TermWeigher
         The fitted weighers of words, and of characters if they are used.
     blocks : list of sparse matrices of shape (n, v)
@@ -140,12 +140,11 @@ class LinearFeatures:
     Attributes
     ----------
     fifths : array of shape (n,)
-        Which documents are held out together.
+        The group of each document; the documents of a group are held out together.
     n_terms : int
-        Number of terms, of words and of characters.
+        Number of terms: words and character n-grams.
     held_out : dict
-        The scores of held-out documents by settings and number of rotations, until they are
-        forgotten.
+        Cached scores of held-out documents by settings and number of rotations.
     """
 
     def __init__(
@@ -158,10 +157,10 @@ class LinearFeatures:
         self.corpus = corpus
         self.documents = corpus.documents
         self.folds = corpus.folds
-        # two folds each; folds apart where there are few documents: those of a class are dealt to
-        # neighbors, and two of them are not to be held out together
-        is_few = settings.loss == "softmax"
-        self.fifths = self.folds % _N_FIFTHS if is_few else self.folds // 2
+        # the softmax is for few documents; those of a class are dealt to neighboring folds, so a
+        # fifth takes two distant folds to avoid holding out two documents of the same class
+        has_few_docs = settings.loss == "softmax"
+        self.fifths = self.folds % _N_FIFTHS if has_few_docs else self.folds // 2
         self.weighers = weighers
         self.n_words = blocks[0].shape[1]
         self.X: Sparse = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
@@ -174,14 +173,14 @@ class LinearFeatures:
         doc_freq = np.concatenate([weigher.vocabulary.doc_freq for weigher in self.weighers])
         self.n_terms = len(doc_freq)
         what = f"the weights of {self.n_terms:,} terms by {n_classes:,} classes"
-        # beside them X in single precision, sums by class of its values, scores of all documents
-        more = _BYTES_PER_VALUE * self.X.nnz + 12 * n_docs * n_classes
-        # a softmax keeps its last steps, too
+        # X in single precision, sums of its values by class, and scores of all documents
+        other_bytes = _BYTES_PER_VALUE * self.X.nnz + 12 * n_docs * n_classes
+        # L-BFGS stores its last steps, too
         bytes_per_weight = 200 if settings.loss == "softmax" else 4
         bytes_per_term = bytes_per_weight * n_classes
-        check_table(f"{what} from {n_docs:,} documents", doc_freq, bytes_per_term, more)
+        check_table(f"{what} from {n_docs:,} documents", doc_freq, bytes_per_term, other_bytes)
 
-    # --- documents held out -------------------------------------------------------------------
+    # --- held-out documents -------------------------------------------------------------------
 
     def trials(
         self, settings: LinearSettings, penalties: Sequence[float], target: Target
@@ -209,25 +208,25 @@ class LinearFeatures:
         """Return the scores (values of C, k, m) of held-out documents by models of the others.
 
         A fifth of the documents is held out at a time, until about `max_docs` are scored. The
-        values of C rise.
+        values of C are in ascending order.
         """
         n_rotations = self.n_rotations(max_docs)
         candidates = [replace(settings, C=C) for C in sorted(penalties)]
         if len(candidates) == 1 and (candidates[0], n_rotations) in self.held_out:
-            rows, scores = self.held_out[candidates[0], n_rotations]  # these won the search
+            rows, scores = self.held_out[candidates[0], n_rotations]  # cached by the search
             return HeldOutScores(rows, scores[None])
         rising = np.array(sorted(penalties))
         splits = fold_splits(self.fifths)[:n_rotations]
-        own_scores: dict[int, Floats32] = {}  # by the first row that is held out
+        scores_by_split: dict[int, Floats32] = {}  # by the first row that is held out
         if settings.block_weight:
             for split in splits:
                 held_out_folds = np.unique(self.folds[split.held_out]).tolist()
                 scores = self._fold_scores.scores(settings.shrinkage, held_out_folds)
-                own_scores[int(split.held_out[0])] = scores
+                scores_by_split[int(split.held_out[0])] = scores
 
         def validate(split: Split) -> Floats32:
-            own = own_scores.get(int(split.held_out[0]))
-            solver, _ = self._solver(settings, split.train, own)
+            class_scores = scores_by_split.get(int(split.held_out[0]))
+            solver, _ = self._solver(settings, split.train, class_scores)
             return solver.validate(rising, split.train, split.held_out, ROUGH_TOLERANCE)
 
         rows, all_scores = cross_fit(splits, validate, step="validating")
@@ -268,25 +267,25 @@ class LinearFeatures:
         return mask
 
     def n_rotations(self, max_docs: int) -> int:
-        """Return how many fifths to hold out in turn, to score about so many documents."""
+        """Return the number of fifths to hold out in turn to score about `max_docs` documents."""
         return min(max(-(-max_docs // max(len(self.folds), 1)), 1), _N_FIFTHS)
 
     # --- learning -----------------------------------------------------------------------------
 
     def solve(self, settings: LinearSettings) -> LinearScorer | SumScorer:
-        """Learn from all documents, and fold everything into one weight per term and class."""
-        self.held_out = {}  # all that is to come needs memory
-        own = None
+        """Learn from all documents, and merge all features into one weight per term and class."""
+        self.held_out = {}  # frees memory for learning
+        class_scores = None
         if settings.block_weight:
-            own = self._fold_scores.scores(settings.shrinkage)
-        solver, factor = self._solver(settings, np.arange(len(self.folds)), own)
-        del own
+            class_scores = self._fold_scores.scores(settings.shrinkage)
+        solver, factor = self._solver(settings, np.arange(len(self.folds)), class_scores)
+        del class_scores
         solution = solver.solve(settings.C, tolerance=_TOLERANCE)
         weights = solution.weights
         block_weights = solution.block_weights
         if factor:
             # a class without a column has a weight of 0
-            factors = solution.own_weights * np.float32(factor)
+            factors = solution.class_column_weights * np.float32(factor)
             self._fold_scores.add_embedding(weights[: self.n_words], settings.shrinkage, factors)
         for rows, weight in self._summed_vectors(settings):
             n_dims = rows.shape[1]
@@ -305,7 +304,7 @@ class LinearFeatures:
         return SumScorer.of(words, characters, encoder)
 
     def _solver(
-        self, settings: LinearSettings, rows: Ints, own: Floats32 | None
+        self, settings: LinearSettings, rows: Ints, class_scores: Floats32 | None
     ) -> tuple[OneVsRest | Softmax, float]:
         """Return the solver, and the factor of the word-class scores in its features.
 
@@ -313,9 +312,8 @@ class LinearFeatures:
 
         Parameters
         ----------
-        own : array of shape (n, m) or None
-            The word-class scores, which no document has seen its own labels in; None: they have no
-            weight.
+        class_scores : array of shape (n, m) or None
+            The cross-fitted word-class scores; None if their weight is zero.
         """
         documents = self.documents
         Y = documents.labels.Y
@@ -329,16 +327,16 @@ class LinearFeatures:
         factor = 0.0
         if settings.loss == "softmax":
             return Softmax(Problem(features, Y, costs)), factor
-        if own is not None:
-            # in double precision: the order of the classes must not move the sum
-            squares = np.einsum("nm,nm->n", own, own, dtype=np.float64)[rows]
-            size = float(np.sqrt(squares.sum() / max(len(rows) * own.shape[1], 1)))
+        if class_scores is not None:
+            # in double precision: the sum must not depend on the order of the classes
+            squares = np.einsum("nm,nm->n", class_scores, class_scores, dtype=np.float64)[rows]
+            size = float(np.sqrt(squares.sum() / max(len(rows) * class_scores.shape[1], 1)))
             factor = settings.block_weight / size if size > 0 else 0.0
-            features = features.with_own(own * np.float32(factor))
+            features = features.with_class_columns(class_scores * np.float32(factor))
         return OneVsRest(Problem(features, Y, costs), n_threads(self.corpus.n_jobs)), factor
 
     def _beside_vectors(self, settings: LinearSettings) -> Features:
-        """Return X beside sums of vectors, pretrained and of other tasks, and the encoder's."""
+        """Return X with a dense block: sums of word vectors and the vectors of the encoder."""
         key = (settings.vector_weight, settings.other_weight, settings.encoder_weight)
         if not any(key):
             return self._terms_alone
@@ -353,7 +351,7 @@ class LinearFeatures:
         return self._with_vectors[key]
 
     def _summed_vectors(self, settings: LinearSettings) -> list[tuple[Floats32, np.float32]]:
-        """Return the vectors (v, d) of words that a document sums up, and the weights of sums."""
+        """Return the word vectors (v, d) to sum per document, each with the weight of its sum."""
         vectors = []
         if settings.vector_weight:
             vectors.append((self._vector_rows, np.float32(settings.vector_weight)))
@@ -375,18 +373,18 @@ class LinearFeatures:
 
     @cached_property
     def _vector_rows(self) -> Floats32:
-        """The pretrained vectors (v, q) of words, stretched so that a document's length is 1."""
+        """The pretrained word vectors (v, q), scaled to a mean document length of 1."""
         terms = self.weighers[0].terms
         E = EmbeddingMatrix.of(self.corpus.vectors, vocabulary=terms, keep_unseen=False)
-        return self._stretched(E.matrix[: self.n_words])
+        return self._scale_rows(E.matrix[: self.n_words])
 
     @cached_property
     def _task_rows(self) -> Floats32:
-        """The vectors (v, d) of words in other tasks, those of each task stretched like these."""
+        """The word vectors (v, d) of other tasks, each scaled to a mean document length of 1."""
         terms = self.weighers[0].terms
         E = EmbeddingMatrix.of(other=self.corpus.tasks, vocabulary=terms, keep_unseen=False)
         rows = E.matrix[: self.n_words]
-        return np.hstack([self._stretched(rows[:, place]) for place in E.blocks.values()])
+        return np.hstack([self._scale_rows(rows[:, place]) for place in E.blocks.values()])
 
-    def _stretched(self, rows: Floats32) -> Floats32:
+    def _scale_rows(self, rows: Floats32) -> Floats32:
         return np.asarray(rows / root_mean_square_length(self._words @ rows), dtype=np.float32)

@@ -1,6 +1,6 @@
 """One linear support vector machine per class: the same documents, many classes, many values of C.
 
-First the solver: the native one, or scikit-learn's where that was not built; then prediction.
+The solver is the native one, or scikit-learn's if the extension is not built.
 """
 
 import warnings
@@ -21,13 +21,13 @@ from wordclass.options import native_errors_as_input_errors
 
 TOLERANCE = 1e-4  # as in scikit-learn's LinearSVC
 ROUGH_TOLERANCE = 0.1  # enough to compare settings
-_MOST_PASSES = 1000  # as in LinearSVC
-_MOST_LOOKS = 10_000_000  # at documents, per class: fewer passes where there are very many
-_FEWEST_PASSES = 100  # ... but never fewer than these, which are enough to compare settings
-_MOST_PRODUCTS = 6000  # documents: their products need 144 MB
-_FEATURES_A_PRODUCT = 8  # steps over products are taken side by side, features one by one
-_NEXT_TO_NOTHING = 1e-12
-# liblinear's random numbers and Python's list of warnings are those of the whole process
+_MAX_PASSES = 1000  # as in LinearSVC
+_MAX_VISITS_PER_CLASS = 10_000_000  # of documents: limits the passes over very many of them
+_MIN_PASSES = 100  # enough to compare settings
+_MAX_PRODUCT_DOCS = 6000  # their inner products need 144 MB
+_FEATURES_PER_PRODUCT = 8  # a step over products is vectorized, a step over features is not
+_NEGLIGIBLE_COST = 1e-12
+# liblinear's random numbers and Python's warning filters are shared by the whole process
 _one_at_a_time = Lock()
 
 # --- the solver ----------------------------------------------------------------------------------
@@ -64,19 +64,21 @@ class OneVsRest:
                 return Solution(*extension.solver.solve(self._documents, task))
         with native_errors_as_input_errors():
             products = features.products()
-            coefficients, own, intercept = extension.solver.solve_products(products, task)
+            coefficients, class_column_weights, intercept = extension.solver.solve_products(
+                products, task
+            )
         weights = sparse_times_dense(
             features.X.T.tocsr(), coefficients, np.zeros_like(intercept), self.n_threads
         )
         block_weights = np.asarray(features.block.T @ coefficients, dtype=np.float32)
-        return Solution(weights, block_weights, own, intercept)
+        return Solution(weights, block_weights, class_column_weights, intercept)
 
     def validate(
         self, C: Floats, rows: Ints, test_rows: Ints, tolerance: float = ROUGH_TOLERANCE
     ) -> Floats32:
         """Learn from some rows, and return the scores (values of C, test rows, m) of others.
 
-        Each solution is the start of the next, so the values of C should rise.
+        Each solution is the start of the next, so the values of C should be in ascending order.
         """
         features = self.problem.features
         if extension.solver is None:
@@ -98,7 +100,7 @@ class OneVsRest:
         features = self.problem.features
         n_docs = features.n_docs
         n_features = features.X.nnz / max(n_docs, 1) + features.block.shape[1]
-        return n_docs <= _MOST_PRODUCTS and n_docs <= _FEATURES_A_PRODUCT * n_features
+        return n_docs <= _MAX_PRODUCT_DOCS and n_docs <= _FEATURES_PER_PRODUCT * n_features
 
     @property
     def _documents(self) -> Any:  # noqa: ANN401 - of the native solver
@@ -112,19 +114,19 @@ class OneVsRest:
         return forms["documents"]
 
     def _task(self, rows: Ints, C: Floats, tolerance: float) -> Any:  # noqa: ANN401
-        """Return labels, costs, own columns, rows and values of C as the native solver reads them.
+        """Return labels, costs, class columns, rows and values of C for the native solver.
 
-        The number of passes is limited: a few rare classes with a large C would go on for hours.
+        The number of passes is limited: a few rare classes with a large C would take hours.
         """
         problem = self.problem
         n_docs = problem.features.n_docs
-        own = problem.features.own
-        if own is None:
-            own = np.zeros((n_docs, 0), np.float32)
-        max_passes = _FEWEST_PASSES
+        class_columns = problem.features.class_columns
+        if class_columns is None:
+            class_columns = np.zeros((n_docs, 0), np.float32)
+        max_passes = _MIN_PASSES
         if tolerance < ROUGH_TOLERANCE:
-            max_passes = _MOST_LOOKS // max(n_docs, 1)
-            max_passes = min(max(max_passes, _FEWEST_PASSES), _MOST_PASSES)
+            max_passes = _MAX_VISITS_PER_CLASS // max(n_docs, 1)
+            max_passes = min(max(max_passes, _MIN_PASSES), _MAX_PASSES)
         members, class_ends = index_arrays(sparse.csc_matrix(problem.Y))
         with native_errors_as_input_errors():
             return extension.solver.task(  # type: ignore[union-attr]
@@ -133,7 +135,7 @@ class OneVsRest:
                 problem.costs.positive,
                 problem.costs.negative,
                 problem.costs.docs,
-                own,
+                class_columns,
                 np.ascontiguousarray(rows, dtype=np.int32),
                 np.ascontiguousarray(C, dtype=np.float64),
                 tolerance,
@@ -142,7 +144,7 @@ class OneVsRest:
             )
 
 
-# --- the same through scikit-learn, where the native solver was not built ------------------------
+# --- scikit-learn, if the native solver is not built ----------------------------------------------
 
 
 def _solve_with_scikit_learn(problem: Problem[Features], C: Floats, rows: Ints) -> Solution:
@@ -154,8 +156,10 @@ def _solve_with_scikit_learn(problem: Problem[Features], C: Floats, rows: Ints) 
     shared = sparse.hstack([features.X[rows], block], format="csr")
     learned = np.zeros((shared.shape[1] + 2, truth.shape[1]), np.float32)
     for j in range(truth.shape[1]):
-        own = np.zeros(len(rows), np.float32) if features.own is None else features.own[rows, j]
-        documents = sparse.hstack([shared, sparse.csr_matrix(own[:, None])], format="csr")
+        column = np.zeros(len(rows), np.float32)
+        if features.class_columns is not None:
+            column = features.class_columns[rows, j]
+        documents = sparse.hstack([shared, sparse.csr_matrix(column[:, None])], format="csr")
         cost = costs.docs[rows] * np.where(truth[:, j], costs.positive[j], costs.negative[j])
         learned[:, j] = _weights_and_intercept(documents, truth[:, j], cost, C[j])
     n_terms = features.X.shape[1]
@@ -167,18 +171,15 @@ def _weights_and_intercept(documents: Sparse, truth: Flags, cost: Floats, C: flo
     from sklearn.svm import LinearSVC
 
     counts = cost > 0
-    # it wants documents on both sides: an empty one that costs next to nothing changes nothing
+    # LinearSVC needs documents on both sides; an empty one of negligible cost changes nothing
     absent = [side for side in (False, True) if side not in truth[counts]]
     empty = sparse.csr_matrix((len(absent), documents.shape[1]), dtype=documents.dtype)
     machine = LinearSVC(C=C, random_state=0)
     with _one_at_a_time, warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the native solver says nothing either
+        warnings.simplefilter("ignore", ConvergenceWarning)  # as the native solver
         machine.fit(
             sparse.vstack([documents[counts], empty], format="csr"),
             np.append(truth[counts], absent).astype(bool),
-            np.append(cost[counts], np.full(len(absent), _NEXT_TO_NOTHING)),
+            np.append(cost[counts], np.full(len(absent), _NEGLIGIBLE_COST)),
         )
     return np.append(machine.coef_[0], machine.intercept_)
-
-
-# --- prediction ----------------------------------------------------------------------------------

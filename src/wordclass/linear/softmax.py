@@ -1,9 +1,9 @@
 """One model of all classes at once, for few documents: multinomial logistic regression.
 
 With scores s = W'x + b of a document and its class y, weighted by its cost c:
-min over W and b of |W|^2 / 2 + C sum c (log sum exp s - s_y), by L-BFGS. Where a class has a
-handful of documents this is better than a support vector machine per class, each of which sees
-next to no document of its class; where it has many, it is not, and takes longer.
+min over W and b of |W|^2 / 2 + C sum c (log sum exp s - s_y), by L-BFGS. If classes have
+only a handful of documents, this is better than one support vector machine per class, each of
+which has hardly any positive document. With many documents it is no better, and slower.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from wordclass.arrays import Floats, Floats32, Ints, Sparse
 from wordclass.linear.problem import Features, Problem, Solution
 
 TOLERANCE = 1e-4  # of the gradient, as a share of its size where all weights are 0
-_MOST_STEPS = 500
-_UNSEEN = -10.0  # below the lowest intercept, that of a class without documents
+_MAX_STEPS = 500
+_ABSENT_CLASS_OFFSET = -10.0  # added to the lowest intercept, for classes without documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Softmax:
     Parameters
     ----------
     problem : Problem
-        Documents without own columns, one label per document; `costs.negative` is not used.
+        Documents without class columns, one label per document; `costs.negative` is not used.
     """
 
     problem: Problem[Features]
@@ -47,7 +47,7 @@ class Softmax:
         if len(present):
             learned[:, present] = _minimum(X, block, truth[:, present], costs, tolerance)
         absent = np.setdiff1d(np.arange(n_classes), present)
-        learned[-1, absent] = learned[-1, present].min(initial=0.0) + _UNSEEN
+        learned[-1, absent] = learned[-1, present].min(initial=0.0) + _ABSENT_CLASS_OFFSET
         narrow = learned.astype(np.float32)
         weights, block_weights, intercept = np.split(narrow, [X.shape[1], -1])
         return Solution(weights, block_weights, np.zeros_like(intercept[0]), intercept[0])
@@ -62,8 +62,9 @@ class Softmax:
 
 
 def _minimum(X: Sparse, block: Floats32, truth: Floats, costs: Floats, tolerance: float) -> Floats:
-    """Return the weights of X, of the block, and the intercepts, one below the other (., m)."""
-    n_terms, shape = X.shape[1], (X.shape[1] + block.shape[1] + 1, truth.shape[1])
+    """Return the stacked weights of X, weights of the block and intercepts (v + k + 1, m)."""
+    n_terms = X.shape[1]
+    shape = (n_terms + block.shape[1] + 1, truth.shape[1])
     transposed = X.T.tocsr()
 
     def loss_and_gradient(flat: Floats) -> tuple[float, Floats]:
@@ -73,17 +74,17 @@ def _minimum(X: Sparse, block: Floats32, truth: Floats, costs: Floats, tolerance
         errors = costs[:, None] * (np.exp(logs) - truth)
         gradient = np.vstack([transposed @ errors, block.T @ errors, errors.sum(axis=0)])
         gradient[:-1] += learned[:-1]
-        weighed = 0.5 * np.vdot(learned[:-1], learned[:-1])
-        return float(weighed - np.vdot(costs[:, None] * truth, logs)), gradient.ravel()
+        penalty = 0.5 * np.vdot(learned[:-1], learned[:-1])
+        return float(penalty - np.vdot(costs[:, None] * truth, logs)), gradient.ravel()
 
     start = np.zeros(shape).ravel()
     with threadpool_limits(1, user_api="blas"):
         size = float(np.abs(loss_and_gradient(start)[1]).max())
-        found = minimize(
+        result = minimize(
             loss_and_gradient,
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": _MOST_STEPS, "gtol": tolerance * size, "ftol": 0.0, "maxcor": 5},
+            options={"maxiter": _MAX_STEPS, "gtol": tolerance * size, "ftol": 0.0, "maxcor": 5},
         )
-    return np.asarray(found.x).reshape(shape)
+    return np.asarray(result.x).reshape(shape)
