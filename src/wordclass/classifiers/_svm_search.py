@@ -121,7 +121,7 @@ class SvmDocuments:
 
     @cached_property
     def _encoder_scale(self) -> np.float32:
-        """The mean length of the other features; the vectors of the encoder have length 1."""
+        """The mean length of the other features, as the vectors of the encoder have length 1."""
         if self.weigher is None or self.E is None:
             return np.float32(1)
         return np.float32(root_mean_square_length(self.X @ self.E))
@@ -258,6 +258,6 @@ def measure_quality(classes: Ints, scores: Floats32, target: str) -> float:
 
 
 def list_splits(classes: Ints) -> list[Split]:
-    """Return the splits of scikit-learn's `StratifiedKFold`; none if no class has two documents."""
+    """Return the splits of `StratifiedKFold`, or an empty list if no class has two documents."""
     n_folds = min(_N_FOLDS, int(np.bincount(classes).max()))
     return [] if n_folds < 2 else fold_splits(scikit_learn_folds(classes, n_folds))
