@@ -20,7 +20,7 @@ from wordclass.storage.migrations import migrate_settings
 Settings = dict[str, Any]
 
 N_FOLDS = 10  # of the documents of `linear`
-_MAX_RANDOM_TRIALS = 100_000  # nobody waits for more
+_MAX_RANDOM_TRIALS = 100_000
 _MAX_SEARCH_DOCS = 20_000  # of more documents, the settings of `linear` are chosen on a sample
 _SAMPLE_DOCS = 10_000
 _MAX_SEARCH_CLASSES = 1_000  # of more classes of a multilabel task, too
@@ -33,8 +33,8 @@ _WORD_SETTINGS = (
     "block_weight",
     "shrinkage",
 )
-_WIDER_C = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried if the best C is at an end
-# characters are chosen if they lose no more than this: they can read words with mistakes
+_WIDER_C = {0.1: 0.03, 1.0: 3.0, 3.0: 10.0}  # tried if the best C is the smallest or largest
+# characters are chosen if they lose no more than this: they can handle misspelled words
 _CHARACTER_TOLERANCE = 0.002
 
 
@@ -68,7 +68,7 @@ class Documents:
     n_labelled: int | None = None
 
     def part(self, rows: Ints) -> "Documents":
-        """Return some of them, over the same codeframe."""
+        """Return some of the documents, with the same codeframe."""
         weights = None if self.weights is None else self.weights[rows]
         labels = EncodedLabels(self.labels.codeframe, self.labels.Y[rows])
         sources = None if self.sources is None else self.sources[rows]
@@ -85,7 +85,7 @@ class Documents:
         return replace(self.part(first), sources=None), places
 
     def of_classes(self, one_of: int) -> "Documents":
-        """Return all of them with one of so many classes, from the largest to the smallest."""
+        """Return all documents with every n-th class, counted from the largest to the smallest."""
         Y = self.labels.Y
         from_largest = class_order(fingerprint_texts(self.texts), Y)[::-1]
         columns = np.sort(from_largest[one_of // 2 :: one_of])
@@ -99,7 +99,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class LinearSettings:
-    """One value for each setting of `linear`; `LinearClassifier` describes them."""
+    """The settings of `linear`, one value each, as described in `LinearClassifier`."""
 
     ngrams: tuple[int, int]
     vector_weight: float
@@ -113,7 +113,7 @@ class LinearSettings:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "LinearSettings":
-        """Return settings from values by name; other names are ignored."""
+        """Return settings from values by name, ignoring other names."""
         return cls(**{name: settings[name] for name in cls.__dataclass_fields__})
 
     def to_dict(self) -> Settings:
@@ -122,7 +122,7 @@ class LinearSettings:
 
 
 def restore_settings(stored: Mapping[str, Any]) -> Settings:
-    """Return stored settings, or those of a stored trial, with all names of this version."""
+    """Return the settings of a model or trial stored by any version, with all current names."""
     settings = migrate_settings(stored)
     settings.setdefault("encoder_weight", 0.0)
     settings.setdefault("other_weight", 0.0)
@@ -159,12 +159,12 @@ class LinearChoices:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether there is nothing to choose."""
+        """Whether every setting has a single value."""
         return all(len(values) == 1 for values in vars(self).values())
 
 
 class LinearTrial(NamedTuple):
-    """Settings of `linear`, and how good they are on held-out documents."""
+    """Settings of `linear` and their scores on held-out documents."""
 
     settings: LinearSettings
     macro_f1: float
@@ -188,13 +188,13 @@ class Candidate(Protocol):
 
 
 class Candidates(Protocol):
-    """What a search scores settings with."""
+    """The features of documents for any settings, which a search scores."""
 
     def features(self, settings: LinearSettings) -> Candidate:
         """Return the documents with the terms of these settings."""
 
     def keep(self, settings: LinearSettings) -> None:
-        """Forget what was made for other settings."""
+        """Free the memory of the features of other settings."""
 
 
 @dataclass(eq=False)
@@ -259,7 +259,7 @@ class SettingsSearch:
         return chosen.settings
 
     def _propose_words(self) -> Iterator[LinearSettings]:
-        """Yield the first settings, then those that differ in one value from the best so far."""
+        """Yield the first settings, then variations of the best settings so far in one value."""
         first = self.choices.first
         yield first
         for name in _WORD_SETTINGS:
@@ -330,22 +330,22 @@ def sample_documents(
 
 @dataclass(frozen=True)
 class Trial:
-    """What was tried, and how good it was on documents held out.
+    """Settings of a classifier and their scores on held-out documents.
 
     Parameters
     ----------
     settings : dict
         The options that vary between the trials.
     seconds : float, default=0.0
-        For learning and predicting.
+        Time for learning and predicting.
     macro_f1, micro_f1, accuracy : float, default=nan
-        On the documents held out.
+        Scores on the held-out documents.
     message : str, default=""
-        Why the trial failed; there are no scores then.
+        The reason why the trial failed, without scores. Empty if it did not.
     chosen : dict, default={}
-        What the classifier chose by itself, where it tells (its `settings_`), as JSON can hold it.
+        The settings that the classifier chose by itself, its attribute `settings_`, ready for JSON.
     is_resumed : bool, default=False
-        It was read from a journal.
+        Whether the trial was read from a journal.
     """
 
     settings: Settings
@@ -359,7 +359,7 @@ class Trial:
 
     @property
     def status(self) -> str:
-        """Either "done", or "failed": there are no scores then, and the message says why."""
+        """Either "done", or "failed" if there is a message instead of scores."""
         return "failed" if self.message else "done"
 
     @property
@@ -369,14 +369,14 @@ class Trial:
 
     @property
     def resolved(self) -> Settings:
-        """The settings, with what the classifier chose in the place of what was left to it."""
+        """The settings, including the ones that the classifier chose by itself."""
         if not self.chosen:
             return self.settings
         chosen = restore_options("", self.chosen, {})
         return {name: chosen.get(name, value) for name, value in self.settings.items()}
 
     def score(self, target: str) -> float:
-        """Return how good it is: "macro_f1", "micro_f1", "both" (their mean) or "accuracy"."""
+        """Return a score: "macro_f1", "micro_f1", "both" (their mean) or "accuracy"."""
         if not self.is_done:
             return -math.inf
         if target == "both":
@@ -384,23 +384,24 @@ class Trial:
         return float(getattr(self, target))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that is worth keeping, as JSON can hold it."""
+        """Return settings, status, scores and time, ready for JSON."""
         names = ("macro_f1", "micro_f1", "accuracy") if self.is_done else ("message",)
-        found: dict[str, Any] = {
+        stored: dict[str, Any] = {
             "settings": to_json_options(self.settings),
             "status": self.status,
             **{name: getattr(self, name) for name in names},
             "seconds": round(self.seconds, 3),
         }
-        return found | ({"chosen": self.chosen} if self.chosen else {})
+        if self.chosen:
+            stored["chosen"] = self.chosen
+        return stored
 
     @classmethod
-    def resumed(cls, settings: Settings, kept: Mapping[str, Any]) -> "Trial":
+    def resumed(cls, settings: Settings, stored: Mapping[str, Any]) -> "Trial":
         """Return the trial of some settings as `to_dict` wrote it."""
         names = ("seconds", "macro_f1", "micro_f1", "accuracy", "message", "chosen")
-        return cls(
-            settings, **{name: kept[name] for name in names if name in kept}, is_resumed=True
-        )
+        values = {name: stored[name] for name in names if name in stored}
+        return cls(settings, **values, is_resumed=True)
 
 
 # --- what to try next -----------------------------------------------------------------------
@@ -408,21 +409,21 @@ class Trial:
 
 @dataclass
 class Search:
-    """The trials so far, and what to try next: what is likely to be good comes soon.
+    """A search that proposes promising settings first, given the trials so far.
 
     Parameters
     ----------
     values : dict
-        For each setting, what it may be. The settings that matter most come first.
+        The values of each setting, with the most important settings first.
     start : dict
-        The settings to begin with, which need not be among the values.
+        The first settings, which need not be among the values.
     target : str
-        What is to be high: see `Trial.score`.
+        The score to maximize: see `Trial.score`.
     seed : int, optional
-        Of the random order, when all that is near the best was tried. By default the search ends
-        after one pass over the settings.
+        Seed of the random proposals after all neighbors of the best settings were tried. By
+        default the search ends after one pass over the settings.
     trials : list of Trial, default=[]
-        Whoever searches appends them.
+        The trials so far, appended by the caller.
     """
 
     values: Mapping[str, Sequence[Any]]
@@ -437,32 +438,34 @@ class Search:
         return max(self.trials, key=lambda trial: trial.score(self.target))
 
     def proposals(self) -> Iterator[Settings]:
-        """Give settings to try, until there are none left, never the same twice.
+        """Yield settings to try, each of them once.
 
-        First the start; then all that differ in one value from the best so far, which moves as
-        better ones are found, one setting after the other; then, with a seed, any in random order,
-        until one of them is the best so far, and so on. What comes depends on the seed and on the
-        trials, so a search can be repeated exactly.
+        The start comes first. Then come settings that differ in one value from the best so far,
+        one setting after the other. With a seed, combinations in random order follow; whenever
+        one of them is the best so far, its neighbors come next. The order depends only on the seed
+        and the trials, so a search can be repeated exactly.
         """
-        seen = {_identity(self.start)}
+        proposed = {_identity(self.start)}
         yield self.start
-        turn, others = 0, ((0, each) for each in self._at_random())
+        turn = 0
+        random_settings = ((0, settings) for settings in self._at_random())
         while True:
-            # what a classifier chose by itself need not have been proposed, and is not
+            # settings that the classifier chose by itself are not proposed again
             center = {name: self.best.resolved[name] for name in self.values}
-            seen.add(_identity(center))
-            found = _first_new(self._around(center, turn), seen) or _first_new(others, seen)
-            if found is None:
+            proposed.add(_identity(center))
+            candidate = _first_new(self._around(center, turn), proposed)
+            candidate = candidate or _first_new(random_settings, proposed)
+            if candidate is None:
                 return
-            turn, proposed = found
-            seen.add(_identity(proposed))
-            yield proposed
+            turn, settings = candidate
+            proposed.add(_identity(settings))
+            yield settings
 
     def _around(self, center: Settings, turn: int) -> Iterator[tuple[int, Settings]]:
-        """Give the settings that differ in one value, from this one on in turn, with whose it is.
+        """Yield settings that differ from the center in one value, with the number of that setting.
 
-        After all values of one setting come those of the next, so that each gets its turn however
-        often the best moves.
+        The values of setting number `turn` come first, then those of the next, so that every
+        setting is varied even if the best settings change often.
         """
         names = list(self.values)
         again = range(turn) if self.seed is not None else ()
@@ -471,26 +474,29 @@ class Search:
                 yield number, {**center, names[number]: value}
 
     def _at_random(self) -> Iterator[Settings]:
-        """Give all combinations of values, in an order that depends on the seed alone."""
+        """Yield all combinations of values in an order that depends only on the seed."""
         if self.seed is None:
             return
         n_all = math.prod(map(len, self.values.values()))
         for number in random.Random(self.seed).sample(range(n_all), min(n_all, _MAX_RANDOM_TRIALS)):
-            settings, rest = {}, number
+            settings = {}
+            quotient = number
             for name, choices in self.values.items():
-                rest, place = divmod(rest, len(choices))
-                settings[name] = choices[place]
+                quotient, index = divmod(quotient, len(choices))
+                settings[name] = choices[index]
             yield settings
 
 
 def _first_new(
-    candidates: Iterator[tuple[int, Settings]], seen: set[str]
+    candidates: Iterator[tuple[int, Settings]], proposed: set[str]
 ) -> tuple[int, Settings] | None:
-    return next((each for each in candidates if _identity(each[1]) not in seen), None)
+    return next(
+        (candidate for candidate in candidates if _identity(candidate[1]) not in proposed), None
+    )
 
 
 def _identity(settings: Settings) -> str:
-    """Return a text that is the same for equal settings; 1 and 1.0 may mean different things."""
+    """Return a string that identifies the settings and distinguishes 1 from 1.0."""
     return json.dumps(settings, sort_keys=True, default=_plain)
 
 
