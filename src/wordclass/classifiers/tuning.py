@@ -1,4 +1,4 @@
-"""Model selection with a time budget: try settings, let held-out documents decide, fit the best."""
+"""Model selection with a time budget: compare settings on held-out documents, fit the best."""
 
 import inspect
 import json
@@ -34,28 +34,28 @@ from wordclass.storage.metadata import to_json_options
 from wordclass.storage.state import digest, parse_json
 from wordclass.vectors.word_vectors import WordVectors
 
-_N_REMEMBERED = 5  # of the trials, the best go into the manifest of a model
-_MOST_FAILED = 20  # trials, and not one that came to an end: more would not help
+_N_STORED_TRIALS = 5  # the best trials, stored in the manifest of a model
+_MAX_FAILED_TRIALS = 20  # if none of so many trials succeeds, the search stops
 
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What came out of a search.
+    """The result of a search.
 
     Parameters
     ----------
-    model
-        With the best settings, fitted on all documents.
-    best
-        These settings; where the classifier chose some by itself in the best trial, what it chose.
-    trials
-        Every trial, in the order of the search, failed ones too.
-    target
-        What was the best.
-    ended
-        Why the search ended, in words.
-    n_train, n_validation
-        How many documents the trials learned from, and how many decided.
+    model : classifier
+        The classifier with the best settings, fitted on all documents.
+    best : dict
+        The best settings, including those that the classifier chose by itself in the best trial.
+    trials : list of Trial
+        All trials in the order of the search, including failed ones.
+    target : str
+        The measure that was maximized.
+    ended : str
+        The reason why the search ended.
+    n_train, n_validation : int
+        Number of documents that the trials learned from, and that they were scored on.
     """
 
     model: Any
@@ -68,12 +68,12 @@ class Tuned:
 
     @property
     def ranked(self) -> list[Trial]:
-        """The trials with scores, the best first, of equal ones the first."""
-        done = [trial for trial in self.trials if trial.is_done]
-        return sorted(done, key=lambda trial: -trial.score(self.target))
+        """The trials with scores, from the best to the worst, with ties in their original order."""
+        scored = [trial for trial in self.trials if trial.is_done]
+        return sorted(scored, key=lambda trial: -trial.score(self.target))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is kept with the model, as JSON can hold it."""
+        """Return the summary of the search that is stored with the model, ready for JSON."""
         return {
             "settings": to_json_options(self.best),
             "target": self.target,
@@ -83,7 +83,7 @@ class Tuned:
             "n_validation": self.n_validation,
             "ended": self.ended,
             "best": self.ranked[0].to_dict(),
-            "next_best": [trial.to_dict() for trial in self.ranked[1:_N_REMEMBERED]],
+            "next_best": [trial.to_dict() for trial in self.ranked[1:_N_STORED_TRIALS]],
         }
 
 
@@ -106,65 +106,77 @@ def tune(
     n_jobs: int | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tuned:
-    """Try settings of a classifier, and fit the best ones on all documents.
+    """Search the best settings of a classifier and fit it with them on all documents.
 
     Parameters
     ----------
     texts : iterable of str
+        The documents.
     labels : iterable or matrix
+        Their labels, as for the method `fit` of a classifier.
+    classifier : str, default="linear"
+        Name of the classifier in the catalogue.
+    grid : dict, optional
+        The values to try for each setting, with the most important settings first. By default the
+        `GRID` of the classifier without the settings in `options`.
+    start : dict, optional
+        Settings of the first trial that differ from the defaults of the classifier.
+    options : dict, optional
+        Settings that are the same in all trials.
+    vectors : WordVectors, optional
+        Pretrained vectors, for classifiers that use them.
+    budget : float, optional
+        Time limit in seconds, which includes the trials in the journal. A trial is not started if
+        it is unlikely to end in time for the final fit on all documents, judging by the most
+        similar trials. The first trial always runs. By default the whole grid is tried.
+    target : str, default="both"
+        The measure to maximize: "macro_f1", "micro_f1", "accuracy", or "both", the mean of the
+        first two. A classifier that itself has an option `target` gets the same value.
+    validation : float, default=0.2
+        The share of the documents of each class that the trials are scored on. No trial learns
+        from them.
     class_names : iterable of str or int, optional
         As for the method `fit` of a classifier.
-    classifier : str, default="linear"
-        Its name in the catalogue.
-    grid : dict, optional
-        For each setting the values to try, the settings that matter most first. By default the
-        `GRID` of the classifier, without what is among the options.
-    start : dict, optional
-        The values of the first trial, where they are not to be the defaults of the classifier.
-    options : dict, optional
-        Settings that stay as they are.
-    vectors : WordVectors, optional
-        Pretrained vectors, for a classifier that has use for them.
-    budget : float, optional
-        In seconds; the trials of the journal count. A trial that would not be over in time, to
-        judge by those like it, and with what fitting the best on all documents will take, is not
-        begun; but one trial is always made. By default the whole grid is tried.
-    target : str, default="both"
-        What is best: "macro_f1", "micro_f1", "accuracy", or "both", the mean of the first two. A
-        classifier that chooses settings of its own by a `target` is given the same one.
-    validation : float, default=0.2
-        The share of each class's documents that decides. No trial learns from these.
     journal : path, optional
-        A file to which each trial is added when it is over. Trials on the same documents with the
-        same settings that are in it already are not made again.
+        A file to which each trial is appended when it ends. Trials that it already contains, with
+        the same documents and settings, are not repeated.
     tell : callable, optional
-        Is told of each trial.
+        Called with each trial.
     seed : int, default=0
-        Of the validation documents, the order of the trials, and the classifier.
+        Seed of the validation split, of the order of the trials, and of the classifier.
     n_jobs : int, optional
-        Number of threads of the classifier; None: its own default.
+        Number of threads of the classifier. By default the classifier decides.
     clock : callable, default=time.monotonic
-        Tells the seconds.
+        Returns the current time in seconds.
+
+    Returns
+    -------
+    Tuned
+        The fitted model, the best settings and all trials.
 
     Raises
     ------
     InputError
-        The classifier has no grid and none is given; not one trial came to an end.
+        If there is no grid, or all trials failed.
     """
     documents = Documents(*read_labelled_texts(texts, labels, class_names))
     check_class_count(documents.labels.codeframe)
-    wanted = check_target(target)
+    checked_target = check_target(target)
     if budget is not None and budget != math.inf:
         check_number("budget", budget, hint=" (seconds), or None")
-    own = {**(options or {})} | ({} if vectors is None else {"vectors": vectors})
-    shared: dict[str, Any] = {"seed": seed, "target": wanted}
-    shared |= {} if n_jobs is None else {"n_jobs": n_jobs}
-    fixed = check_options(classifier, own, shared)
+    requested = dict(options or {})
+    if vectors is not None:
+        requested["vectors"] = vectors
+    shared: dict[str, Any] = {"seed": seed, "target": checked_target}
+    if n_jobs is not None:
+        shared["n_jobs"] = n_jobs
+    fixed = check_options(classifier, requested, shared)
     values, first = _grid(classifier, grid, {**fixed, **(start or {})}, options or {})
-    search = Search(values, first, wanted, seed)
+    search = Search(values, first, checked_target, seed)
     trials = _Trials(classifier, fixed, *split(documents, validation, seed), clock)
-    kept = Journal.open(None if journal is None else Path(journal))
-    ended = _run(search, trials, kept, math.inf if budget is None else budget, tell)
+    opened_journal = Journal.open(None if journal is None else Path(journal))
+    max_seconds = math.inf if budget is None else budget
+    ended = _run(search, trials, opened_journal, max_seconds, tell)
     best = search.best
     if not best.is_done:
         raise InputError(
@@ -174,21 +186,28 @@ def tune(
     model = make_classifier(classifier, **fixed | best.resolved)
     model.fit(documents.texts, documents.labels)
     progress.report("fitting the best settings", 1, 1)
-    n_docs = len(trials.train.texts), len(trials.validation.texts)
-    return Tuned(model, best.resolved, search.trials, wanted, ended, *n_docs)
+    return Tuned(
+        model=model,
+        best=best.resolved,
+        trials=search.trials,
+        target=checked_target,
+        ended=ended,
+        n_train=len(trials.train.texts),
+        n_validation=len(trials.validation.texts),
+    )
 
 
 def _grid(
     classifier: str,
-    given: Mapping[str, Sequence[Any]] | None,
+    grid: Mapping[str, Sequence[Any]] | None,
     first: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> tuple[dict[str, list[Any]], Settings]:
-    """Return the values to search, those of the classifier where none were given, and the start."""
-    values = given
+    """Return the values to search, by default the grid of the classifier, and the start."""
+    values = grid
     if values is None:
-        own = getattr(catalogue.entry("classifiers", classifier), "GRID", {})
-        values = {name: choices for name, choices in own.items() if name not in options}
+        default_grid = getattr(catalogue.entry("classifiers", classifier), "GRID", {})
+        values = {name: choices for name, choices in default_grid.items() if name not in options}
     if not values:
         raise InputError(f"the classifier {classifier!r} has no grid to search; give one")
     if both := sorted(set(values) & set(options)):
@@ -200,14 +219,17 @@ def _grid(
     known = make_classifier(classifier).get_params(deep=False) | {**first}
     hints = inspect.signature(catalogue.entry("classifiers", classifier).make).parameters
     start = {name: _as(hints[name].annotation, known[name]) for name in values}
-    tried = {name: [_as(hints[name].annotation, each) for each in values[name]] for name in values}
-    return tried, start
+    converted = {
+        name: [_as(hints[name].annotation, value) for value in choices]
+        for name, choices in values.items()
+    }
+    return converted, start
 
 
 def _as(hint: object, value: object) -> object:
-    """Return 20 as 20.0 where the option is a float, so that the same is not tried twice.
+    """Convert an int to float if the option is a float, so that 20 and 20.0 are one setting.
 
-    Where an option may be an int or a float, 1 and 1.0 are different things.
+    If an option may be an int or a float, 1 and 1.0 are different values.
     """
     plain = value.item() if isinstance(value, np.generic) else value
     kinds = {hint, *get_args(hint)}
@@ -216,12 +238,12 @@ def _as(hint: object, value: object) -> object:
 
 
 def split(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
-    """Return documents to learn from, and about this share of every class to validate with."""
+    """Split documents into training documents and about this share of each class for validation."""
     rows = share_split(documents.texts, documents.labels.Y, share, seed)
     return documents.part(rows.train), documents.part(rows.held_out)
 
 
-# --- trials, one after the other --------------------------------------------------------------
+# --- trials ---------------------------------------------------------------------------------------
 
 
 def _run(
@@ -231,7 +253,7 @@ def _run(
     budget: float,
     tell: Callable[[Trial], None] | None,
 ) -> str:
-    """Make trials, and return why there are no more."""
+    """Run trials until the search or the budget ends, and return the reason why it ended."""
     for settings in search.proposals():
         key = trials.key(settings)
         if key in journal.trials:
@@ -240,7 +262,7 @@ def _run(
             return reason
         else:
             progress.report("tuning", len(search.trials), None)
-            trial = trials.made(settings)
+            trial = trials.run(settings)
             journal.add(key, {"classifier": trials.name, **trial.to_dict()})
         search.trials.append(trial)
         if tell is not None:
@@ -249,13 +271,14 @@ def _run(
 
 
 def _reason_to_stop(search: Search, settings: Settings, budget: float, growth: float) -> str | None:
-    """Say why not to try these settings; None: there is time for them and for the last fit."""
+    """Return the reason not to try these settings, or None if there is time for them."""
     if not search.trials:
         return None
-    if len(search.trials) >= _MOST_FAILED and not search.best.is_done:
-        return f"not one of the first {_MOST_FAILED} trials came to an end"
+    if len(search.trials) >= _MAX_FAILED_TRIALS and not search.best.is_done:
+        return f"not one of the first {_MAX_FAILED_TRIALS} trials came to an end"
     left = budget - sum(trial.seconds for trial in search.trials)
-    needed, last_fit = expected_seconds(settings, search.trials), search.best.seconds * growth
+    needed = expected_seconds(settings, search.trials)
+    last_fit = search.best.seconds * growth
     if left <= 0:
         return f"the budget of {budget:.0f} s is spent"
     if needed + last_fit > left:
@@ -267,18 +290,18 @@ def _reason_to_stop(search: Search, settings: Settings, budget: float, growth: f
 
 
 def expected_seconds(settings: Settings, trials: Sequence[Trial]) -> float:
-    """Estimate the time of a trial: the longest of those done that differ in the fewest values."""
+    """Return the longest time of the most similar trials, the ones that differ in fewest values."""
 
     def n_differing(trial: Trial) -> int:
-        return sum(repr(settings[name]) != repr(each) for name, each in trial.settings.items())
+        return sum(repr(settings[name]) != repr(value) for name, value in trial.settings.items())
 
-    done = [(-n_differing(trial), trial.seconds) for trial in trials if trial.is_done]
-    return max(done, default=(0, 0.0))[1]
+    times = [(-n_differing(trial), trial.seconds) for trial in trials if trial.is_done]
+    return max(times, default=(0, 0.0))[1]
 
 
 @dataclass(frozen=True, eq=False)
 class _Trials:
-    """Makes the trials of a classifier: options that stay, and documents to learn and to judge."""
+    """Run trials of a classifier with fixed options on the same split of the documents."""
 
     name: str
     fixed: dict[str, Any]
@@ -288,36 +311,43 @@ class _Trials:
 
     @property
     def growth(self) -> float:
-        """How much longer learning from all documents takes."""
+        """Expected time of learning from all documents, relative to a trial."""
         return 1 + len(self.validation.texts) / len(self.train.texts)
 
-    def made(self, settings: Settings) -> Trial:
-        """Make a trial; what these settings make impossible, or too large, is its result."""
+    def run(self, settings: Settings) -> Trial:
+        """Run a trial, which fails if the settings are invalid or need too much memory."""
         begin = self.clock()
         try:
             classifier = make_classifier(self.name, **self._options(settings))
             classifier.fit(self.train.texts, self.train.labels)
             predicted = classifier.predict(self.validation.texts)
         except (InputError, MemoryError, RuntimeError) as error:
-            # torch has no memory error of its own
-            is_ours = isinstance(error, RuntimeError) and "memory" not in str(error)
-            if is_ours or isinstance(error, StorageError):
-                raise  # a mistake of ours, or a full disk
+            # torch raises RuntimeError if memory is exhausted
+            is_bug = isinstance(error, RuntimeError) and "memory" not in str(error)
+            if is_bug or isinstance(error, StorageError):
+                raise
             message = f"{type(error).__name__}: {error}"
             return Trial(settings, self.clock() - begin, message=message)
         truth = self.validation.labels
         scores = evaluate(truth, predicted, truth.codeframe.classes)
-        measured = scores.macro_f1, scores.micro_f1, scores.accuracy
-        chosen = to_json_options(getattr(classifier, "settings_", {}))
-        return Trial(settings, self.clock() - begin, *measured, chosen=chosen)
+        return Trial(
+            settings,
+            seconds=self.clock() - begin,
+            macro_f1=scores.macro_f1,
+            micro_f1=scores.micro_f1,
+            accuracy=scores.accuracy,
+            chosen=to_json_options(getattr(classifier, "settings_", {})),
+        )
 
     def _options(self, settings: Settings) -> dict[str, Any]:
-        """Return all options of a trial; probabilities change no prediction, and take time."""
+        """Return all options of the classifier in a trial."""
         options = {**self.fixed, **settings}
-        return options | ({"probabilities": False} if "probabilities" in self._defaults else {})
+        if "probabilities" in self._defaults:
+            options["probabilities"] = False  # they take time and change no prediction
+        return options
 
     def key(self, settings: Settings) -> str:
-        """Return what stands for all that the scores of a trial depend on."""
+        """Return a digest of everything that the scores of a trial depend on."""
         options = to_json_options({**self._defaults, **self._options(settings)})
         return digest(self._context, json.dumps(options, sort_keys=True))
 
@@ -328,21 +358,27 @@ class _Trials:
 
     @cached_property
     def _context(self) -> str:
-        """The version, the classifier, and a checksum of documents and vectors."""
-        vectors, tasks = self.fixed.get("vectors"), check_other_tasks(self.fixed.get("other"))
-        known = [digest_of(self.train), digest_of(self.validation)]
+        """The version, the classifier, and checksums of documents and vectors."""
+        vectors = self.fixed.get("vectors")
+        tasks = check_other_tasks(self.fixed.get("other"))
+        digests = [digest_of(self.train), digest_of(self.validation)]
         if isinstance(vectors, WordVectors):
-            known.append(digest("\n".join(vectors.terms), vectors.matrix))
-        for name, each in tasks.items():
-            known.append(digest(name, "\n".join(each.terms_), each.vectors_))
-        return " ".join([metadata.version("wordclass"), self.name, *known])
+            digests.append(digest("\n".join(vectors.terms), vectors.matrix))
+        for name, embeddings in tasks.items():
+            digests.append(digest(name, "\n".join(embeddings.terms_), embeddings.vectors_))
+        return " ".join([metadata.version("wordclass"), self.name, *digests])
 
 
 def digest_of(documents: Documents) -> str:
     """Return a checksum of texts and labels in their order."""
-    codeframe, Y = documents.labels.codeframe, documents.labels.Y
-    ends = [each.astype(np.int64) for each in (Y.indptr, Y.indices)]
-    return digest(fingerprint_texts(documents.texts), repr((codeframe, Y.shape)), *ends)
+    codeframe = documents.labels.codeframe
+    Y = documents.labels.Y
+    return digest(
+        fingerprint_texts(documents.texts),
+        repr((codeframe, Y.shape)),
+        Y.indptr.astype(np.int64),
+        Y.indices.astype(np.int64),
+    )
 
 
 # --- trials on disk ---------------------------------------------------------------------------
@@ -350,15 +386,15 @@ def digest_of(documents: Documents) -> str:
 
 @dataclass(frozen=True)
 class Journal:
-    """A file that trials are added to, one line of JSON each, and what it held before.
+    """A file of trials with one line of JSON per trial.
 
     Parameters
     ----------
-    path
-        The file; None: nothing is kept.
-    trials
-        The trials of the file by their key, which stands for data and settings: what has another
-        key, of other data maybe, stays in the file and is of no concern.
+    path : Path or None
+        The file. If None, trials are not saved.
+    trials : dict, default={}
+        The trials that the file contained, by a key that identifies data and settings. Trials of
+        other data remain in the file and are ignored.
     """
 
     path: Path | None
@@ -366,39 +402,42 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path | None) -> "Journal":
-        """Read a journal, if it is there; a last line that was never finished is taken off."""
+        """Read a journal if the file exists, and truncate an incomplete last line."""
         if path is None or not files.path_exists(path):
             return cls(path)
         content = files.read_content(path)
-        whole = content[: content.rfind(b"\n") + 1]
-        trials = [_trial_in(path, k, line) for k, line in enumerate(whole.splitlines(), start=1)]
-        if len(whole) < len(content):
+        complete_lines = content[: content.rfind(b"\n") + 1]
+        trials = [
+            _parse_trial(path, number, line)
+            for number, line in enumerate(complete_lines.splitlines(), start=1)
+        ]
+        if len(complete_lines) < len(content):
             with files.as_storage_error(path, "written"):
-                os.truncate(path, len(whole))
+                os.truncate(path, len(complete_lines))
         return cls(path, {trial["key"]: trial for trial in trials})
 
     def add(self, key: str, trial: Mapping[str, Any]) -> None:
-        """Add a trial; it is on disk when this returns."""
+        """Append a trial and flush it to disk."""
         if self.path is None:
             return
         line = json.dumps({"key": key, **trial}) + "\n"
         with files.as_storage_error(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:  # whole, or cut at its end and an error
+            with self.path.open("ab") as file:
                 file.write(line.encode())
                 file.flush()
                 os.fsync(file.fileno())
 
 
-def _trial_in(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def _parse_trial(path: Path, number: int, line: bytes) -> dict[str, Any]:
     with suppress(*files.CONTENT_ERRORS):
-        found: dict[str, Any] = parse_json(line)
-        is_failed = found["status"] == "failed"
-        trial = Trial.resumed({**found["settings"]}, found)
-        if trial.is_done != is_failed and isinstance(trial.message, str) and found["key"]:
-            measured = () if is_failed else ("macro_f1", "micro_f1", "accuracy")
-            for name in ("seconds", *measured):
+        stored: dict[str, Any] = parse_json(line)
+        is_failed = stored["status"] == "failed"
+        trial = Trial.resumed({**stored["settings"]}, stored)
+        if trial.is_done != is_failed and isinstance(trial.message, str) and stored["key"]:
+            measures = () if is_failed else ("macro_f1", "micro_f1", "accuracy")
+            for name in ("seconds", *measures):
                 check_number(name, getattr(trial, name))
-            hash((found["key"], *trial.resolved))
-            return found
+            hash((stored["key"], *trial.resolved))  # a TypeError if they are not hashable
+            return stored
     raise FormatError(path, number, "no trial; choose another file for the trials")
