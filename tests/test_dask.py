@@ -50,7 +50,9 @@ def test_features_are_lazy_columns(frame):
 
 def test_columns_that_are_missing_or_taken_are_refused(frame):
     model = wc.classifier("nearest", min_docs=2).fit(*corpus(60))
-    with pytest.raises(wc.InputError, match="no column 'text'; there are: body, topic"):
+    with pytest.raises(
+        wc.InputError, match="no column 'text'; there are: 'body', 'topic'; use text_field="
+    ):
         wc.dask.predict(model, frame)
-    with pytest.raises(wc.InputError, match="has a column 'topic' already"):
+    with pytest.raises(wc.InputError, match="already has a column 'topic'"):
         wc.dask.predict(model, frame, text_field="body", prediction="topic")

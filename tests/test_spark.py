@@ -88,7 +88,7 @@ def test_mistakes_are_told_in_one_line(frame):
     stage = wc.spark.TextClassifierModel.of(
         wc.classifier("nearest").fit(*corpus(30)), textCol="body", predictionCol="topic"
     )
-    with pytest.raises(wc.InputError, match="has a column 'topic' already"):
+    with pytest.raises(wc.InputError, match="already has a column 'topic'"):
         stage.transform(frame)
     wrong = wc.spark.WordClassEmbeddings(textCol="body", labelCol="id", min_docs=1000)
     with pytest.raises(wc.InputError, match="no term is left"):

@@ -2,6 +2,8 @@ import json
 import math
 import re
 import time
+from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -288,13 +290,20 @@ def test_what_is_best_is_for_the_user_to_say(monkeypatch):
 
 
 class Choosing(nearest.NearestClassifier):
-    """Chooses by itself where it is told "auto"."""
+    """Chooses the shrinkage by itself if it is "auto"."""
+
+    options = MappingProxyType(
+        {
+            **nearest.NearestClassifier.options,
+            "shrinkage": replace(nearest.NearestClassifier.options["shrinkage"], also=("auto",)),
+        }
+    )
 
     def __init__(self, *, target="both", shrinkage="auto", ngrams=(1, 1), n_fits=None):
         super().__init__(shrinkage=shrinkage, ngrams=ngrams, min_docs=1)
         self.target, self.n_fits = target, n_fits
 
-    def _embeddings(self):
+    def _new_embeddings(self):
         return wc.WordClassEmbeddings(
             shrinkage=self.settings_["shrinkage"], ngrams=self.ngrams, min_docs=1
         )

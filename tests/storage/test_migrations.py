@@ -74,7 +74,10 @@ def test_embeddings_with_structural_columns_refuse_updates(name):
     labels = [wce.classes_[k % 2] for k in range(len(TEXTS))]
     before = wce.vectors_.copy()
     for update in (wce.partial_fit, wce.remove):
-        with pytest.raises(wc.InputError, match="3 structural columns, which this version reads"):
+        with pytest.raises(
+            wc.InputError,
+            match="3 structural columns of an older version, which can be read but not updated",
+        ):
             update(TEXTS, labels)
     other.min_docs = wce.min_docs = 1
     other.fit(TEXTS, labels)

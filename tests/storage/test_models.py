@@ -246,7 +246,7 @@ def test_the_option_characters_is_saved(name, tmp_path):
     assert again.predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
     assert model.score(TEXTS, LABELS) > 0.9
     ((label, terms),) = again.explain("A rocket to the moon", n=None).items()
-    assert {term for term, _ in terms} <= {*again._analyzer()("A rocket to the moon")}
+    assert {term for term, _ in terms} <= {*again.scorer_.analyze("A rocket to the moon")}
     assert (label, again.explain("a rocket to the moon", n=None)[label]) == ("space", terms)
     rewritten(tmp_path / "a", lambda manifest: manifest["settings"].update(analyzer="letters"))
     with pytest.raises(wc.FormatError, match="analyzer is 'letters'; expected 'characters'"):
