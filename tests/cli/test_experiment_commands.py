@@ -238,7 +238,7 @@ def test_if_one_process_ends_all_end_with_a_message(data, plan, tmp_path, who):
         os.kill(workers[0], signal.SIGKILL)
     else:
         os.kill(process.pid, signal.SIGINT)  # Ctrl-C would reach all processes
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=180)
     messages = {
         "worker": "a worker process was killed, perhaps because memory ran out; run the same "
         "command again to resume",
